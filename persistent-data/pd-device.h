@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The device below the metadata store: a cache of 4096-byte blocks over a
+ * block device (kernel, on dm-bufio), or over a file or a test's own storage
+ * (user space).
+ *
+ * It owns buffers and I/O.  It must not know what is in a block: sealing a
+ * block before it is written is a callback of the block manager.
+ *
+ * A buffer that was marked dirty may be written at any moment from its release
+ * on, in any order; only pd_device_flush() says that all are durable.  Whoever
+ * needs order (the superblock) must not dirty the buffer before.
+ */
+
+#ifndef HEARTH_PD_DEVICE_H
+#define HEARTH_PD_DEVICE_H
+
+#include "pd-os.h"
+
+#define PD_BLOCK_SIZE		4096u
+#define PD_BLOCK_SECTORS	8u
+
+struct pd_device;
+struct pd_buffer;
+
+/*
+ * Called with a dirty buffer's data just before it is written.  @kind is what
+ * pd_buffer_set_kind() stored.  May run in any process or worker context.
+ */
+typedef void (*pd_seal_fn)(void *data, u64 block, unsigned int kind);
+
+#ifdef __KERNEL__
+struct block_device;
+
+/**
+ * pd_device_open_bdev() - use a block device that the caller holds open
+ * @read_only: refuse all writes
+ *
+ * Process context, allocates with GFP_KERNEL.
+ * Return: 0, -ENOMEM, or dm-bufio's error.
+ */
+int pd_device_open_bdev(struct block_device *bdev, bool read_only,
+			struct pd_device **out);
+#else
+/**
+ * struct pd_backend - storage below the user-space device
+ *
+ * All functions return 0 or a negative error.  @block counts blocks.
+ */
+struct pd_backend {
+	int (*read)(void *ctx, u64 block, void *data);
+	int (*write)(void *ctx, u64 block, const void *data);
+	int (*flush)(void *ctx);
+	u64 (*nr_blocks)(void *ctx);
+	void (*close)(void *ctx);
+	void *ctx;
+};
+
+/** pd_device_open_file() - use a file or a block device by its path */
+int pd_device_open_file(const char *path, bool read_only,
+			struct pd_device **out);
+
+/** pd_device_open_backend() - use storage of the caller's own */
+int pd_device_open_backend(const struct pd_backend *be, bool read_only,
+			   struct pd_device **out);
+
+/**
+ * pd_device_set_early_writes() - write released dirty buffers at random
+ * @seed: 0 turns it off
+ *
+ * What dm-bufio may do under memory pressure.
+ */
+void pd_device_set_early_writes(struct pd_device *dev, unsigned int seed);
+#endif
+
+/** pd_device_close() - drop all buffers and free the handle */
+void pd_device_close(struct pd_device *dev);
+
+/** pd_device_nr_blocks() - present size of the device, in whole blocks */
+u64 pd_device_nr_blocks(struct pd_device *dev);
+
+bool pd_device_read_only(const struct pd_device *dev);
+
+/**
+ * pd_device_reset() - forget every buffer, clean or dirty
+ *
+ * Dirty buffers may or may not have been written afterwards, but none will be
+ * written later.  No buffer may be held.
+ */
+int pd_device_reset(struct pd_device *dev);
+
+/**
+ * pd_device_read() - get a block's buffer, reading it if it is not cached
+ *
+ * The buffer stays valid until pd_buffer_release().
+ */
+int pd_device_read(struct pd_device *dev, u64 block, struct pd_buffer **out,
+		   void **data);
+
+/**
+ * pd_device_new() - get a block's buffer without reading it
+ *
+ * Its content is undefined.
+ */
+int pd_device_new(struct pd_device *dev, u64 block, struct pd_buffer **out,
+		  void **data);
+
+/** pd_device_prefetch() - a hint that a block will be read soon */
+void pd_device_prefetch(struct pd_device *dev, u64 block);
+
+/** pd_device_forget() - drop a clean buffer, so that it is read again */
+void pd_device_forget(struct pd_device *dev, u64 block);
+
+/**
+ * pd_device_flush() - write all dirty buffers and flush the device
+ *
+ * Return: 0 when everything is durable; an error if any write since the last
+ * call, early ones included, or the flush failed.
+ */
+int pd_device_flush(struct pd_device *dev);
+
+/** pd_device_set_seal() - set the function that seals dirty buffers */
+void pd_device_set_seal(struct pd_device *dev, pd_seal_fn seal);
+
+/* A fresh buffer's kind is 0, also after it was evicted and read again. */
+unsigned int pd_buffer_kind(struct pd_buffer *buf);
+void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
+
+/** pd_buffer_mark_dirty() - after the change, before the release */
+void pd_buffer_mark_dirty(struct pd_buffer *buf);
+
+void pd_buffer_release(struct pd_buffer *buf);
+
+#endif
