@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The interface between the cache engine and an eviction/admission policy.
+ *
+ * The engine asks, the policy answers.  A policy never does I/O, never sees a
+ * bio, and knows nothing of devices or metadata: it sees slot numbers (a slot
+ * is one block on the cache device), origin block numbers and descriptions of
+ * requests.  The same policy source is compiled into a kernel module and into
+ * the user-space simulator and conformance suite; everything it may use comes
+ * from this header and policies/policy-os.h.
+ *
+ * Locking, in one place:
+ *
+ *  - hit() and miss() are called from any context, concurrently with
+ *    everything else, with no lock held.  They neither sleep nor allocate nor
+ *    take a lock.  Their answers are advice and their stores may race; a lost
+ *    update must only cost precision.
+ *  - All other calls are serialised by the engine (one caller at a time, may
+ *    sleep unless said otherwise), except hint(), which may run beside hit().
+ */
+#ifndef HEARTH_CACHE_POLICY_H
+#define HEARTH_CACHE_POLICY_H
+
+#include "policies/policy-os.h"
+
+#define CACHE_POLICY_NAME_LEN	16	/* with the NUL; the superblock's field */
+#define CACHE_POLICY_HINT_BYTES	4
+
+enum cache_op {
+	CACHE_OP_READ,
+	CACHE_OP_WRITE,
+};
+
+/* struct cache_io flags */
+#define CACHE_IO_FULL_BLOCK	(1u << 0) /* a write that covers its block */
+#define CACHE_IO_STREAM		(1u << 1) /* continues a sequential stream */
+#define CACHE_IO_META		(1u << 2) /* file system metadata (REQ_META) */
+#define CACHE_IO_NO_FETCH	(1u << 3) /* promotion would not read the origin */
+#define CACHE_IO_FREE_SLOTS	(1u << 4) /* free slots remain: nothing is evicted */
+
+/*
+ * One request, cut to one block.  @sectors is its length in 512-byte sectors;
+ * @stream_sectors is how much the sequential stream that it continues has
+ * already transferred before it (0 when it continues none).
+ */
+struct cache_io {
+	u8 op;			/* enum cache_op */
+	u8 flags;
+	u32 sectors;
+	u32 stream_sectors;
+};
+
+/* The answer to a miss; the bypasses are counted by reason. */
+enum cache_verdict {
+	CACHE_PROMOTE,		/* copy the block to the cache device */
+	CACHE_PROMOTE_HOT,	/* the same, and known to be reused */
+	CACHE_BYPASS_COLD,	/* not seen often enough */
+	CACHE_BYPASS_STREAM,	/* part of a sequential stream */
+	CACHE_BYPASS_LIMIT,	/* a rate limit of the policy's own */
+	CACHE_BYPASS_POLICY,	/* this policy does not promote such requests */
+	NR_CACHE_VERDICTS
+};
+
+/* Why a slot lost its block. */
+enum cache_removal {
+	CACHE_REMOVED_EVICTED,	/* it was given by victims() */
+	CACHE_REMOVED_INVALID,	/* discarded, overwritten on the origin, failed */
+	CACHE_REMOVED_ABORTED,	/* the promotion after inserted() did not complete */
+};
+
+/*
+ * What a policy instance is made for.  The engine keeps 16 bits per slot for
+ * the policy beside its own slot state, in the cache line that a hit touches
+ * anyhow; policy_word() finds them.  They are zero when create() is called.
+ */
+struct cache_policy_params {
+	u32 nr_slots;
+	u32 block_sectors;	/* sectors per block */
+	u64 origin_blocks;
+	bool rotational;	/* the origin is a disk with seeks */
+	u16 *words;		/* the word of slot 0 */
+	u32 word_stride;	/* bytes from one slot's word to the next */
+};
+
+/*
+ * A tunable of a policy: an unsigned integer between @min and @max, kept in a
+ * u64 at @offset bytes into the policy's own structure (which starts with its
+ * struct cache_policy).  Written by the engine with WRITE_ONCE at any time;
+ * read it with READ_ONCE.
+ */
+struct cache_tunable {
+	const char *key;
+	const char *unit;
+	const char *help;
+	u64 min, max;
+	size_t offset;
+};
+
+struct cache_policy;
+
+struct cache_policy_ops {
+	const char *name;		/* real name; names the hints in metadata */
+	const char * const *aliases;	/* NULL-terminated, or NULL */
+	unsigned int version[3];	/* major decides whether hints are read */
+	bool writeback_all;		/* write every dirty block back at once */
+	const struct cache_tunable *tunables;	/* ends with a NULL key; or NULL */
+	struct module *owner;
+
+	/* Returns NULL when out of memory.  May sleep. */
+	struct cache_policy *(*create)(const struct cache_policy_params *params);
+	void (*destroy)(struct cache_policy *p);
+
+	/* A request found @slot, which holds @block. */
+	void (*hit)(struct cache_policy *p, u32 slot, u64 block,
+		    const struct cache_io *io);
+	/* A request found nothing. */
+	enum cache_verdict (*miss)(struct cache_policy *p, u64 block,
+				   const struct cache_io *io);
+
+	/*
+	 * Fill @slots with up to @nr slots worth evicting, worst first, and
+	 * return how many.  Each is taken out of the policy's order: it comes
+	 * back by victim_busy() (in use or dirty: keep it, ask for it again
+	 * later) or ends by removed().
+	 */
+	unsigned int (*victims)(struct cache_policy *p, u32 *slots,
+				unsigned int nr);
+	void (*victim_busy)(struct cache_policy *p, u32 slot);
+
+	/* @slot now belongs to @block, as @why (a PROMOTE verdict) had asked. */
+	void (*inserted)(struct cache_policy *p, u32 slot, u64 block,
+			 enum cache_verdict why);
+	void (*removed)(struct cache_policy *p, u32 slot, u64 block,
+			enum cache_removal why);
+
+	/*
+	 * Restore one occupied slot on activation or on a switch of policies;
+	 * called once for each, in slot order, before any hit() or miss(),
+	 * and followed by one load_done().  @hint is only valid if @hint_valid.
+	 */
+	void (*load)(struct cache_policy *p, u32 slot, u64 block, u32 hint,
+		     bool hint_valid);
+	void (*load_done)(struct cache_policy *p);
+	/* What load() should be given next time.  Sane to a stock smq: 0..63. */
+	u32 (*hint)(struct cache_policy *p, u32 slot);
+
+	/* About once a second.  May be NULL. */
+	void (*tick)(struct cache_policy *p, u64 now_ms);
+};
+
+/* Common head of every policy instance; filled in by the engine. */
+struct cache_policy {
+	const struct cache_policy_ops *ops;
+	struct cache_policy_params params;
+};
+
+static inline u16 *policy_word(const struct cache_policy *p, u32 slot)
+{
+	return (u16 *)((char *)p->params.words +
+		       (size_t)slot * p->params.word_stride);
+}
+
+/* Called by a policy module's init and exit. */
+int cache_policy_register(const struct cache_policy_ops *ops);
+void cache_policy_unregister(const struct cache_policy_ops *ops);
+
+/*
+ * Closes a policy's source file: registers @ops when its module is loaded, or
+ * names it to the simulator in user space.
+ */
+#ifdef __KERNEL__
+#define CACHE_POLICY_MODULE(ops)					\
+	static int __init ops##_init(void)				\
+	{								\
+		return cache_policy_register(&ops);			\
+	}								\
+	static void __exit ops##_exit(void)				\
+	{								\
+		cache_policy_unregister(&ops);				\
+	}								\
+	module_init(ops##_init);					\
+	module_exit(ops##_exit)
+#else
+#define CACHE_POLICY_MODULE(ops)					\
+	static void __attribute__((constructor)) ops##_init(void)	\
+	{								\
+		cache_policy_register(&ops);				\
+	}								\
+	extern const struct cache_policy_ops ops
+#endif
+
+#endif
