@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make            the kernel modules and the user-space programs
+# make test       every test that fits a continuous-integration run
+# make demo       a cached volume from pvcreate to --uncache, in a guest
+# README.md has the rest.
+
+KVER    ?= $(shell scripts/kver)
+KDIR    ?= /lib/modules/$(KVER)/build
+MODDIR  ?= /lib/modules/$(KVER)/updates
+DESTDIR ?=
+PYTEST  := build/venv/bin/pytest -p no:cacheprovider
+# Directories with a Makefile of their own that has a "check" target.
+UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/unit/Makefile tests/policy/Makefile))
+TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile))
+
+all: modules tools
+
+modules:
+	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target W=1 modules)
+
+tools:
+	$(foreach d,$(TOOLS),$(MAKE) -C $(d) &&) true
+
+setup:
+	scripts/setup
+
+test:
+	scripts/test fast
+
+test-full:
+	scripts/test full
+
+# Tests in user space, under sanitizers.
+unit:
+	$(foreach d,$(UNITS),$(MAKE) -C $(d) check &&) true
+
+# make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
+guest-test: modules
+	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
+
+lint:
+	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh $(wildcard tests/demo/*.sh)
+
+demo: setup
+	$(MAKE) modules
+	scripts/demo
+
+install: all
+	install -d $(DESTDIR)$(MODDIR)
+	install -m 644 dm-target/*.ko $(DESTDIR)$(MODDIR)
+	$(foreach d,$(TOOLS),$(MAKE) -C $(d) install DESTDIR=$(DESTDIR) &&) true
+	$(if $(DESTDIR),,depmod $(KVER))
+
+uninstall:
+	$(foreach m,$(wildcard dm-target/*.ko),rm -f $(DESTDIR)$(MODDIR)/$(notdir $(m));)
+	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) &&) true
+	$(if $(DESTDIR),,depmod $(KVER))
+
+clean:
+	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)
+	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
+	rm -rf build/guest build/mods build/full
+
+.PHONY: all modules tools setup test test-full unit guest-test lint demo install uninstall clean

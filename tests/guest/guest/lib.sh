@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What a guest test may use: devices, volume groups, reading a cache's status,
+# data written and checked by fio, comparisons, choosing the engine. Sourced in
+# the guest only. $T is the running test's own directory.
+
+T=/run/t
+GUEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TOP=$(cd "$GUEST_DIR/../../.." && pwd)
+NULLB=/sys/kernel/config/nullb
+export LVM_SYSTEM_DIR=/run/lvm.d
+export LVM_SUPPRESS_FD_WARNINGS=1
+export PATH=/usr/sbin:/sbin:/usr/bin:/bin
+declare -A ST
+
+# --- saying how it went -----------------------------------------------------
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+skip() {
+	echo "skipped: $*" >&2
+	exit 77
+}
+
+assert_eq() {
+	[ "$1" = "$2" ] || fail "${3:-}: have '$1', want '$2'"
+}
+
+assert_ge() {
+	[ "$1" -ge "$2" ] || fail "${3:-}: have $1, want at least $2"
+}
+
+assert_le() {
+	[ "$1" -le "$2" ] || fail "${3:-}: have $1, want at most $2"
+}
+
+assert_match() {
+	[[ $1 =~ $2 ]] || fail "${3:-}: '$1' does not match '$2'"
+}
+
+# The command must fail; what it says is kept in $T/said.
+must_fail() {
+	if "$@" >"$T/said" 2>&1; then
+		cat "$T/said"
+		fail "should have failed: $*"
+	fi
+	cat "$T/said"
+}
+
+# The command must fail and the kernel must say why: refused REGEX COMMAND...
+refused() {
+	local why=$1 from
+	shift
+	from=$(dmesg | wc -l)
+	must_fail "$@"
+	dmesg | tail -n +"$((from + 1))" >"$T/kernel-said"
+	cat "$T/kernel-said"
+	grep -qEi "$why" "$T/kernel-said" || fail "no '$why' in the kernel's log after: $*"
+}
+
+# until_true SECONDS COMMAND...: retries twice a second.
+until_true() {
+	local limit=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $limit ] || return 1
+		sleep 0.5
+	done
+}
+
+is_stock() {
+	[ "$HEARTH_ENGINE" = stock ]
+}
+
+# Lines of the kernel's log that this test provokes on purpose.
+dmesg_allow() {
+	echo "$1" >>"$T/dmesg-allow"
+}
+
+# This test leaves metadata that cache_check may not like.
+no_metadata_check() {
+	touch "$T/no-metadata-check"
+}
+
+# --- devices ----------------------------------------------------------------
+
+# device VARIABLE MIB KIND: a RAM device that behaves like a KIND. Sets
+# VARIABLE to its path.
+device() {
+	local -n path_of=$1
+	local dir=$NULLB/nullb$1 nsec=0 depth=128 mode=0
+	case $3 in
+	disk) nsec=100000 depth=1 mode=2 ;;
+	slow-disk) nsec=4000000 depth=1 mode=2 ;;
+	ssd) nsec=10000 depth=64 mode=2 ;;
+	slow-ssd) nsec=100000 depth=64 mode=2 ;;
+	ram) ;;
+	*) fail "no such kind of device: $3" ;;
+	esac
+	mkdir "$dir"
+	echo 1 >"$dir/memory_backed"
+	echo "$2" >"$dir/size"
+	echo "${BLOCKSIZE:-512}" >"$dir/blocksize"
+	echo 2 >"$dir/queue_mode"
+	echo 1 >"$dir/submit_queues"
+	echo $depth >"$dir/hw_queue_depth"
+	echo $mode >"$dir/irqmode"
+	[ $nsec = 0 ] || echo $nsec >"$dir/completion_nsec"
+	echo 1 >"$dir/discard"
+	echo 1 >"$dir/power"
+	path_of=/dev/nullb$1
+	[ -b "$path_of" ] || path_of=/dev/nullb$(cat "$dir/index")
+	udevadm settle
+}
+
+sectors() {
+	blockdev --getsz "$1"
+}
+
+zero() {
+	dd if=/dev/zero of="$1" bs=64k count="${2:-16}" oflag=direct status=none
+}
+
+# a volume group vg of a disk and an SSD: standard_vg [DISK_MIB [SSD_MIB]]
+standard_vg() {
+	device DISK "${1:-256}" disk
+	device SSD "${2:-96}" ssd
+	vgcreate -y vg "$DISK" "$SSD"
+}
+
+# cached_lv pool|vol MODE [LVCONVERT OPTION...]: vg/lv of $LV_MIB, cached by
+# $CACHE_MIB of the SSD.
+cached_lv() {
+	local kind=$1 mode=$2
+	shift 2
+	lvcreate -qq -y -L "${LV_MIB:-128}M" -n lv vg "$DISK"
+	if [ "$kind" = pool ]; then
+		lvcreate -qq -y --type cache-pool -L "${CACHE_MIB:-32}M" -n fast vg "$SSD"
+		lvconvert -y --type cache --cachepool vg/fast --cachemode "$mode" "$@" vg/lv
+	else
+		lvcreate -qq -y -L "${CACHE_MIB:-32}M" -n fast vg "$SSD"
+		lvconvert -y --type cache --cachevol vg/fast --cachemode "$mode" "$@" vg/lv
+	fi
+}
+
+# by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": a cache made with dmsetup of
+# $META, $FAST and $SLOW.
+# shellcheck disable=SC2153
+by_hand() {
+	local name=$1 block=$2 features=$3 policy=${4:-default 0}
+	# shellcheck disable=SC2086
+	set -- $features
+	dmsetup create "$name" --table \
+		"0 $(sectors "$SLOW") cache $META $FAST $SLOW $block $# $* $policy"
+}
+
+# Devices META, FAST and SLOW for by_hand: by_hand_devices [FAST_MIB [SLOW_MIB]]
+by_hand_devices() {
+	device META 8 ram
+	device FAST "${1:-16}" ssd
+	device SLOW "${2:-64}" disk
+	zero "$META" 1
+}
+
+# --- what the cache says ----------------------------------------------------
+
+# Reads the status line of NAME into ST.
+read_status() {
+	local -a f
+	local i n
+	read -ra f < <(dmsetup status --noflush "$1")
+	[ "${f[2]:-}" = cache ] || fail "not a cache: $1: ${f[*]}"
+	ST=()
+	ST[line]="${f[*]:3}"
+	ST[block]=${f[5]}
+	ST[metadata_used]=${f[4]%/*} ST[metadata_total]=${f[4]#*/}
+	ST[used]=${f[6]%/*} ST[total]=${f[6]#*/}
+	ST[read_hits]=${f[7]} ST[read_misses]=${f[8]}
+	ST[write_hits]=${f[9]} ST[write_misses]=${f[10]}
+	ST[demotions]=${f[11]} ST[promotions]=${f[12]} ST[dirty]=${f[13]}
+	n=${f[14]} i=15
+	ST[features]="${f[*]:i:n}"
+	i=$((i + n)) n=${f[i]}
+	ST[core]="${f[*]:i+1:n}"
+	i=$((i + n + 1))
+	ST[policy]=${f[i]}
+	n=${f[i + 1]} i=$((i + 2))
+	ST[settings]="${f[*]:i:n}"
+	i=$((i + n))
+	ST[rw]=${f[i]:-} ST[needs_check]=${f[i + 1]:-}
+}
+
+stat_of() {
+	read_status "$1"
+	echo "${ST[$2]}"
+}
+
+# field FIELD [LV]
+field() {
+	lvs -a --noheadings --nosuffix --units "${UNITS:-k}" -o "$1" "${2:-vg/lv}" | tr -d ' '
+}
+
+all_clean() {
+	[ "$(stat_of "$1" dirty)" = 0 ]
+}
+
+used_at_least() {
+	[ "$(stat_of "$1" used)" -ge "$2" ]
+}
+
+# warm NAME MIB [BLOCKS]: reads the first MIB again and again until so many
+# blocks are in the cache (default: three quarters of them).
+warm() {
+	local name=$1 mib=$2 i
+	local want=${3:-$((mib * 1536 / $(stat_of "$1" block)))}
+	for ((i = 0; i < 40; i++)); do
+		read_all "/dev/mapper/$name" "$mib"
+		if used_at_least "$name" "$want"; then return; fi
+	done
+	fail "only $(stat_of "$name" used) of $want blocks in the cache"
+}
+
+read_all() {
+	fio_quiet --filename="$1" --rw=randread --bs=16k --size="${2}M"
+}
+
+# --- data -------------------------------------------------------------------
+
+fio_quiet() {
+	fio --name=t --direct=1 --ioengine=libaio --iodepth=8 --thread \
+		--verify_state_save=0 --output="$T/fio.out" "$@" || {
+		cat "$T/fio.out"
+		fail "fio $*"
+	}
+}
+
+# data DEVICE SEED OFFSET_MIB MIB [BS]: fio's words for data made of its seed
+# and its place.
+data() {
+	fio_quiet --filename="$1" --rw="${RW:-write}" --bs="${5:-64k}" \
+		--offset="$3M" --size="$4M" --verify=pattern \
+		--verify_pattern="$(printf '0x5eed%04x%%o' "$2")" "${@:6}"
+}
+
+write_data() {
+	data "$1" "$2" "$3" "$4" "${5:-64k}" --do_verify=0
+}
+
+check_data() {
+	data "$1" "$2" "$3" "$4" "${5:-64k}" --verify_only --verify_fatal=1
+}
+
+# The same, but expected to find something else there.
+check_data_fails() {
+	local code=0
+	(check_data "$@") >/dev/null 2>&1 || code=$?
+	[ $code != 0 ] || fail "data found that should not be there: $*"
+}
+
+sum_of() {
+	dd if="$1" bs=1M iflag=direct status=none | sha256sum | cut -d' ' -f1
+}
+
+# --- engine -----------------------------------------------------------------
+
+unload_engine() {
+	local m
+	for m in /sys/module/dm_cache_*; do
+		[ -e "$m" ] && rmmod "$(basename "$m")"
+	done
+	[ ! -e /sys/module/dm_cache ] || rmmod dm_cache
+}
+
+# load_engine stock|hearth: which dm-cache this guest's modprobe finds.
+load_engine() {
+	local release tree=$TOP/build/mods
+	release=$(uname -r)
+	unload_engine
+	[ "$1" = hearth ] || tree=$TOP/build/kernel
+	ln -sfn "$tree/lib/modules/$release" "/lib/modules/$release"
+	modprobe dm-cache-smq
+	case $(modinfo -F filename dm-cache) in
+	*/updates/*) assert_eq hearth "$1" engine ;;
+	*) assert_eq stock "$1" engine ;;
+	esac
+}
+
+# --- before the first test, and after each ----------------------------------
+
+guest_init() {
+	set -e
+	sysctl -qw kernel.hung_task_timeout_secs=60 kernel.panic_on_oops=1 kernel.panic=-1
+	mkdir -p $LVM_SYSTEM_DIR /etc/udev/rules.d
+	ln -s /dev/null /etc/udev/rules.d/69-lvm.rules
+	udevadm control --reload
+	cat >$LVM_SYSTEM_DIR/lvm.conf <<-'CONF'
+		devices {
+			filter = [ "a|^/dev/nullb|", "r|.*|" ]
+			types = [ "nullb", 16 ]
+			use_devicesfile = 0
+		}
+		backup { backup = 0 archive = 0 }
+		activation { monitoring = 0 }
+		global { use_lvmpolld = 0 }
+	CONF
+	modprobe null_blk nr_devices=0
+	[ -d $NULLB ] || mount -t configfs none /sys/kernel/config
+	load_engine "$HEARTH_ENGINE"
+	set +e
+}
+
+state_of_devices() {
+	echo "--- devices"
+	dmsetup table
+	dmsetup status --noflush
+	lvs -a -o+devices
+}
+
+unmount_all() {
+	local m
+	for m in $(awk -v t="$T/" 'index($2, t) == 1 { print $2 }' /proc/mounts | tac); do
+		umount "$m" || umount -l "$m"
+	done
+}
+
+# Removes a cache and has cache_check look at what it left.
+remove_cache() {
+	local name=$1 table meta
+	read -ra table < <(dmsetup table "$name")
+	dmsetup remove --retry "$name" || return
+	[ "$2" = pass ] && [ ! -e "$T/no-metadata-check" ] || return 0
+	meta=/dev/block/${table[3]}
+	cache_check "$meta" || touch "$T/bad-metadata"
+}
+
+remove_free_devices() {
+	local name opens type
+	dmsetup info -c --noheadings --separator ' ' -o name,open | while read -r name opens; do
+		[ "$opens" = 0 ] || continue
+		type=$(dmsetup table "$name" | cut -d' ' -f3)
+		if [ "$type" = cache ]; then
+			remove_cache "$name" "$1"
+		else
+			dmsetup remove --retry "$name"
+		fi
+	done
+}
+
+remove_all_devices() {
+	local i name state
+	dmsetup info -c --noheadings --separator ' ' -o name,suspended |
+		while read -r name state; do
+			[ "$state" != Suspended ] || dmsetup resume "$name" || true
+		done
+	for ((i = 0; i < 12; i++)); do
+		[ "$(dmsetup ls)" != "No devices found" ] || return 0
+		remove_free_devices "$1" || true
+	done
+	dmsetup info -c
+	return 1
+}
+
+remove_nullb() {
+	local d
+	for d in "$NULLB"/*/; do
+		[ -d "$d" ] || continue
+		echo 0 >"$d/power"
+		rmdir "$d"
+	done
+}
+
+clean_up() {
+	echo "--- cleaning up"
+	udevadm settle
+	unmount_all
+	if ! remove_all_devices "$1"; then
+		echo "FAILED: devices cannot be removed"
+		exit 2
+	fi
+	remove_nullb
+	rm -rf /run/lvm/*_online /run/lvm/hints
+	if [ -e "$T/bad-metadata" ]; then
+		echo "FAILED: cache_check does not accept the metadata"
+		exit 1
+	fi
+	if [ "$(modinfo -F filename dm-cache | grep -c /updates/)" != "$(is_stock && echo 0 || echo 1)" ]; then
+		load_engine "$HEARTH_ENGINE"
+	fi
+	if [ "$(cat /sys/module/dm_cache_smq/refcnt)" != 0 ]; then
+		echo "FAILED: dm-cache-smq is still referred to"
+		exit 2
+	fi
+}
+
+BAD_NEWS='WARNING:|BUG:|BUG |Oops|KASAN|UBSAN|possible circular|possible recursive|inconsistent lock|blocked for more than|soft lockup|general protection|refcount_t|Call Trace|leak|bad page|stall'
+
+# What the kernel logged since the test began.
+dmesg_clean() {
+	local allow=$T/dmesg-allow
+	[ -e "$allow" ] || echo '^$' >"$allow"
+	dmesg | tac | sed "/hearth-test: $1\$/q" | tac >"$T/dmesg"
+	if grep -E "$BAD_NEWS" "$T/dmesg" | grep -qvEf "$allow"; then
+		echo "FAILED: the kernel's log"
+		cat "$T/dmesg"
+		return 1
+	fi
+}

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# One test of a suite (run SUITE NAME), or the cleaning up after it (clean
+# OUTCOME). Exit codes of clean: 1 the test left something wrong, 2 this guest
+# is of no further use.
+set -euo pipefail
+exec 9>&-
+# shellcheck source=tests/guest/guest/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+case $1 in
+run)
+	# shellcheck disable=SC1090
+	. "$2"
+	PS4='+ ${SECONDS}s ${BASH_SOURCE##*/}:${LINENO}: '
+	set -x
+	"test_$3"
+	;;
+clean)
+	clean_up "$2"
+	;;
+esac

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots the stock Debian kernel in QEMU and runs named shell tests in it.
+
+One boot serves many tests. The guest writes what happens to a directory that
+it shares with the host (events, one log per test), so that a guest that
+panics or hangs fails the test it was running; the rest go on in a new guest.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / "build"
+HERE = TOP / "tests/guest"
+SUITES = HERE / "suites"
+BOOT_SECONDS = 240
+CLEANUP_SECONDS = 120
+
+HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
+
+
+class Test:
+    """One test_NAME function of a suite, and what its #@ line says of it."""
+
+    def __init__(self, suite, name, words):
+        self.suite, self.name = suite, name
+        self.id = f"{suite.stem}.{name}"
+        self.tags = {w for w in words if "=" not in w}
+        options = dict(w.split("=", 1) for w in words if "=" in w)
+        self.timeout = int(options.get("timeout", 120))
+
+
+def discover(suite):
+    text = suite.read_text()
+    tests = [Test(suite, m[2], m[1].split()) for m in HEADER.finditer(text)]
+    found = set(re.findall(r"^test_(\w+)\(\)", text, re.M))
+    bare = found - {t.name for t in tests}
+    if bare:
+        raise ValueError(f"{suite.name}: no #@ line before {sorted(bare)}")
+    return tests
+
+
+def kver():
+    if "KVER" in os.environ:
+        return os.environ["KVER"]
+    out = subprocess.run([TOP / "scripts/kver"], stdout=subprocess.PIPE, check=True)
+    return out.stdout.decode().strip()
+
+
+def prepare_modules(version):
+    """build/mods: the kernel's modules and, under updates/, ours."""
+    stock = BUILD / "kernel/lib/modules" / version
+    if not (stock / "modules.dep").exists():
+        raise RuntimeError(f"no guest kernel {version} in build/: run scripts/setup")
+    ours = sorted((TOP / "dm-target").glob("*.ko"))
+    mods = BUILD / "mods"
+    tree = mods / "lib/modules" / version
+    updates = tree / "updates"
+    have = {p.name: p.read_bytes() for p in updates.glob("*.ko")}
+    if tree.exists() and have == {p.name: p.read_bytes() for p in ours}:
+        return
+    shutil.rmtree(mods, ignore_errors=True)
+    tree.parent.mkdir(parents=True)
+    subprocess.run(["cp", "-al", stock, tree], check=True)
+    for generated in tree.glob("modules.*"):
+        if not generated.name.startswith(("modules.builtin", "modules.order")):
+            generated.unlink()
+    updates.mkdir()
+    for module in ours:
+        shutil.copy(module, updates)
+    subprocess.run(["/sbin/depmod", "-b", mods, version], check=True)
+
+
+class Guest:
+    """Runs tests in order; result() gives what became of one of them."""
+
+    def __init__(self, tests, engine, runs=None, memory="3G", cpus=2):
+        self.todo = list(tests)
+        self.engine, self.memory, self.cpus = engine, memory, cpus
+        self.runs = Path(runs or BUILD / "guest" / engine)
+        self.version = kver()
+        self.results = {}
+        self.boots = 0
+        self.process = None
+        self.dir = None
+        self.seen = 0
+        self.running = None
+        shutil.rmtree(self.runs, ignore_errors=True)
+        self.runs.mkdir(parents=True)
+        self.lock = open(BUILD / "guest.lock", "w")
+
+    def boot(self):
+        """Starts a guest that runs what is still to do."""
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        prepare_modules(self.version)
+        self.boots += 1
+        self.dir = self.runs / f"boot{self.boots}"
+        (self.dir / "logs").mkdir(parents=True)
+        (self.dir / "events").touch()
+        (self.dir / "tests").write_text(
+            "".join(f"{t.id} {t.suite} {t.name} {t.timeout}\n" for t in self.todo)
+        )
+        self.seen, self.running = 0, None
+        command = [
+            "vng", "--run", str(BUILD / f"kernel/boot/vmlinuz-{self.version}"),
+            "--disable-kvm", "--cpus", str(self.cpus), "--memory", self.memory,
+            "--verbose", "--append", "loglevel=5 panic_on_oops=1",
+            f"--rwdir={self.dir}",
+            "--",
+            f"bash {HERE}/guest/main.sh {self.dir} {self.engine}",
+        ]
+        env = dict(os.environ, PATH=f"{BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")
+        self.process = subprocess.Popen(
+            command, cwd=TOP, env=env, stdin=subprocess.DEVNULL,
+            stdout=open(self.dir / "console", "w"), stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.deadline = time.monotonic() + BOOT_SECONDS
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+        fcntl.flock(self.lock, fcntl.LOCK_UN)
+
+    def console(self, lines=60):
+        text = (self.dir / "console").read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def log(self, test):
+        path = self.dir / "logs" / f"{test.id}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def finish(self, test, outcome, seconds=0.0, text=None):
+        self.results[test.id] = (outcome, seconds, self.log(test) if text is None else text)
+        self.todo.remove(test)
+        self.running = None
+
+    def read_events(self):
+        lines = (self.dir / "events").read_text(errors="replace").split("\n")[:-1]
+        fresh, self.seen = lines[self.seen:], len(lines)
+        tests = {t.id: t for t in self.todo}
+        for line in fresh:
+            word, *rest = line.split()
+            if word == "ready":
+                self.deadline = time.monotonic() + CLEANUP_SECONDS
+            elif word == "start":
+                self.running = tests[rest[0]]
+                self.deadline = time.monotonic() + self.running.timeout + CLEANUP_SECONDS
+            elif word == "done":
+                self.deadline = time.monotonic() + CLEANUP_SECONDS
+                self.finish(tests[rest[0]], rest[1], float(rest[2]))
+
+    def lost(self, why):
+        """The guest is gone: blame the running test, or the boot itself."""
+        text = f"{why}\n--- console\n{self.console()}\n"
+        if self.running:
+            self.finish(self.running, "fail", text=self.log(self.running) + "\n" + text)
+        elif self.seen == 0:
+            for test in list(self.todo):
+                self.finish(test, "fail", text="the guest did not boot\n" + text)
+        self.stop()
+
+    def step(self):
+        if self.process is None:
+            self.boot()
+        ended = self.process.poll() is not None
+        self.read_events()
+        if ended:
+            self.lost("the guest ended")
+        elif time.monotonic() > self.deadline:
+            self.lost("the guest hangs")
+        else:
+            time.sleep(0.1)
+
+    def result(self, test):
+        while test.id not in self.results:
+            self.step()
+        if not self.todo:
+            self.wait_end()
+        return self.results[test.id]
+
+    def wait_end(self):
+        if self.process:
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                pass
+            self.stop()
