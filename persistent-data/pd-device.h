@@ -24,10 +24,11 @@ struct pd_device;
 struct pd_buffer;
 
 /*
- * Called with a dirty buffer's data just before it is written.  @kind is what
- * pd_buffer_set_kind() stored.  May run in any process or worker context.
+ * Called with a dirty buffer's data just before it is written; the block
+ * manager implements it.  @kind is what pd_buffer_set_kind() stored.  May run in
+ * any process or worker context.
  */
-typedef void (*pd_seal_fn)(void *data, u64 block, unsigned int kind);
+void pd_block_seal(void *data, u64 block, unsigned int kind);
 
 #ifdef __KERNEL__
 struct block_device;
@@ -118,9 +119,6 @@ void pd_device_forget(struct pd_device *dev, u64 block);
  * call, early ones included, or the flush failed.
  */
 int pd_device_flush(struct pd_device *dev);
-
-/** pd_device_set_seal() - set the function that seals dirty buffers */
-void pd_device_set_seal(struct pd_device *dev, pd_seal_fn seal);
 
 /* A fresh buffer's kind is 0, also after it was evicted and read again. */
 unsigned int pd_buffer_kind(struct pd_buffer *buf);

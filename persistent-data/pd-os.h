@@ -14,7 +14,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/crc32c.h>
+#include <linux/crc32.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -26,6 +26,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
+#if __has_include(<linux/crc32c.h>)	/* folded into crc32.h later */
+#include <linux/crc32c.h>
+#endif
 
 /* Zeroed memory of any size; callers are on an I/O path, so never GFP_KERNEL. */
 static inline void *pd_zalloc(size_t len)
@@ -54,14 +57,13 @@ static inline void pd_free(const void *p)
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t s64;
-typedef u16 __le16;
-typedef u32 __le32;
-typedef u64 __le64;
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
 
 #ifndef __packed
 #define __packed		__attribute__((packed))
@@ -77,7 +79,7 @@ typedef u64 __le64;
 #define le64_to_cpu(x)		le64toh(x)
 
 #define U32_MAX			UINT32_MAX
-#define U64_MAX			UINT64_MAX
+#define U64_MAX			((u64)~0ULL)
 
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))

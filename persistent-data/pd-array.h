@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Arrays of 4- or 8-byte values, and bitsets, on the btree.
+ *
+ * The length is not stored: the owner keeps it and passes it.  Values are
+ * passed as they are on the disk (little endian).  Must not know what they
+ * mean.
+ */
+
+#ifndef HEARTH_PD_ARRAY_H
+#define HEARTH_PD_ARRAY_H
+
+#include "pd-btree.h"
+
+/**
+ * struct pd_array - a kind of array; root and length are the caller's to keep
+ * @value_size: 4 or 8 bytes
+ */
+struct pd_array {
+	struct pd_tm *tm;
+	u32 value_size;
+};
+
+/** pd_array_block_entries() - values in one array block */
+u32 pd_array_block_entries(const struct pd_array *a);
+
+/** pd_array_empty() - make an array of length 0 */
+int pd_array_empty(const struct pd_array *a, u64 *root);
+
+/** pd_array_get() - read element @i */
+int pd_array_get(const struct pd_array *a, u64 root, u64 i, void *value);
+
+/** pd_array_set() - change element @i */
+int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
+		 const void *value);
+
+/**
+ * typedef pd_array_fn - told about (or asked for) a run of elements
+ * @first: index of the first
+ * @values: @count of them
+ */
+typedef int (*pd_array_fn)(void *ctx, u64 first, void *values, u32 count);
+
+/**
+ * pd_array_walk() - call @fn for each array block of the first @length elements
+ *
+ * @fn must not change the values.  A nonzero return of it stops the walk.
+ */
+int pd_array_walk(const struct pd_array *a, u64 root, u64 length,
+		  pd_array_fn fn, void *ctx);
+
+/**
+ * pd_array_build() - make an array of @length elements
+ * @fn: fills in a run that is zero; NULL: leave all at zero
+ */
+int pd_array_build(const struct pd_array *a, u64 *root, u64 length,
+		   pd_array_fn fn, void *ctx);
+
+/**
+ * pd_array_update() - let @fn change each array block
+ * @needed: whether @fn would change anything in this run; asked first, so that
+ *	only blocks that change are copied
+ */
+int pd_array_update(const struct pd_array *a, u64 *root, u64 length,
+		    bool (*needed)(void *ctx, u64 first, const void *values,
+				   u32 count),
+		    pd_array_fn fn, void *ctx);
+
+/** pd_array_resize() - change the length; new elements are zero */
+int pd_array_resize(const struct pd_array *a, u64 *root, u64 old_length,
+		    u64 new_length);
+
+/** pd_array_delete() - free all blocks, without reading the array blocks */
+int pd_array_delete(const struct pd_array *a, u64 root);
+
+/*
+ * Bitsets: arrays of 64-bit words, bit b is bit b % 64 of word b / 64.  The
+ * length is in bits.  Bits past the length are ignored and cleared on resize.
+ */
+
+static inline u64 pd_bitset_words(u64 bits)
+{
+	return (bits >> 6) + !!(bits & 63);
+}
+
+/** pd_bitset_get() - 0 or 1, or an error */
+int pd_bitset_get(struct pd_tm *tm, u64 root, u64 bit);
+
+/** pd_bitset_set() - change a bit; writes nothing if it has the value */
+int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value);
+
+/** pd_bitset_resize() - change the length; new bits are clear */
+int pd_bitset_resize(struct pd_tm *tm, u64 *root, u64 old_bits, u64 new_bits);
+
+/** pd_bitset_build() - make a bitset; @fn returns each bit, NULL: all clear */
+int pd_bitset_build(struct pd_tm *tm, u64 *root, u64 bits,
+		    bool (*fn)(void *ctx, u64 bit), void *ctx);
+
+/** pd_bitset_walk() - call @fn for each set bit, ascending */
+int pd_bitset_walk(struct pd_tm *tm, u64 root, u64 bits,
+		   int (*fn)(void *ctx, u64 bit), void *ctx);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Blocks with a kind: checked when they come from the disk, sealed (checksum
+ * and block number) when they go there.
+ *
+ * Must not know which blocks are in use or may be changed; that is the
+ * transaction manager's.
+ */
+
+#ifndef HEARTH_PD_BLOCK_MANAGER_H
+#define HEARTH_PD_BLOCK_MANAGER_H
+
+#include "pd-device.h"
+#include "pd-format.h"
+
+/* A block that is held.  Lives on the holder's stack. */
+struct pd_block {
+	u64 nr;
+	void *data;
+	struct pd_buffer *buf;
+	bool write;		/* to be marked dirty when it is put */
+};
+
+/**
+ * pd_block_read() - hold a block for reading
+ * @kind: what the block has to be
+ *
+ * Return: 0; -EILSEQ if it is not that, or damaged; or the device's error.
+ */
+int pd_block_read(struct pd_device *dev, u64 nr, enum pd_kind kind,
+		  struct pd_block *b);
+
+/** pd_block_write() - hold a block for changing it in place */
+int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
+		   struct pd_block *b);
+
+/** pd_block_new() - hold a zeroed block for writing, without reading it */
+int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
+		 struct pd_block *b);
+
+/** pd_block_put() - let go of a block; nothing happens if it was put before */
+void pd_block_put(struct pd_block *b);
+
+#endif
