@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs one of hearth's policies as the engine would: asks at every hit and
+ * miss, promotes at once, evicts a batch when no slot is free.
+ */
+#include <stdio.h>
+
+#include "../policy/registry.h"
+#include "model.h"
+
+#define NO_SLOT		U32_MAX
+#define BATCH		8
+#define TICK_US		1000000
+
+struct hosted {
+	struct model m;
+	struct cache_policy *policy;
+	u16 *words;
+	u32 *slot_of;		/* an id */
+	u32 *id_of;		/* a slot */
+	u32 *free;
+	u32 nr_free;
+	bool full;		/* has been, once */
+};
+
+static void evict(struct hosted *h)
+{
+	const struct cache_policy_ops *ops = h->policy->ops;
+	unsigned int want = min_t(u32, BATCH, DIV_ROUND_UP(h->m.nr_slots, 64));
+	u32 slots[BATCH];
+	unsigned int nr, i;
+
+	nr = ops->victims(h->policy, slots, want);
+	for (i = 0; i < nr; i++) {
+		u32 id = h->id_of[slots[i]];
+
+		ops->removed(h->policy, slots[i], h->m.accesses->blocks[id],
+			     CACHE_REMOVED_EVICTED);
+		h->slot_of[id] = NO_SLOT;
+		h->free[h->nr_free++] = slots[i];
+	}
+}
+
+static void insert(struct hosted *h, u32 id, enum cache_verdict why)
+{
+	u32 slot;
+
+	if (!h->nr_free) {
+		h->full = true;
+		evict(h);
+	}
+	if (!h->nr_free)
+		return;
+	slot = h->free[--h->nr_free];
+	h->slot_of[id] = slot;
+	h->id_of[slot] = id;
+	h->policy->ops->inserted(h->policy, slot, h->m.accesses->blocks[id],
+				 why);
+}
+
+static enum outcome hosted_access(struct model *m, u32 index)
+{
+	struct hosted *h = container_of(m, struct hosted, m);
+	const struct access *a = &m->accesses->all[index];
+	u64 block = m->accesses->blocks[a->id];
+	struct cache_io io = {
+		.op = a->op,
+		.flags = a->flags,
+		.sectors = a->sectors,
+		.stream_sectors = a->stream_sectors,
+	};
+	enum cache_verdict verdict;
+
+	if (a->flags & CACHE_IO_FULL_BLOCK)
+		io.flags |= CACHE_IO_NO_FETCH;
+	if (h->slot_of[a->id] != NO_SLOT) {
+		h->policy->ops->hit(h->policy, h->slot_of[a->id], block, &io);
+		return HIT;
+	}
+	if (h->nr_free && !h->full)
+		io.flags |= CACHE_IO_FREE_SLOTS;
+	verdict = h->policy->ops->miss(h->policy, block, &io);
+	if (verdict > CACHE_PROMOTE_HOT)
+		return BYPASSED;
+	insert(h, a->id, verdict);
+	return h->slot_of[a->id] == NO_SLOT ? BYPASSED : PROMOTED;
+}
+
+static void hosted_destroy(struct model *m)
+{
+	struct hosted *h = container_of(m, struct hosted, m);
+
+	if (h->policy)
+		h->policy->ops->destroy(h->policy);
+	free(h->words);
+	free(h->slot_of);
+	free(h->id_of);
+	free(h->free);
+	free(h);
+}
+
+/* key=value,key=value */
+static int apply(struct hosted *h, const char *settings)
+{
+	unsigned long long value;
+	char key[32];
+	int n, r;
+
+	while (settings && *settings) {
+		if (sscanf(settings, "%31[^=]=%llu%n", key, &value, &n) != 2) {
+			fprintf(stderr, "%s: not key=number\n", settings);
+			return -1;
+		}
+		r = policy_set(h->policy, key, value);
+		if (r == -ERANGE || (r && !policy_key_known(key))) {
+			fprintf(stderr, "%s: %s\n", key, r == -ERANGE ?
+				"out of range" : "no such setting");
+			return -1;
+		}
+		settings += n;
+		settings += *settings == ',';
+	}
+	return 0;
+}
+
+struct model *hosted_create(const char *name, const struct model_params *params)
+{
+	const struct cache_policy_ops *ops = policy_find(name);
+	u32 nr = max(params->accesses->nr_blocks, 1u), i;
+	struct hosted *h;
+
+	if (!ops)
+		return NULL;
+	h = calloc(1, sizeof(*h));
+	h->m.access = hosted_access;
+	h->m.destroy = hosted_destroy;
+	h->m.accesses = params->accesses;
+	h->m.nr_slots = params->nr_slots;
+	h->words = calloc(params->nr_slots, sizeof(*h->words));
+	h->slot_of = malloc(nr * sizeof(*h->slot_of));
+	memset(h->slot_of, 0xff, nr * sizeof(*h->slot_of));
+	h->id_of = malloc(params->nr_slots * sizeof(*h->id_of));
+	h->free = malloc(params->nr_slots * sizeof(*h->free));
+	for (i = 0; i < params->nr_slots; i++)
+		h->free[h->nr_free++] = params->nr_slots - 1 - i;
+	h->policy = policy_make(ops, &(struct cache_policy_params) {
+		.nr_slots = params->nr_slots,
+		.block_sectors = params->accesses->block_sectors,
+		.origin_blocks = 1ull << 40,
+		.rotational = params->rotational,
+		.words = h->words,
+		.word_stride = sizeof(*h->words),
+	});
+	if (!h->policy || apply(h, params->settings)) {
+		hosted_destroy(&h->m);
+		return NULL;
+	}
+	return &h->m;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Models by name.
+ */
+#include <stdio.h>
+
+#include "model.h"
+
+struct model *model_create(const char *name, const struct model_params *params)
+{
+	struct model *(*const kinds[])(const char *name,
+				       const struct model_params *params) = {
+		classic_create, optimum_create, smq_like_create, hosted_create,
+	};
+	struct model *m;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		m = kinds[i](name, params);
+		if (m)
+			return m;
+	}
+	fprintf(stderr, "%s: no such policy, or its settings are wrong\n", name);
+	return NULL;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Running and accounting.
+ */
+#include "run.h"
+
+#define SEEK_S		.008
+#define BYTES_PER_S	150e6
+
+static double origin_s(bool seeks, double bytes)
+{
+	return (seeks ? SEEK_S : 0) + bytes / BYTES_PER_S;
+}
+
+static void charge_promotion(struct account *acc, const struct access *a,
+			     double block_bytes)
+{
+	double read = origin_s(!(a->flags & CACHE_IO_STREAM), block_bytes);
+
+	acc->fills++;
+	acc->ssd_bytes += block_bytes;
+	if (a->op == CACHE_OP_READ) {
+		acc->fetch_s += read;
+		acc->partial_s += read;
+	} else if (!(a->flags & CACHE_IO_FULL_BLOCK)) {
+		acc->fetch_s += origin_s(true, block_bytes);
+	}
+}
+
+static void charge(struct account *acc, const struct access *a,
+		   enum outcome outcome, double block_bytes)
+{
+	double bytes = 512. * a->sectors;
+	bool alone = !(a->flags & CACHE_IO_STREAM);
+	double plain = origin_s(alone, bytes);
+
+	acc->accesses++;
+	acc->ns_accesses += alone;
+	acc->user_bytes += bytes;
+	acc->plain_s += plain;
+	switch (outcome) {
+	case HIT:
+		acc->hits++;
+		acc->ns_hits += alone;
+		if (a->op == CACHE_OP_WRITE)
+			acc->ssd_bytes += bytes;
+		break;
+	case PROMOTED:
+		charge_promotion(acc, a, block_bytes);
+		break;
+	case BYPASSED:
+		acc->fetch_s += plain;
+		acc->partial_s += plain;
+		break;
+	}
+}
+
+void run(struct model *m, struct account *acc, void (*progress)(double done))
+{
+	const struct accesses *as = m->accesses;
+	double block_bytes = 512. * as->block_sectors;
+	u32 i;
+
+	for (i = 0; i < as->nr; i++) {
+		const struct access *a = &as->all[i];
+
+		charge(&acc[a->source], a, m->access(m, i), block_bytes);
+		if (progress && !(i & 0xffff))
+			progress((double)i / as->nr);
+	}
+	if (progress)
+		progress(1);
+}
+
+void account_add(struct account *to, const struct account *from)
+{
+	to->accesses += from->accesses;
+	to->hits += from->hits;
+	to->ns_accesses += from->ns_accesses;
+	to->ns_hits += from->ns_hits;
+	to->fills += from->fills;
+	to->user_bytes += from->user_bytes;
+	to->ssd_bytes += from->ssd_bytes;
+	to->plain_s += from->plain_s;
+	to->fetch_s += from->fetch_s;
+	to->partial_s += from->partial_s;
+}
+
+static double ratio(double a, double b)
+{
+	return b ? a / b : 0;
+}
+
+struct figures account_figures(const struct account *acc)
+{
+	return (struct figures) {
+		.hit_ratio = ratio(acc->hits, acc->accesses),
+		.ns_hit_ratio = ratio(acc->ns_hits, acc->ns_accesses),
+		.fills = 1000 * ratio(acc->fills, acc->accesses),
+		.fetch_saved = 1 - ratio(acc->fetch_s, acc->plain_s),
+		.partial_saved = 1 - ratio(acc->partial_s, acc->plain_s),
+		.ssd_per_user = ratio(acc->ssd_bytes, acc->user_bytes),
+	};
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reading traces.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "trace.h"
+
+struct reader {
+	struct trace *t;
+	const char *path;
+	const char *format;
+	u64 line;
+	char names[256][64];	/* files of a fio log */
+	unsigned int nr_names;
+};
+
+void trace_add(struct trace *t, const struct request *r)
+{
+	if (t->nr == t->room) {
+		t->room = t->room ? 2 * t->room : 65536;
+		t->requests = realloc(t->requests, t->room * sizeof(*r));
+		if (!t->requests)
+			abort();
+	}
+	t->requests[t->nr++] = *r;
+}
+
+void trace_free(struct trace *t)
+{
+	free(t->requests);
+	memset(t, 0, sizeof(*t));
+}
+
+/* Separate address spaces: disks of one trace, files of one log. */
+static u64 space(u64 nr, u64 offset)
+{
+	return (nr << 48) + offset;
+}
+
+static int parse_bin(struct reader *rd, const u8 *rec)
+{
+	struct request r = { 0 };
+	u32 op;
+
+	memcpy(&r.time_us, rec, 8);
+	memcpy(&r.offset, rec + 8, 8);
+	memcpy(&r.length, rec + 16, 4);
+	memcpy(&op, rec + 20, 4);
+	if (op > 1)
+		return -1;
+	r.write = op;
+	trace_add(rd->t, &r);
+	return 0;
+}
+
+static bool op_is(const char *op, char c)
+{
+	return op[0] == c || op[0] == c - 'a' + 'A';
+}
+
+/* Timestamp (100 ns), host, disk, Read or Write, offset, size, response time */
+static int parse_msr(struct reader *rd, const char *line)
+{
+	unsigned long long time, offset, length;
+	struct request r = { 0 };
+	unsigned int disk;
+	char op[16];
+
+	if (sscanf(line, "%llu,%*[^,],%u,%15[^,],%llu,%llu", &time, &disk, op,
+		   &offset, &length) != 5)
+		return -1;
+	if (!op_is(op, 'r') && !op_is(op, 'w'))
+		return -1;
+	r.time_us = time / 10;
+	r.offset = space(disk, offset);
+	r.length = length;
+	r.write = op_is(op, 'w');
+	trace_add(rd->t, &r);
+	return 0;
+}
+
+/* ASU, LBA in sectors, size in bytes, opcode, time in seconds */
+static int parse_spc(struct reader *rd, const char *line)
+{
+	unsigned long long lba, length;
+	struct request r = { 0 };
+	unsigned int asu;
+	double time;
+	char op[8];
+
+	if (sscanf(line, "%u,%llu,%llu,%7[^,],%lf", &asu, &lba, &length, op,
+		   &time) != 5)
+		return -1;
+	if (!op_is(op, 'r') && !op_is(op, 'w'))
+		return -1;
+	r.time_us = time * 1e6;
+	r.offset = space(asu, lba * 512);
+	r.length = length;
+	r.write = op_is(op, 'w');
+	trace_add(rd->t, &r);
+	return 0;
+}
+
+/* The default output of blkparse; requests are taken where they are queued. */
+static int parse_blkparse(struct reader *rd, const char *line)
+{
+	unsigned long long sector, sectors;
+	unsigned int major, minor;
+	struct request r = { 0 };
+	char action[8], op[16];
+	double time;
+
+	if (sscanf(line, " %u,%u %*u %*u %lf %*u %7s %15s %llu + %llu", &major,
+		   &minor, &time, action, op, &sector, &sectors) != 7)
+		return 0;	/* its summary, other events */
+	if (strcmp(action, "Q") || !sectors || strchr(op, 'D'))
+		return 0;
+	r.time_us = time * 1e6;
+	r.offset = space(minor, sector * 512);
+	r.length = sectors * 512;
+	r.write = strchr(op, 'W') != NULL;
+	trace_add(rd->t, &r);
+	return 0;
+}
+
+static unsigned int name_number(struct reader *rd, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < rd->nr_names; i++)
+		if (!strcmp(rd->names[i], name))
+			return i;
+	if (i == ARRAY_SIZE(rd->names))
+		return 0;
+	snprintf(rd->names[i], sizeof(rd->names[i]), "%s", name);
+	rd->nr_names++;
+	return i;
+}
+
+/* fio's iolog, version 2 (file, action, offset, length) or 3 (time first) */
+static int parse_fio(struct reader *rd, const char *line)
+{
+	unsigned long long time = rd->line, offset = 0, length = 0;
+	struct request r = { 0 };
+	char name[64], op[16];
+	int n;
+
+	if (!strncmp(line, "fio version", 11))
+		return 0;
+	n = sscanf(line, "%63s %15s %llu %llu", name, op, &offset, &length);
+	if (n < 4 || (strcmp(op, "read") && strcmp(op, "write")))
+		n = sscanf(line, "%llu %63s %15s %llu %llu", &time, name, op,
+			   &offset, &length) - 1;
+	if (n < 1)
+		return -1;
+	if (n < 4 || (strcmp(op, "read") && strcmp(op, "write")))
+		return 0;	/* add, open, close, wait, trim */
+	r.time_us = time;
+	r.offset = space(name_number(rd, name), offset);
+	r.length = length;
+	r.write = op[0] == 'w';
+	trace_add(rd->t, &r);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*line)(struct reader *rd, const char *line);
+} line_formats[] = {
+	{ "msr", parse_msr },
+	{ "spc", parse_spc },
+	{ "blkparse", parse_blkparse },
+	{ "fio", parse_fio },
+};
+
+static const char *guess(const char *line)
+{
+	unsigned int commas = 0;
+	const char *c;
+
+	for (c = line; *c; c++)
+		commas += *c == ',';
+	if (!strncmp(line, "fio version", 11))
+		return "fio";
+	if (commas >= 6)
+		return "msr";
+	return commas == 4 ? "spc" : "blkparse";
+}
+
+static int read_bin(struct reader *rd, FILE *f)
+{
+	u8 rec[24];
+	size_t n;
+
+	while ((n = fread(rec, 1, sizeof(rec), f)) == sizeof(rec)) {
+		rd->line++;
+		if (parse_bin(rd, rec))
+			return -1;
+	}
+	return n ? -1 : 0;
+}
+
+static int read_lines(struct reader *rd, FILE *f)
+{
+	char line[4096];
+	unsigned int i;
+
+	while (fgets(line, sizeof(line), f)) {
+		rd->line++;
+		if (!rd->format)
+			rd->format = guess(line);
+		for (i = 0; i < ARRAY_SIZE(line_formats); i++)
+			if (!strcmp(rd->format, line_formats[i].name))
+				break;
+		if (i == ARRAY_SIZE(line_formats))
+			return -1;
+		if (line_formats[i].line(rd, line) && rd->line > 1)
+			return -1;	/* the first may be a heading */
+	}
+	return 0;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* The file's name without directories and what follows its first dot. */
+static void set_name(struct trace *t, const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	snprintf(t->name, sizeof(t->name), "%s", base ? base + 1 : path);
+	t->name[strcspn(t->name, ".")] = 0;
+}
+
+/* The shell does not see the path: the file is handed over as standard input. */
+static FILE *open_trace(const char *path, bool *piped)
+{
+	FILE *f = fopen(path, "rb");
+	char command[64];
+
+	*piped = ends_in(path, ".zst");
+	if (!f || !*piped)
+		return f;
+	snprintf(command, sizeof(command), "zstd -dcq <&%d", fileno(f));
+	return popen(command, "r");	/* @f stays open for it */
+}
+
+int trace_read(struct trace *t, const char *path, const char *format)
+{
+	struct reader *rd = calloc(1, sizeof(*rd));
+	bool piped, bin;
+	FILE *f;
+	int r;
+
+	memset(t, 0, sizeof(*t));
+	set_name(t, path);
+	t->nr_sources = 1;
+	memcpy(t->sources[0], t->name, sizeof(t->name));
+	f = open_trace(path, &piped);
+	if (!f || !rd) {
+		fprintf(stderr, "%s: cannot be opened\n", path);
+		free(rd);
+		return -1;
+	}
+	rd->t = t;
+	rd->format = format;
+	bin = format ? !strcmp(format, "bin") :
+	      ends_in(path, ".bin") || ends_in(path, ".bin.zst");
+	r = bin ? read_bin(rd, f) : read_lines(rd, f);
+	if ((piped ? pclose(f) : fclose(f)) && !r)
+		r = -1;
+	if (r)
+		fprintf(stderr, "%s: %s %llu does not parse as %s\n", path,
+			bin ? "record" : "line", (unsigned long long)rd->line,
+			bin ? "bin" : rd->format ? rd->format : "anything");
+	free(rd);
+	return r;
+}
+
+void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr)
+{
+	size_t *at = calloc(nr, sizeof(*at));
+	unsigned int i, best;
+	struct request r;
+
+	memset(t, 0, sizeof(*t));
+	snprintf(t->name, sizeof(t->name), "mix");
+	t->nr_sources = nr;
+	for (i = 0; i < nr; i++)
+		memcpy(t->sources[i], parts[i].name, sizeof(parts[i].name));
+	for (;;) {
+		best = nr;
+		for (i = 0; i < nr; i++) {
+			if (at[i] == parts[i].nr)
+				continue;
+			if (best == nr || (double)at[i] / parts[i].nr <
+			    (double)at[best] / parts[best].nr)
+				best = i;
+		}
+		if (best == nr)
+			break;
+		r = parts[best].requests[at[best]++];
+		r.offset += (u64)(best + 1) << 52;
+		r.source = best;
+		trace_add(t, &r);
+	}
+	free(at);
+}
+
+/*
+ * Cutting.  A request continues a stream if it starts where one of the last
+ * streams ended, or shortly after.
+ */
+
+#define NR_STREAMS	32
+#define STREAM_GAP	(64 * 1024)
+
+struct detector {
+	struct {
+		u64 end;
+		u64 bytes;
+		u64 used;
+	} streams[NR_STREAMS];
+	u64 clock;
+};
+
+/* Returns the bytes that the stream had before, 0 for a new one. */
+static u64 detect(struct detector *d, u64 offset, u32 length)
+{
+	unsigned int i, oldest = 0;
+	u64 before = 0;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		if (d->streams[i].bytes && offset >= d->streams[i].end &&
+		    offset - d->streams[i].end <= STREAM_GAP)
+			break;
+		if (d->streams[i].used < d->streams[oldest].used)
+			oldest = i;
+	}
+	if (i < NR_STREAMS)
+		before = d->streams[i].bytes;
+	else
+		i = oldest;
+	d->streams[i].end = offset + length;
+	d->streams[i].bytes = before + length;
+	d->streams[i].used = ++d->clock;
+	return before;
+}
+
+struct ids {
+	u64 *keys;		/* block + 1, 0 is empty */
+	u32 *values;
+	size_t size;
+};
+
+static void ids_init(struct ids *m, size_t size)
+{
+	m->size = size;
+	m->keys = calloc(size, sizeof(*m->keys));
+	m->values = calloc(size, sizeof(*m->values));
+	if (!m->keys || !m->values)
+		abort();
+}
+
+static void ids_exit(struct ids *m)
+{
+	free(m->keys);
+	free(m->values);
+}
+
+static size_t ids_slot(const struct ids *m, u64 key)
+{
+	size_t i = (key * 0x9e3779b97f4a7c15ull >> 20) & (m->size - 1);
+
+	while (m->keys[i] && m->keys[i] != key)
+		i = (i + 1) & (m->size - 1);
+	return i;
+}
+
+static void ids_grow(struct ids *m)
+{
+	struct ids old = *m;
+	size_t i, j;
+
+	ids_init(m, 2 * old.size);
+	for (i = 0; i < old.size; i++) {
+		if (!old.keys[i])
+			continue;
+		j = ids_slot(m, old.keys[i]);
+		m->keys[j] = old.keys[i];
+		m->values[j] = old.values[i];
+	}
+	ids_exit(&old);
+}
+
+static u32 id_of(struct ids *m, struct accesses *a, size_t *room, u64 block)
+{
+	size_t i = ids_slot(m, block + 1);
+
+	if (m->keys[i])
+		return m->values[i];
+	if (a->nr_blocks == *room) {
+		*room *= 2;
+		a->blocks = realloc(a->blocks, *room * sizeof(*a->blocks));
+		if (!a->blocks)
+			abort();
+	}
+	m->keys[i] = block + 1;
+	m->values[i] = a->nr_blocks;
+	a->blocks[a->nr_blocks] = block;
+	if (2 * ++a->nr_blocks > m->size)
+		ids_grow(m);
+	return a->nr_blocks - 1;
+}
+
+static void add_access(struct accesses *a, size_t *room,
+		       const struct access *access)
+{
+	if (a->nr == *room) {
+		*room *= 2;
+		a->all = realloc(a->all, *room * sizeof(*a->all));
+		if (!a->all)
+			abort();
+	}
+	a->all[a->nr++] = *access;
+}
+
+static void find_next(struct accesses *a)
+{
+	u32 *last = malloc(max_t(size_t, 1, a->nr_blocks) * sizeof(*last));
+	u32 i;
+
+	a->next = malloc(max_t(size_t, 1, a->nr) * sizeof(*a->next));
+	if (!a->next || !last)
+		abort();
+	memset(last, 0xff, a->nr_blocks * sizeof(*last));
+	for (i = a->nr; i-- > 0;) {
+		a->next[i] = last[a->all[i].id];
+		last[a->all[i].id] = i;
+	}
+	free(last);
+}
+
+int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
+{
+	struct detector *d = calloc(1, sizeof(*d));
+	size_t room = 1024, block_room = 1024, i;
+	struct ids ids;
+
+	memset(a, 0, sizeof(*a));
+	a->block_sectors = block_size / 512;
+	a->all = malloc(room * sizeof(*a->all));
+	a->blocks = malloc(block_room * sizeof(*a->blocks));
+	ids_init(&ids, 4096);
+	if (!d || !a->all || !a->blocks)
+		abort();
+	for (i = 0; i < t->nr; i++) {
+		const struct request *r = &t->requests[i];
+		u64 stream = detect(d, r->offset, r->length);
+		u64 at = r->offset, end = r->offset + r->length;
+		bool first = true;
+
+		while (at < end) {
+			u64 block = at / block_size;
+			u64 stop = min(end, (block + 1) * block_size);
+			struct access c = {
+				.id = id_of(&ids, a, &block_room, block),
+				.sectors = DIV_ROUND_UP(stop - at, 512),
+				.op = r->write,
+				.source = r->source,
+			};
+
+			if (stream || !first)
+				c.flags |= CACHE_IO_STREAM;
+			c.stream_sectors = min_t(u64, U32_MAX,
+					(stream + at - r->offset) / 512);
+			if (r->write && stop - at == block_size)
+				c.flags |= CACHE_IO_FULL_BLOCK;
+			add_access(a, &room, &c);
+			first = false;
+			at = stop;
+		}
+	}
+	ids_exit(&ids);
+	free(d);
+	find_next(a);
+	return 0;
+}
+
+void accesses_free(struct accesses *a)
+{
+	free(a->all);
+	free(a->blocks);
+	free(a->next);
+	memset(a, 0, sizeof(*a));
+}
