@@ -357,19 +357,13 @@ int cmd_reread_matches(struct cmd *cmd);
  */
 int cmd_extend(struct cmd *cmd, u64 new_nr_blocks);
 
-/*----------------------------------------------------------------
- * Whole-metadata verification, for tools and tests
- *----------------------------------------------------------------*/
+#ifndef __KERNEL__
+struct cmd_superblock;
+struct pd_tm;
 
-/**
- * cmd_check() - verify every block, every count, every value
- * @report: told about each fault, one line without a newline; may be NULL
- *
- * Works on the last committed state; nothing uncommitted may be pending.
- *
- * Return: the number of faults found, or a negative error.
- */
-int cmd_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
-	      void *ctx);
+/* For tools and tests that look below the schema: the state last committed. */
+const struct cmd_superblock *cmd_committed_superblock(const struct cmd *cmd);
+struct pd_tm *cmd_transaction(struct cmd *cmd);
+#endif
 
 #endif

@@ -199,6 +199,75 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 }
 
 /*----------------------------------------------------------------
+ * Cursors
+ *----------------------------------------------------------------*/
+
+#define CURSOR_WINDOW	32
+
+void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,
+			  u32 value_size, u64 root, u64 length)
+{
+	memset(c, 0, sizeof(*c));
+	c->a.tm = tm;
+	c->a.value_size = value_size;
+	c->root = root;
+	c->length = length;
+}
+
+void pd_array_cursor_put(struct pd_array_cursor *c)
+{
+	pd_tm_put(&c->b);
+}
+
+static int cursor_prefetch(struct pd_array_cursor *c, u64 k)
+{
+	u64 end = min(nr_array_blocks(&c->a, c->length), k + CURSOR_WINDOW);
+	u64 nr;
+	int r = 0;
+
+	if (c->prefetched > k + CURSOR_WINDOW / 2)
+		return 0;
+	for (k = max(k, c->prefetched); k < end && !r; k++) {
+		r = find_block(&c->a, c->root, k, &nr);
+		if (!r)
+			pd_tm_prefetch(c->a.tm, nr);
+	}
+	c->prefetched = end;
+	return r;
+}
+
+static int cursor_move(struct pd_array_cursor *c, u64 k)
+{
+	u64 nr;
+	int r;
+
+	pd_tm_put(&c->b);
+	r = cursor_prefetch(c, k);
+	if (r)
+		return r;
+	r = find_block(&c->a, c->root, k, &nr);
+	if (r)
+		return r;
+	c->k = k;
+	return read_block(&c->a, nr, entries_in(&c->a, c->length, k), &c->b);
+}
+
+int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value)
+{
+	u32 e;
+	u64 k = div_u64_rem(i, pd_array_block_entries(&c->a), &e);
+	int r;
+
+	if (!c->b.buf || c->k != k) {
+		r = cursor_move(c, k);
+		if (r)
+			return r;
+	}
+	memcpy(value, value_at(&c->a, &c->b, e), c->a.value_size);
+	return 0;
+}
+
+/*----------------------------------------------------------------
  * Whole arrays
  *----------------------------------------------------------------*/
 

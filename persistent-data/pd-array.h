@@ -35,6 +35,28 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 		 const void *value);
 
 /**
+ * struct pd_array_cursor - for reading elements in ascending order
+ *
+ * Keeps the last array block held: nothing may be changed while it is in use.
+ */
+struct pd_array_cursor {
+	struct pd_array a;
+	u64 root;
+	u64 length;
+	u64 k;
+	u64 prefetched;		/* array blocks below this were asked for */
+	struct pd_block b;
+};
+
+void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,
+			  u32 value_size, u64 root, u64 length);
+
+/** pd_array_cursor_get() - read element @i, which is below the length */
+int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value);
+
+void pd_array_cursor_put(struct pd_array_cursor *c);
+
+/**
  * typedef pd_array_fn - told about (or asked for) a run of elements
  * @first: index of the first
  * @values: @count of them
