@@ -51,6 +51,8 @@ struct heat {
 	/* The serialised calls'. */
 	struct fifo_links links;
 	struct fifo small, main;
+	struct fifo busy;	/* victims that were dirty or in use */
+	bool busy_turn;
 	struct fifo_loader loader;
 	u32 small_target;
 
@@ -311,12 +313,16 @@ static bool heat_spare(struct heat *h, u32 slot, u8 mark)
 	return true;
 }
 
-static u32 heat_pop(struct heat *h)
+/* Busy slots are asked for again in every second place. */
+static struct fifo *heat_source(struct heat *h)
 {
-	struct fifo *f = h->small.nr > h->small_target ||
-			 h->main.first == FIFO_END ? &h->small : &h->main;
-
-	return fifo_pop(&h->policy, &h->links, f);
+	if (h->busy_turn && h->busy.nr)
+		return &h->busy;
+	if (h->small.nr > h->small_target)
+		return &h->small;
+	if (h->main.nr)
+		return &h->main;
+	return h->small.nr ? &h->small : &h->busy;
 }
 
 static u32 heat_victim(struct heat *h)
@@ -325,8 +331,9 @@ static u32 heat_victim(struct heat *h)
 	u32 slot;
 	u8 mark;
 
-	while (h->small.nr || h->main.nr) {
-		slot = heat_pop(h);
+	h->busy_turn = !h->busy_turn;
+	while (h->small.nr || h->main.nr || h->busy.nr) {
+		slot = fifo_pop(&h->policy, &h->links, heat_source(h));
 		if (slot == FIFO_END)
 			continue;
 		mark = fifo_get_mark(&h->policy, slot);
@@ -358,7 +365,9 @@ static unsigned int heat_victims(struct cache_policy *p, u32 *slots,
 
 static void heat_victim_busy(struct cache_policy *p, u32 slot)
 {
-	heat_push(to_heat(p), slot, FIFO_MAIN);
+	struct heat *h = to_heat(p);
+
+	fifo_push(p, &h->links, &h->busy, slot, FIFO_LIVE | FIFO_MAIN);
 }
 
 static void heat_inserted(struct cache_policy *p, u32 slot, u64 block,
@@ -453,6 +462,7 @@ static int heat_init(struct heat *h)
 
 	fifo_init(&h->small, &h->links);
 	fifo_init(&h->main, &h->links);
+	fifo_init(&h->busy, &h->links);
 	fifo_loader_init(&h->loader, &h->links);
 	h->small_target = max_t(u32, 1, nr / 10);
 	h->time_shift = heat_log2_ratio(nr, 4096);

@@ -107,7 +107,7 @@ static inline void fifo_advance(struct fifo *f, const struct fifo_links *l)
 	if (--f->epoch_left)
 		return;
 	f->epoch_left = l->epoch_len;
-	f->epoch = (f->epoch + 1) & FIFO_EPOCH_MASK;
+	WRITE_ONCE(f->epoch, (f->epoch + 1) & FIFO_EPOCH_MASK);
 }
 
 /* Queue @slot, which is in no queue, last; @flags go to its mark. */

@@ -4,10 +4,10 @@
  *
  * A request that touches k blocks counts k accesses.  The origin is a disk that
  * takes 8 ms for an access that continues no stream, and 150 MB/s for the
- * bytes; a promotion by a read reads the whole block.  A promotion by a write
- * to part of a block reads the block first ("fetch"), or nothing where the
- * cache can keep a block that is valid in part ("partial").  Write-back is not
- * charged.
+ * bytes.  A promotion by a read reads the whole block in place of the part.  A
+ * promotion by a write to part of a block costs a read of the block apart from
+ * any stream ("fetch"), or nothing where the cache can keep a block that is
+ * valid in part ("partial").  Write-back is not charged.
  */
 #ifndef HEARTH_SIM_RUN_H
 #define HEARTH_SIM_RUN_H

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sixteen threads call hit(), miss() and hint() without a lock while one evicts
+ * and promotes; made to be run under ThreadSanitizer.  Afterwards no slot may
+ * have got lost.  Arguments: names of policies, or none for all.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "host.h"
+
+#define THREADS		16
+#define SLOTS		1024
+#define BLOCKS		8192
+#define WORKER_ROUNDS	4000
+
+struct hammer {
+	struct host *h;
+	bool stop;
+	u64 calls;
+};
+
+struct thread {
+	pthread_t id;
+	struct hammer *hammer;
+	u32 rng;
+	u64 calls;
+};
+
+static u32 thread_random(struct thread *t, u32 below)
+{
+	t->rng ^= t->rng << 13;
+	t->rng ^= t->rng >> 17;
+	t->rng ^= t->rng << 5;
+	return t->rng % below;
+}
+
+/* What the engine's lookup would give: a guess that may be outdated. */
+static void one_call(struct thread *t)
+{
+	struct cache_policy *p = t->hammer->h->policy;
+	u32 block = thread_random(t, 8) ? thread_random(t, SLOTS) :
+		    thread_random(t, BLOCKS);
+	struct cache_io io = {
+		.op = thread_random(t, 2),
+		.flags = thread_random(t, 32),
+		.sectors = 8,
+		.stream_sectors = thread_random(t, 512),
+	};
+
+	switch (thread_random(t, 4)) {
+	case 0:
+		p->ops->miss(p, block, &io);
+		break;
+	case 1:
+		p->ops->hint(p, thread_random(t, SLOTS));
+		break;
+	default:
+		p->ops->hit(p, thread_random(t, SLOTS), block, &io);
+	}
+}
+
+static void *requests(void *arg)
+{
+	struct thread *t = arg;
+
+	while (!READ_ONCE(t->hammer->stop)) {
+		one_call(t);
+		t->calls++;
+	}
+	return NULL;
+}
+
+static u32 absent_block(struct host *h)
+{
+	u32 block;
+
+	do {
+		block = host_random(h, h->nr_blocks);
+	} while (h->slot_of[block] != NO_SLOT);
+	return block;
+}
+
+static void worker_round(struct host *h)
+{
+	u32 slots[8], got, i;
+
+	got = host_victims(h, slots, 8);
+	for (i = 0; i < got; i++) {
+		if (!host_random(h, 4)) {
+			host_busy(h, slots[i]);
+			continue;
+		}
+		host_evict(h, slots[i]);
+		host_insert(h, slots[i], absent_block(h),
+			    host_random(h, 2) ? CACHE_PROMOTE :
+			    CACHE_PROMOTE_HOT);
+	}
+	i = host_random(h, h->nr_slots);
+	if (h->state[i] != HOST_OCCUPIED)
+		return;
+	host_invalidate(h, i, CACHE_REMOVED_INVALID);
+	host_insert(h, i, absent_block(h), CACHE_PROMOTE);
+}
+
+static void test_hammer(void **state)
+{
+	struct thread threads[THREADS] = { 0 };
+	struct hammer hammer = { 0 };
+	u32 order[SLOTS], i;
+	u64 calls = 0;
+
+	hammer.h = host_new(*state, SLOTS, BLOCKS);
+	for (i = 0; i < SLOTS; i++)
+		host_insert(hammer.h, i, i, CACHE_PROMOTE);
+	for (i = 0; i < THREADS; i++) {
+		threads[i].hammer = &hammer;
+		threads[i].rng = i + 1;
+		pthread_create(&threads[i].id, NULL, requests, &threads[i]);
+	}
+	for (i = 0; i < WORKER_ROUNDS; i++) {
+		worker_round(hammer.h);
+		if (i % 64 == 0 && hammer.h->policy->ops->tick)
+			hammer.h->policy->ops->tick(hammer.h->policy, i);
+	}
+	WRITE_ONCE(hammer.stop, true);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i].id, NULL);
+		calls += threads[i].calls;
+	}
+	print_message("    %llu calls beside %u rounds of the worker\n",
+		      (unsigned long long)calls, WORKER_ROUNDS);
+	assert_int_equal(hammer.h->nr_occupied, SLOTS);
+	host_drain(hammer.h, order);
+	host_free(hammer.h);
+}
+
+static int check(const struct cache_policy_ops *ops)
+{
+	struct CMUnitTest test = cmocka_unit_test(test_hammer);
+	char name[64];
+
+	test.initial_state = (void *)ops;
+	snprintf(name, sizeof(name), "hammer of %s", ops->name);
+	return _cmocka_run_group_tests(name, &test, 1, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cache_policy_ops *ops;
+	int i, failed = 0;
+
+	for (i = 1; i < argc; i++) {
+		ops = policy_find(argv[i]);
+		if (!ops) {
+			fprintf(stderr, "%s: no such policy\n", argv[i]);
+			return 2;
+		}
+		failed += check(ops);
+	}
+	for (i = 0; argc == 1 && (ops = policy_nth(i)); i++)
+		failed += check(ops);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Watches what the policies allocate and store.  The linker sends this
+ * program's calls of malloc() and the like here (--wrap).
+ */
+#ifndef HEARTH_TEST_MEMORY_H
+#define HEARTH_TEST_MEMORY_H
+
+#include "policies/policy-os.h"
+
+u64 memory_allocations(void);		/* so far */
+u64 memory_in_use(void);		/* bytes */
+void memory_fail_after(unsigned int nr); /* the nr-th from now fails; 0: none */
+/* Remember all that is allocated; then count 4-byte words that changed. */
+void memory_snapshot(void);
+u32 memory_changed_words(void);
+
+#endif
