@@ -492,6 +492,8 @@ static int format(struct cmd *cmd, const struct cmd_geometry *g,
 	if (g->format < 1 || g->format > 2)
 		return fault(why, "Metadata version is not supported",
 			     -EINVAL);
+	if (!g->data_block_size)
+		return fault(why, "Cache block size is missing", -EINVAL);
 	r = pd_sm_create(nr_blocks, &cmd->tm.sm);
 	if (!r)
 		r = make_roots(cmd, g->format);
@@ -521,7 +523,7 @@ static int open_existing(struct cmd *cmd, const struct cmd_geometry *g,
 
 	if (r)
 		return r;
-	if (cmd_data_block_size(cmd) != g->data_block_size)
+	if (g->data_block_size && cmd_data_block_size(cmd) != g->data_block_size)
 		return fault(why, "Cache block size differs from the metadata's",
 			     -EINVAL);
 	return load(cmd, why);

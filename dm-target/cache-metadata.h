@@ -44,7 +44,7 @@ struct cmd;
 
 /**
  * struct cmd_geometry - what the table says about the cache
- * @data_block_size: sectors per cache block
+ * @data_block_size: sectors per cache block; 0: whatever the metadata says
  * @format: metadata format for a device that has to be formatted, 1 or 2.
  *	What is on the disk wins if there is something.
  * @may_format: format a device whose first 4096 bytes are all zero

@@ -73,10 +73,10 @@ typedef __s64 s64;
 #endif
 #define __printf(a, b)		__attribute__((format(printf, a, b)))
 
-#define cpu_to_le32(x)		htole32(x)
-#define cpu_to_le64(x)		htole64(x)
-#define le32_to_cpu(x)		le32toh(x)
-#define le64_to_cpu(x)		le64toh(x)
+#define cpu_to_le32(x)		((__le32)htole32(x))
+#define cpu_to_le64(x)		((__le64)htole64(x))
+#define le32_to_cpu(x)		((u32)le32toh(x))
+#define le64_to_cpu(x)		((u64)le64toh(x))
 
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			((u64)~0ULL)
