@@ -4,7 +4,8 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "trace.h"
 
@@ -239,23 +240,40 @@ static void set_name(struct trace *t, const char *path)
 	t->name[strcspn(t->name, ".")] = 0;
 }
 
-/* The shell does not see the path: the file is handed over as standard input. */
-static FILE *open_trace(const char *path, bool *piped)
+/* The output of zstd, run without a shell. */
+static FILE *open_zst(const char *path, pid_t *child)
 {
-	FILE *f = fopen(path, "rb");
-	char command[64];
+	int ends[2];
 
-	*piped = ends_in(path, ".zst");
-	if (!f || !*piped)
-		return f;
-	snprintf(command, sizeof(command), "zstd -dcq <&%d", fileno(f));
-	return popen(command, "r");	/* @f stays open for it */
+	if (pipe(ends))
+		return NULL;
+	*child = fork();
+	if (!*child) {
+		dup2(ends[1], 1);
+		close(ends[0]);
+		close(ends[1]);
+		execlp("zstd", "zstd", "-dcq", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	return fdopen(ends[0], "rb");
+}
+
+static int close_zst(FILE *f, pid_t child)
+{
+	int status;
+
+	fclose(f);
+	if (waitpid(child, &status, 0) != child)
+		return -1;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
 }
 
 int trace_read(struct trace *t, const char *path, const char *format)
 {
 	struct reader *rd = calloc(1, sizeof(*rd));
-	bool piped, bin;
+	bool piped = ends_in(path, ".zst"), bin;
+	pid_t child = 0;
 	FILE *f;
 	int r;
 
@@ -263,7 +281,7 @@ int trace_read(struct trace *t, const char *path, const char *format)
 	set_name(t, path);
 	t->nr_sources = 1;
 	memcpy(t->sources[0], t->name, sizeof(t->name));
-	f = open_trace(path, &piped);
+	f = piped ? open_zst(path, &child) : fopen(path, "rb");
 	if (!f || !rd) {
 		fprintf(stderr, "%s: cannot be opened\n", path);
 		free(rd);
@@ -274,7 +292,7 @@ int trace_read(struct trace *t, const char *path, const char *format)
 	bin = format ? !strcmp(format, "bin") :
 	      ends_in(path, ".bin") || ends_in(path, ".bin.zst");
 	r = bin ? read_bin(rd, f) : read_lines(rd, f);
-	if ((piped ? pclose(f) : fclose(f)) && !r)
+	if ((piped ? close_zst(f, child) : fclose(f)) && !r)
 		r = -1;
 	if (r)
 		fprintf(stderr, "%s: %s %llu does not parse as %s\n", path,
