@@ -77,6 +77,17 @@ def prepare_modules(version):
     subprocess.run(["/sbin/depmod", "-b", mods, version], check=True)
 
 
+def prepare_tools():
+    """build/tools: small static programs that tests use in the guest."""
+    (BUILD / "tools").mkdir(parents=True, exist_ok=True)
+    for source in sorted((HERE / "tools").glob("*.c")):
+        program = BUILD / "tools" / source.stem
+        if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+            subprocess.run(
+                ["cc", "-O2", "-Wall", "-static", "-o", program, source], check=True
+            )
+
+
 class Guest:
     """Runs tests in order; result() gives what became of one of them."""
 
@@ -99,6 +110,7 @@ class Guest:
         """Starts a guest that runs what is still to do."""
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         prepare_modules(self.version)
+        prepare_tools()
         self.boots += 1
         self.dir = self.runs / f"boot{self.boots}"
         (self.dir / "logs").mkdir(parents=True)

@@ -238,20 +238,22 @@ fio_quiet() {
 	}
 }
 
-# data DEVICE SEED OFFSET_MIB MIB [BS]: fio's words for data made of its seed
-# and its place.
-data() {
-	fio_quiet --filename="$1" --rw="${RW:-write}" --bs="${5:-64k}" \
-		--offset="$3M" --size="$4M" --verify=pattern \
-		--verify_pattern="$(printf '0x5eed%04x%%o' "$2")" "${@:6}"
-}
-
+# write_data DEVICE SEED OFFSET_MIB MIB [BS]: blocks that carry their seed and
+# place. RW=randwrite: in another order.
 write_data() {
-	data "$1" "$2" "$3" "$4" "${5:-64k}" --do_verify=0
+	block_data write "$@"
 }
 
+# check_data: the arguments that wrote it.
 check_data() {
-	data "$1" "$2" "$3" "$4" "${5:-64k}" --verify_only --verify_fatal=1
+	block_data check "$@" || fail "wrong data: $*"
+}
+
+block_data() {
+	local order=seq
+	[ "${RW:-write}" = write ] || order=rand
+	"$TOP/build/tools/blockdata" "$1" "$2" "$3" $(($4 * 1048576)) $(($5 * 1048576)) \
+		"$(numfmt --from=iec "$(tr kmg KMG <<<"${6:-64k}")")" $order
 }
 
 # The same, but expected to find something else there.

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Stacks made by hand with dmsetup: every feature word, geometry, messages,
+# resizing, discards, suspending under load.
+
+# Copies the origin's truth out from under the cache.
+flush_by_hand() {
+	local table
+	table=$(dmsetup table "$1")
+	read -ra f <<<"$table"
+	dmsetup reload "$1" --table "${f[*]:0:7} 1 writethrough cleaner 0"
+	dmsetup resume "$1"
+	until_true 60 all_clean "$1" || fail "still $(stat_of "$1" dirty) dirty"
+}
+
+feature_word() {
+	by_hand_devices
+	by_hand c 128 "$1"
+	assert_match "$(dmsetup table c)" " 128 $(wc -w <<<"$1") $1 default 0\$" table
+	read_status c
+	assert_eq "$(tr ' ' '\n' <<<"${ST[features]}" | sort | xargs)" \
+		"$(tr ' ' '\n' <<<"$1" | sort | xargs)" features
+	assert_eq "${ST[total]}" 256 blocks
+	assert_eq "${ST[rw]} ${ST[needs_check]}" "rw -" health
+	write_data /dev/mapper/c 1 0 24
+	check_data /dev/mapper/c 1 0 24
+	dmsetup remove c
+	by_hand c 128 "$1"
+	check_data /dev/mapper/c 1 0 24
+	RW=randwrite write_data /dev/mapper/c 2 0 24 4k
+	RW=randwrite check_data /dev/mapper/c 2 0 24 4k
+}
+
+#@ fast timeout=60
+test_feature_writethrough() {
+	feature_word writethrough
+	check_data_fails "$SLOW" 1 0 24
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+#@ fast timeout=60
+test_feature_writeback() {
+	feature_word writeback
+	assert_ge "$(stat_of c dirty)" 1 dirty
+	flush_by_hand c
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+#@ fast timeout=60
+test_feature_passthrough() {
+	feature_word passthrough
+	assert_eq "$(stat_of c dirty)" 0 dirty
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+#@ fast timeout=60
+test_feature_metadata2() {
+	feature_word "metadata2 writeback"
+	flush_by_hand c
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+#@ fast timeout=60
+test_feature_no_discard_passdown() {
+	feature_word "writeback no_discard_passdown"
+	write_data "$SLOW" 7 40 8
+	blkdiscard -o 40M -l 8M /dev/mapper/c
+	check_data "$SLOW" 7 40 8
+}
+
+#@ hearth-only fast timeout=60
+test_feature_writearound() {
+	feature_word writearound
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+#@ hearth-only fast timeout=60
+test_feature_writeonly() {
+	feature_word writeonly
+	flush_by_hand c
+	RW=randwrite check_data "$SLOW" 2 0 24 4k
+}
+
+# geometry BLOCK_SECTORS ORIGIN_SECTORS: a whole odd device, to its last sector.
+geometry() {
+	local block=$1 length=$2 sum
+	echo "=== block $block origin $length"
+	zero "$META" 1
+	dmsetup create slow --table "0 $length linear $RAW 0"
+	SLOW=/dev/mapper/slow
+	dd if=/dev/urandom of=/dev/mapper/slow bs=512 count="$length" status=none
+	by_hand c "$block" writeback
+	assert_eq "$(stat_of c total)" $((32768 / block)) blocks
+	write_data /dev/mapper/c 1 0 10
+	dd if=/dev/urandom of="$T/tail" bs=512 count=61 status=none
+	dd if="$T/tail" of=/dev/mapper/c bs=512 seek=$((length - 61)) oflag=direct status=none
+	dd if=/dev/mapper/c bs=512 skip=$((length - 61)) iflag=direct status=none | cmp - "$T/tail"
+	check_data /dev/mapper/c 1 0 10
+	sum=$(dd if=/dev/mapper/c bs=512 count="$length" status=none | sha256sum)
+	flush_by_hand c
+	dmsetup remove c
+	blockdev --flushbufs /dev/mapper/slow
+	assert_eq "$(dd if=/dev/mapper/slow bs=512 count="$length" status=none | sha256sum)" "$sum" "the origin's sum"
+	dmsetup remove slow
+}
+
+geometries() {
+	local block
+	by_hand_devices 16 32
+	RAW=$SLOW
+	for block in "$@"; do
+		geometry "$block" 65536
+		geometry "$block" $((65536 - 3 * 64 - 8))
+		geometry "$block" $((65536 - 7))
+	done
+}
+
+#@ fast timeout=120
+test_block_sizes_32k_to_128k() {
+	geometries 64 128 192
+}
+
+#@ fast timeout=120
+test_block_sizes_256k_to_1m() {
+	geometries 512 1024 2048
+}
+
+#@ fast timeout=60
+test_discards() {
+	by_hand_devices
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 24
+	blkdiscard -o 8M -l 8M /dev/mapper/c
+	check_data /dev/mapper/c 1 0 8
+	check_data /dev/mapper/c 1 16 8
+	write_data /dev/mapper/c 2 10 4
+	check_data /dev/mapper/c 2 10 4
+	# parts of blocks
+	blkdiscard -o $((2 * 1048576 + 512)) -l 65536 /dev/mapper/c
+	check_data /dev/mapper/c 1 0 2
+	check_data /dev/mapper/c 1 3 5
+	flush_by_hand c
+	dmsetup remove c
+	check_data "$SLOW" 1 0 2
+	check_data "$SLOW" 1 16 8
+	check_data "$SLOW" 2 10 4
+}
+
+#@ fast timeout=90
+test_fstrim_under_a_file_system() {
+	by_hand_devices 16 96
+	by_hand c 128 writeback
+	mkfs.ext4 -q /dev/mapper/c
+	mkdir "$T/m"
+	mount /dev/mapper/c "$T/m"
+	dd if=/dev/urandom of="$T/m/keep" bs=1M count=16 status=none
+	dd if=/dev/urandom of="$T/m/drop" bs=1M count=24 status=none
+	sync
+	sha256sum "$T/m/keep" >"$T/sums"
+	rm "$T/m/drop"
+	sync
+	fstrim -v "$T/m"
+	echo 3 >/proc/sys/vm/drop_caches
+	sha256sum -c "$T/sums"
+	umount "$T/m"
+	fsck.ext4 -fn /dev/mapper/c
+	flush_by_hand c
+	dmsetup remove c
+	fsck.ext4 -fn "$SLOW"
+}
+
+# Runs fio with checked writes over NAME in the background, four times the
+# cache; load_ends waits for it.
+load_starts() {
+	fio --name=load --filename="/dev/mapper/$1" --direct=1 --ioengine=libaio --iodepth=16 \
+		--thread --rw=randrw --bsrange=4k-128k --size=60M --io_size="${2:-240M}" \
+		--verify=crc32c --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 \
+		--randseed="${HEARTH_SEED:-1}" --output="$T/load.out" &
+	LOAD=$!
+}
+
+load_ends() {
+	wait "$LOAD" || {
+		cat "$T/load.out"
+		fail "the load found wrong data"
+	}
+}
+
+#@ fast timeout=180
+test_suspend_resume_under_load() {
+	local i
+	by_hand_devices
+	by_hand c 128 writeback
+	load_starts c
+	for ((i = 0; i < 12; i++)); do
+		sleep 0.5
+		if [ $((i % 2)) = 0 ]; then dmsetup suspend c; else dmsetup suspend --noflush c; fi
+		dmsetup resume c
+	done
+	load_ends
+}
+
+#@ fast timeout=180
+test_change_mode_under_load() {
+	local mode base
+	by_hand_devices
+	by_hand c 128 writeback
+	base=$(dmsetup table c | cut -d' ' -f1-7)
+	load_starts c
+	for mode in writethrough writeback writethrough writeback; do
+		sleep 1
+		dmsetup reload c --table "$base 1 $mode default 0"
+		dmsetup resume c
+		assert_match "$(stat_of c features)" $mode mode
+	done
+	load_ends
+}
+
+#@ fast timeout=180
+test_change_policy_under_load() {
+	local policy base policies="smq cleaner mq default smq"
+	is_stock || policies="smq lru cleaner lru mq default smq"
+	by_hand_devices
+	by_hand c 128 writeback
+	base=$(dmsetup table c | cut -d' ' -f1-7)
+	load_starts c
+	for policy in $policies; do
+		sleep 1
+		dmsetup reload c --table "$base 1 writeback $policy 0"
+		dmsetup resume c
+		assert_eq "$(stat_of c policy)" "$policy" policy
+	done
+	load_ends
+}
+
+#@ fast timeout=120
+test_load_writethrough() {
+	by_hand_devices
+	by_hand c 128 writethrough
+	load_starts c
+	load_ends
+	assert_eq "$(stat_of c dirty)" 0 dirty
+	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
+}
+
+#@ fast timeout=120
+test_load_writeback() {
+	local sum
+	by_hand_devices
+	by_hand c 128 writeback
+	load_starts c
+	load_ends
+	sum=$(sum_of /dev/mapper/c)
+	flush_by_hand c
+	assert_eq "$(sum_of "$SLOW")" "$sum" sums
+}
+
+#@ hearth-only fast timeout=120
+test_load_writearound() {
+	by_hand_devices
+	by_hand c 128 writearound
+	load_starts c
+	load_ends
+	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
+}
+
+#@ hearth-only fast timeout=120
+test_load_writeonly() {
+	local sum
+	by_hand_devices
+	by_hand c 128 writeonly
+	load_starts c
+	load_ends
+	sum=$(sum_of /dev/mapper/c)
+	flush_by_hand c
+	assert_eq "$(sum_of "$SLOW")" "$sum" sums
+}
+
+#@ slow timeout=900
+test_load_long() {
+	by_hand_devices
+	by_hand c 128 writeback
+	load_starts c 2g
+	load_ends
+}
+
+#@ fast timeout=120
+test_cleaner_cleans_while_writing() {
+	by_hand_devices
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 16
+	assert_ge "$(stat_of c dirty)" 64 dirty
+	flush_by_hand c
+	check_data "$SLOW" 1 0 16
+	write_data /dev/mapper/c 2 0 8
+	until_true 60 all_clean c || fail dirty
+	check_data "$SLOW" 2 0 8
+	check_data "$SLOW" 1 8 8
+}
+
+# --- resizing
+
+resizable() {
+	by_hand_devices "$1" 64
+	RAW=$FAST
+	dmsetup create fast --table "0 $2 linear $RAW 0"
+	FAST=/dev/mapper/fast
+	by_hand c 128 writeback
+}
+
+resize_fast() {
+	local base
+	base=$(dmsetup table c)
+	dmsetup reload fast --table "0 $1 linear $RAW 0"
+	dmsetup suspend c
+	dmsetup resume fast
+	dmsetup reload c --table "$base"
+	dmsetup resume c
+}
+
+#@ fast timeout=60
+test_larger_cache_device() {
+	resizable 32 16384
+	write_data /dev/mapper/c 1 0 24
+	resize_fast 49152
+	assert_eq "$(stat_of c total)" 384 blocks
+	check_data /dev/mapper/c 1 0 24
+	write_data /dev/mapper/c 2 16 32
+	check_data /dev/mapper/c 2 16 32
+	dmsetup remove c
+	by_hand c 128 writeback
+	assert_eq "$(stat_of c total)" 384 "blocks after reload"
+	check_data /dev/mapper/c 1 0 16
+	check_data /dev/mapper/c 2 16 32
+}
+
+#@ fast timeout=60
+test_smaller_cache_device_when_clean() {
+	resizable 32 49152
+	write_data /dev/mapper/c 1 0 24
+	flush_by_hand c
+	dmsetup remove c
+	dmsetup reload fast --table "0 16384 linear $RAW 0"
+	dmsetup resume fast
+	by_hand c 128 writeback
+	assert_eq "$(stat_of c total)" 128 blocks
+	check_data /dev/mapper/c 1 0 24
+	write_data /dev/mapper/c 2 0 24
+	check_data /dev/mapper/c 2 0 24
+}
+
+#@ fast timeout=60
+test_smaller_cache_device_never_cuts_dirty_blocks() {
+	resizable 32 49152
+	write_data /dev/mapper/c 1 0 24
+	assert_ge "$(stat_of c dirty)" 300 dirty
+	dmsetup remove c
+	dmsetup reload fast --table "0 16384 linear $RAW 0"
+	dmsetup resume fast
+	if by_hand c 128 writeback; then
+		check_data /dev/mapper/c 1 0 24
+	else
+		dmsetup remove c || true
+		dmsetup reload fast --table "0 49152 linear $RAW 0"
+		dmsetup resume fast
+		by_hand c 128 writeback
+		check_data /dev/mapper/c 1 0 24
+	fi
+}
+
+#@ fast timeout=60
+test_larger_and_smaller_origin() {
+	by_hand_devices 16 64
+	RAW=$SLOW
+	dmsetup create slow --table "0 65536 linear $RAW 0"
+	SLOW=/dev/mapper/slow
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 24
+	dmsetup remove c
+	dmsetup reload slow --table "0 131072 linear $RAW 0"
+	dmsetup resume slow
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 0 24
+	write_data /dev/mapper/c 2 50 8
+	check_data /dev/mapper/c 2 50 8
+	flush_by_hand c
+	dmsetup remove c
+	dmsetup reload slow --table "0 49152 linear $RAW 0"
+	dmsetup resume slow
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 0 24
+}
+
+#@ fast timeout=60
+test_larger_metadata_device() {
+	device RAWMETA 16 ram
+	device FAST 16 ssd
+	device SLOW 64 disk
+	META=/dev/mapper/meta
+	dmsetup create meta --table "0 4096 linear $RAWMETA 0"
+	zero $META 1
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 24
+	assert_eq "$(stat_of c metadata_total)" 512 "metadata blocks"
+	dmsetup remove c
+	dmsetup reload meta --table "0 16384 linear $RAWMETA 0"
+	dmsetup resume meta
+	by_hand c 128 writeback
+	assert_eq "$(stat_of c metadata_total)" 2048 "metadata blocks"
+	check_data /dev/mapper/c 1 0 24
+	write_data /dev/mapper/c 2 0 24
+	check_data /dev/mapper/c 2 0 24
+}
+
+# --- messages
+
+#@ fast timeout=60
+test_message_migration_threshold() {
+	by_hand_devices
+	by_hand c 128 writeback
+	dmsetup message c 0 migration_threshold 12345
+	assert_match "$(stat_of c core)" 'migration_threshold 12345' core
+}
+
+#@ fast timeout=60
+test_message_invalidate_cblocks() {
+	local used
+	by_hand_devices
+	by_hand c 128 writethrough
+	write_data /dev/mapper/c 1 0 8
+	warm c 2
+	dmsetup suspend c
+	dmsetup reload c --table "$(dmsetup table c | sed s/writethrough/passthrough/)"
+	dmsetup resume c
+	used=$(stat_of c used)
+	assert_ge "$used" 24 used
+	dmsetup message c 0 invalidate_cblocks 0-256
+	until_true 10 used_is_zero c || fail "still $(stat_of c used) used"
+	check_data /dev/mapper/c 1 0 8
+}
+
+used_is_zero() {
+	[ "$(stat_of "$1" used)" = 0 ]
+}

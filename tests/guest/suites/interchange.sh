@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# A volume goes back and forth between hearth and the kernel's own dm-cache
+# with dirty data in the cache, stopped cleanly and not.
+
+# hand_over FROM TO FORMAT: dirtied by one, read and written on by the other,
+# read by the first again.
+hand_over() {
+	local from=$1 to=$2 dirty
+	load_engine "$from"
+	standard_vg
+	cached_lv "${KIND:-pool}" writeback "${@:3}"
+	write_data /dev/vg/lv 1 0 24
+	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
+	dirty=$(stat_of vg-lv dirty)
+	assert_ge "$dirty" 200 "dirty blocks"
+	lvchange -an vg/lv
+	load_engine "$to"
+	lvchange -ay vg/lv
+	assert_ge "$(stat_of vg-lv used)" 200 "blocks taken over"
+	assert_ge "$(stat_of vg-lv dirty)" 200 "dirty blocks taken over"
+	check_data /dev/vg/lv 1 0 8
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	check_data /dev/vg/lv 1 16 8
+	write_data /dev/vg/lv 3 0 4
+	write_data /dev/vg/lv 3 100 8
+	lvchange -an vg/lv
+	load_engine "$from"
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 3 0 4
+	check_data /dev/vg/lv 3 100 8
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	lvchange -an vg/lv
+	load_engine "$to"
+	lvconvert -y --uncache vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 3 0 4
+	check_data /dev/vg/lv 1 4 4
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	check_data /dev/vg/lv 1 16 8
+	check_data /dev/vg/lv 3 100 8
+}
+
+#@ hearth-only fast timeout=180
+test_stock_to_hearth() {
+	hand_over stock hearth
+}
+
+#@ hearth-only fast timeout=180
+test_hearth_to_stock() {
+	hand_over hearth stock
+}
+
+#@ hearth-only slow timeout=180
+test_stock_to_hearth_format_1() {
+	hand_over stock hearth --cachemetadataformat 1
+}
+
+#@ hearth-only slow timeout=180
+test_hearth_to_stock_format_1() {
+	hand_over hearth stock --cachemetadataformat 1
+}
+
+#@ hearth-only slow timeout=180
+test_stock_to_hearth_cachevol() {
+	KIND=vol hand_over stock hearth
+}
+
+#@ hearth-only slow timeout=180
+test_hearth_to_stock_cachevol() {
+	KIND=vol hand_over hearth stock
+}
+
+# What a power cut leaves: the devices' content at one instant, under load's
+# pause, while the cache is live. The copies take the devices' place.
+cut_power() {
+	local d
+	sync
+	dmsetup suspend --noflush c
+	for d in META FAST SLOW; do
+		dd if="${!d}" of="$T/$d" bs=1M iflag=direct status=none
+	done
+	dmsetup resume c
+	dmsetup remove c
+	for d in META FAST SLOW; do
+		dd if="$T/$d" of="${!d}" bs=1M oflag=direct status=none
+	done
+}
+
+cut_between() {
+	local from=$1 to=$2
+	load_engine "$from"
+	by_hand_devices
+	by_hand c 128 "$3"
+	write_data /dev/mapper/c 1 0 12
+	RW=randwrite write_data /dev/mapper/c 2 4 4 4k
+	cut_power
+	load_engine "$to"
+	by_hand c 128 "$3"
+	check_data /dev/mapper/c 1 0 4
+	RW=randwrite check_data /dev/mapper/c 2 4 4 4k
+	check_data /dev/mapper/c 1 8 4
+	write_data /dev/mapper/c 3 20 8
+	check_data /dev/mapper/c 3 20 8
+}
+
+#@ hearth-only fast timeout=120
+test_power_cut_on_stock_then_hearth() {
+	cut_between stock hearth writeback
+}
+
+#@ hearth-only fast timeout=120
+test_power_cut_on_hearth_then_stock() {
+	cut_between hearth stock writeback
+}
+
+#@ fast timeout=120
+test_power_cut_same_engine() {
+	cut_between "$HEARTH_ENGINE" "$HEARTH_ENGINE" writeback
+}
+
+#@ fast timeout=120
+test_power_cut_same_engine_writethrough() {
+	cut_between "$HEARTH_ENGINE" "$HEARTH_ENGINE" writethrough
+	check_data "$SLOW" 1 0 4
+	check_data "$SLOW" 3 20 8
+}
+
+#@ hearth-only fast timeout=120
+test_power_cut_leaves_it_warm_and_mostly_clean() {
+	by_hand_devices
+	by_hand c 128 writethrough
+	write_data /dev/mapper/c 1 0 12
+	warm c 8
+	cut_power
+	by_hand c 128 writethrough
+	read_status c
+	assert_ge "${ST[used]}" 90 "still warm"
+	check_data /dev/mapper/c 1 0 12
+}

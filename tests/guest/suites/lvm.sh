@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# lvm2's own commands that make, convert, change and take apart cached volumes.
+
+#@ fast timeout=90
+test_lvcreate_cache_on_existing_lv() {
+	standard_vg
+	lvcreate -y -L 128M -n lv vg "$DISK"
+	write_data /dev/vg/lv 1 0 16
+	lvcreate -y --type cache -L 32M -n fast vg/lv "$SSD"
+	assert_eq "$(field segtype)" cache type
+	assert_eq "$(field cache_total_blocks)" 512 blocks
+	check_data /dev/vg/lv 1 0 16
+}
+
+#@ fast timeout=90
+test_lvcreate_cache_with_pool() {
+	standard_vg
+	lvcreate -y --type cache-pool -L 32M -n fast vg "$SSD"
+	lvcreate -y --type cache --cachepool vg/fast -L 128M -n lv vg "$DISK"
+	assert_eq "$(field segtype)" cache type
+	assert_eq "$(field cache_mode)" writethrough mode
+	write_data /dev/vg/lv 1 0 64
+	check_data /dev/vg/lv 1 0 64
+}
+
+#@ fast timeout=60
+test_lvcreate_cache_pool_options() {
+	standard_vg
+	lvcreate -y --type cache-pool -L 32M -c 256k --poolmetadatasize 12M --cachemode writeback \
+		--cachemetadataformat 1 -n fast vg "$SSD"
+	lvcreate -y -L 64M -n lv vg "$DISK"
+	lvconvert -y --type cache --cachepool vg/fast vg/lv
+	assert_eq "$(field chunk_size)" 256.00 chunk
+	assert_eq "$(field cache_mode)" writeback mode
+	assert_eq "$(field cache_metadata_format)" 1 format
+	assert_eq "$(field lv_size vg/lv_corig)" 65536.00 origin
+	read_status vg-lv
+	assert_eq "${ST[block]}" 512 block
+	assert_eq "${ST[total]}" 128 blocks
+	assert_eq "${ST[features]}" writeback features
+	assert_eq "${ST[metadata_total]}" 3072 metadata
+}
+
+#@ fast timeout=90
+test_lvconvert_cache_pool_from_two_lvs() {
+	standard_vg
+	lvcreate -y -L 128M -n lv vg "$DISK"
+	lvcreate -y -L 8M -n meta vg "$SSD"
+	lvcreate -y -L 32M -n fast vg "$SSD"
+	lvconvert -y --type cache-pool --poolmetadata vg/meta vg/fast
+	lvconvert -y --type cache --cachepool vg/fast vg/lv
+	assert_eq "$(field cache_total_blocks)" 512 blocks
+	assert_eq "$(stat_of vg-lv metadata_total)" 2048 metadata
+	write_data /dev/vg/lv 1 0 64
+	check_data /dev/vg/lv 1 0 64
+}
+
+#@ fast timeout=60
+test_table_is_what_lvm_wrote() {
+	local table
+	standard_vg
+	cached_lv pool writeback -c 64k
+	table=$(dmsetup table vg-lv | sed -E 's/[0-9]+:[0-9]+/D/g')
+	assert_eq "$table" "0 262144 cache D D D 128 2 metadata2 writeback smq 0" "64k"
+	lvchange -y --cachesettings migration_threshold=4096 vg/lv
+	table=$(dmsetup table vg-lv | sed -E 's/[0-9]+:[0-9]+/D/g')
+	assert_eq "$table" "0 262144 cache D D D 128 2 metadata2 writeback smq 2 migration_threshold 4096" settings
+	assert_match "$(stat_of vg-lv core)" 'migration_threshold 4096' core
+}
+
+# One round of a cache's life with data in it.
+life_of() {
+	local kind=$1 mode=$2
+	shift 2
+	echo "=== $kind $mode $*"
+	cached_lv "$kind" "$mode" "$@"
+	assert_match "$(stat_of vg-lv features)" "(^| )$mode( |\$)" mode
+	write_data /dev/vg/lv 1 0 48
+	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
+	check_data /dev/vg/lv 1 0 8
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 1 16 32
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	lvconvert -y --uncache vg/lv
+	assert_eq "$(field segtype)" linear type
+	check_data /dev/vg/lv 1 0 8
+	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
+	check_data /dev/vg/lv 1 16 32
+	lvremove -y vg/lv
+}
+
+#@ fast timeout=180
+test_life_pool_writethrough() {
+	standard_vg
+	life_of pool writethrough --cachemetadataformat 1
+	life_of pool writethrough --cachemetadataformat 2
+}
+
+#@ fast timeout=180
+test_life_pool_writeback() {
+	standard_vg
+	life_of pool writeback --cachemetadataformat 1
+	life_of pool writeback --cachemetadataformat 2
+}
+
+#@ fast timeout=180
+test_life_pool_passthrough() {
+	standard_vg
+	life_of pool passthrough --cachemetadataformat 1
+	life_of pool passthrough --cachemetadataformat 2
+}
+
+#@ fast timeout=240
+test_life_cachevol_each_mode() {
+	local mode
+	standard_vg
+	for mode in writethrough writeback passthrough; do
+		life_of vol $mode
+	done
+}
+
+#@ fast timeout=120
+test_splitcache_and_attach_again() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	lvconvert -y --splitcache vg/lv
+	assert_eq "$(field segtype)" linear type
+	assert_eq "$(field segtype vg/fast)" cache-pool pool
+	check_data /dev/vg/lv 1 0 24
+	write_data /dev/vg/lv 2 0 12
+	lvconvert -y --type cache --cachepool vg/fast vg/lv
+	check_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/lv 1 12 12
+}
+
+#@ fast timeout=120
+test_splitcache_cachevol() {
+	standard_vg
+	cached_lv vol writeback
+	write_data /dev/vg/lv 1 0 24
+	lvconvert -y --splitcache vg/lv
+	assert_eq "$(field segtype)" linear type
+	check_data /dev/vg/lv 1 0 24
+	write_data /dev/vg/lv 2 0 12
+	lvconvert -y --type cache --cachevol vg/fast vg/lv
+	check_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/lv 1 12 12
+}
+
+#@ fast timeout=90
+test_uncache_flushes_dirty_blocks() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
+	lvconvert -y --uncache vg/lv
+	assert_eq "$(lvs --noheadings vg | wc -l)" 1 volumes
+	check_data /dev/vg/lv 1 0 24
+}
+
+#@ fast timeout=90
+test_uncache_inactive() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	lvchange -an vg/lv
+	lvconvert -y --uncache vg/lv
+	lvchange -ay vg/lv
+	assert_eq "$(field segtype)" linear type
+	check_data /dev/vg/lv 1 0 24
+}
+
+#@ fast timeout=120
+test_lvconvert_repair() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	lvchange -an vg/lv
+	lvconvert -y --repair vg/lv
+	lvs -a
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 1 0 24
+	lvremove -y vg/fast_meta0 || lvremove -y vg/lv_meta0
+	lvconvert -y --uncache vg/lv
+	check_data /dev/vg/lv 1 0 24
+}
+
+#@ fast timeout=120
+test_lvchange_cachemode() {
+	local mode
+	standard_vg
+	cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 24
+	for mode in writeback passthrough writeback writethrough passthrough writethrough; do
+		lvchange -y --cachemode $mode vg/lv
+		assert_eq "$(field cache_mode)" $mode "lvm's mode"
+		assert_match "$(stat_of vg-lv features)" "(^| )$mode( |\$)" "kernel's mode"
+		check_data /dev/vg/lv 1 4 20
+		write_data /dev/vg/lv 2 0 4
+		check_data /dev/vg/lv 2 0 4
+	done
+	check_data /dev/vg/lv 1 4 20
+}
+
+#@ fast timeout=120
+test_lvchange_cachepolicy() {
+	standard_vg
+	cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 24
+	lvchange -y --cachepolicy cleaner vg/lv
+	assert_eq "$(field kernel_cache_policy)" cleaner policy
+	check_data /dev/vg/lv 1 0 24
+	lvchange -y --cachepolicy mq vg/lv
+	assert_eq "$(field kernel_cache_policy)" mq policy
+	write_data /dev/vg/lv 2 0 8
+	lvchange -y --cachepolicy smq vg/lv
+	assert_eq "$(field kernel_cache_policy)" smq policy
+	check_data /dev/vg/lv 2 0 8
+	check_data /dev/vg/lv 1 8 16
+}
+
+#@ hearth-only fast timeout=120
+test_lvchange_cachepolicy_own() {
+	standard_vg
+	cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 24
+	lvchange -y --cachepolicy lru vg/lv
+	assert_eq "$(field kernel_cache_policy)" lru policy
+	check_data /dev/vg/lv 1 0 24
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	assert_eq "$(field kernel_cache_policy)" lru policy
+	write_data /dev/vg/lv 2 0 8
+	lvchange -y --cachepolicy smq vg/lv
+	check_data /dev/vg/lv 2 0 8
+	check_data /dev/vg/lv 1 8 16
+}
+
+#@ fast timeout=90
+test_unknown_policy_is_refused() {
+	standard_vg
+	cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 8
+	refused 'policy' lvchange -y --cachepolicy nonesuch vg/lv
+	assert_eq "$(field cache_policy)" smq "lvm's policy"
+	assert_eq "$(stat_of vg-lv policy)" smq "kernel's policy"
+	check_data /dev/vg/lv 1 0 8
+}
+
+#@ fast timeout=90
+test_lvchange_cachesettings() {
+	standard_vg
+	cached_lv pool writethrough
+	lvchange -y --cachesettings migration_threshold=16384 vg/lv
+	assert_eq "$(field cache_settings)" migration_threshold=16384 "lvm's"
+	assert_match "$(field kernel_cache_settings)" migration_threshold=16384 "kernel's"
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	assert_match "$(field kernel_cache_settings)" migration_threshold=16384 "after activation"
+	lvchange -y --cachesettings migration_threshold=default vg/lv
+	assert_match "$(field kernel_cache_settings)" migration_threshold=2048 default
+}
+
+#@ fast timeout=120
+test_mq_accepts_its_old_settings() {
+	standard_vg
+	cached_lv pool writethrough
+	lvchange -y --cachepolicy mq --cachesettings 'sequential_threshold=1024 random_threshold=8' vg/lv
+	assert_eq "$(stat_of vg-lv policy)" mq policy
+	write_data /dev/vg/lv 1 0 8
+	check_data /dev/vg/lv 1 0 8
+}
+
+#@ fast timeout=120
+test_still_warm_after_reactivation() {
+	local used
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	used=$(stat_of vg-lv used)
+	assert_ge "$used" 256 used
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	assert_ge "$(stat_of vg-lv used)" "$used" "used after activation"
+	read_status vg-lv
+	assert_le "${ST[read_misses]}" 8 "misses of the activation itself"
+	check_data /dev/vg/lv 1 0 24
+	read_status vg-lv
+	assert_ge "${ST[read_hits]}" 256 "read hits"
+}
+
+#@ fast timeout=120
+test_warm_by_reading_and_still_warm() {
+	standard_vg
+	LV_MIB=64 cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 16
+	warm vg-lv 4
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	assert_ge "$(stat_of vg-lv used)" 48 "used after activation"
+	check_data /dev/vg/lv 1 0 16
+	read_status vg-lv
+	assert_ge "${ST[read_hits]}" 40 "read hits"
+}

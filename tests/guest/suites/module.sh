@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Loading, unloading, many caches, large caches: nothing is left behind.
+
+# Kernel memory that is not page cache, KiB.
+kernel_memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
+}
+
+#@ fast timeout=90
+test_unload_and_load_again() {
+	by_hand_devices
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 8
+	must_fail rmmod dm_cache
+	dmsetup remove c
+	unload_engine
+	assert_eq "$(dmsetup targets | grep -c '^cache ')" 0 targets
+	grep -E '^(dm_cache|hearth|dm_hearth)' /proc/slabinfo && fail "slab caches left"
+	modprobe dm-cache-smq
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 0 8
+}
+
+cycle() {
+	by_hand c 128 writeback
+	RW=randwrite write_data /dev/mapper/c 1 0 2 4k
+	dmsetup remove c
+}
+
+#@ fast timeout=120
+test_no_memory_is_left_behind() {
+	local i before after
+	by_hand_devices
+	for ((i = 0; i < 4; i++)); do cycle; done
+	before=$(kernel_memory)
+	for ((i = 0; i < 15; i++)); do cycle; done
+	after=$(kernel_memory)
+	assert_le $((after - before)) 1500 "KiB kept by 15 caches"
+}
+
+#@ fast timeout=60
+test_policy_is_loaded_on_demand() {
+	is_stock && skip "stock has its policies in one module"
+	by_hand_devices
+	if [ -e /sys/module/dm_cache_lru ]; then rmmod dm_cache_lru; fi
+	by_hand c 128 writeback "lru 0"
+	[ -e /sys/module/dm_cache_lru ] || fail "dm-cache-lru was not loaded"
+	must_fail rmmod dm_cache_lru
+	dmsetup remove c
+	rmmod dm_cache_lru
+}
+
+#@ slow timeout=1500
+test_four_million_blocks() {
+	local before after
+	device META 256 ram
+	zero "$META" 1
+	device FAST 262208 ram
+	device SLOW 524288 disk
+	before=$(kernel_memory)
+	by_hand c 128 writeback
+	after=$(kernel_memory)
+	assert_ge "$(stat_of c total)" 4194304 blocks
+	echo "bytes a block: $(((after - before) * 1024 / 4194304))"
+	is_stock || assert_le $(((after - before) * 1024 / 4194304)) 44 "bytes a block"
+	write_data /dev/mapper/c 1 0 32
+	write_data /dev/mapper/c 2 400000 32
+	check_data /dev/mapper/c 1 0 32
+	dmsetup remove c
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 0 32
+	check_data /dev/mapper/c 2 400000 32
+	assert_ge "$(stat_of c used)" 1000 used
+}

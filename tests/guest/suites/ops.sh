@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What administrators do to a volume that happens to be cached: grow, shrink,
+# rename, move, snapshot, remove; RAID below it, a thin pool above it, several
+# caches on one SSD.
+
+#@ fast timeout=90
+test_lvextend() {
+	standard_vg
+	LV_MIB=96 cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	lvextend -L 160M vg/lv "$DISK"
+	assert_eq "$(sectors /dev/vg/lv)" 327680 size
+	write_data /dev/vg/lv 2 90 20
+	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 2 90 20
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 2 90 20
+	lvconvert -y --uncache vg/lv
+	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 2 90 20
+}
+
+#@ fast timeout=90
+test_lvextend_then_file_system() {
+	standard_vg
+	LV_MIB=64 cached_lv pool writeback
+	mkfs.ext4 -q /dev/vg/lv
+	mkdir "$T/m"
+	mount /dev/vg/lv "$T/m"
+	dd if=/dev/urandom of="$T/m/a" bs=1M count=16 status=none
+	sha256sum "$T/m/a" >"$T/sums"
+	lvextend -r -L 128M vg/lv "$DISK"
+	assert_ge "$(df --output=size "$T/m" | tail -1)" 100000 "file system"
+	dd if=/dev/urandom of="$T/m/b" bs=1M count=40 status=none
+	sha256sum "$T/m/b" >>"$T/sums"
+	umount "$T/m"
+	fsck.ext4 -fn /dev/vg/lv
+	mount /dev/vg/lv "$T/m"
+	sha256sum -c "$T/sums"
+}
+
+#@ fast timeout=90
+test_lvreduce() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	write_data /dev/vg/lv 2 100 8
+	lvreduce -f -y -L 64M vg/lv
+	assert_eq "$(sectors /dev/vg/lv)" 131072 size
+	check_data /dev/vg/lv 1 0 24
+	write_data /dev/vg/lv 3 56 8
+	check_data /dev/vg/lv 3 56 8
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 3 56 8
+}
+
+#@ fast timeout=60
+test_lvrename_and_vgrename() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	lvrename vg/lv vg/renamed
+	check_data /dev/vg/renamed 1 0 8
+	vgrename vg group
+	check_data /dev/group/renamed 1 0 8
+	lvchange -an group/renamed
+	lvchange -ay group/renamed
+	check_data /dev/group/renamed 1 0 8
+	assert_eq "$(field segtype group/renamed)" cache type
+}
+
+#@ fast timeout=150
+test_pvmove_origin_and_cache() {
+	standard_vg
+	device DISK2 256 disk
+	device SSD2 96 ssd
+	vgextend vg "$DISK2" "$SSD2"
+	LV_MIB=48 cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	pvmove -i 1 "$DISK" "$DISK2"
+	check_data /dev/vg/lv 1 0 24
+	pvmove -i 1 "$SSD" "$SSD2"
+	check_data /dev/vg/lv 1 0 24
+	vgreduce vg "$DISK" "$SSD"
+	write_data /dev/vg/lv 2 0 12
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/lv 1 12 12
+}
+
+#@ fast timeout=60
+test_lvremove() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	lvremove -y vg/lv
+	assert_eq "$(lvs -a --noheadings vg | wc -l)" 0 volumes
+	assert_eq "$(dmsetup ls)" "No devices found" devices
+}
+
+#@ fast timeout=60
+test_lvremove_of_the_pool_uncaches() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	lvremove -y vg/fast
+	assert_eq "$(field segtype)" linear type
+	check_data /dev/vg/lv 1 0 8
+}
+
+#@ fast timeout=120
+test_snapshot_of_cached_lv() {
+	standard_vg
+	LV_MIB=64 cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	lvcreate -y -s -L 32M -n snap vg/lv "$DISK"
+	write_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/snap 1 0 24
+	lvremove -y vg/snap
+	check_data /dev/vg/lv 2 0 12
+	check_data /dev/vg/lv 1 12 12
+}
+
+#@ fast timeout=120
+test_snapshot_merge() {
+	standard_vg
+	LV_MIB=64 cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 16
+	lvcreate -y -s -L 32M -n snap vg/lv "$DISK"
+	write_data /dev/vg/lv 2 0 16
+	lvconvert -i 1 --merge vg/snap
+	check_data /dev/vg/lv 1 0 16
+}
+
+#@ fast timeout=150
+test_on_raid1() {
+	local d
+	standard_vg
+	device DISK2 256 disk
+	device SSD2 96 ssd
+	vgextend vg "$DISK2" "$SSD2"
+	lvcreate -y --type raid1 -m1 --nosync -L 64M -n lv vg "$DISK" "$DISK2"
+	lvcreate -y --type raid1 -m1 --nosync -L 32M -n fast vg "$SSD" "$SSD2"
+	lvcreate -y --type raid1 -m1 --nosync -L 8M -n meta vg "$SSD" "$SSD2"
+	lvconvert -y --type cache-pool --poolmetadata vg/meta vg/fast
+	lvconvert -y --type cache --cachepool vg/fast --cachemode writeback vg/lv
+	write_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 1 0 24
+	for d in lv_corig fast_cpool_cdata fast_cpool_cmeta; do
+		assert_eq "$(field segtype vg/$d)" raid1 $d
+	done
+	lvconvert -y --uncache vg/lv
+	check_data /dev/vg/lv 1 0 24
+}
+
+#@ fast timeout=150
+test_two_caches_on_one_ssd() {
+	local n
+	standard_vg
+	for n in root home; do
+		lvcreate -y -L 64M -n $n vg "$DISK"
+		lvcreate -y --type cache -L 16M --cachemode writeback -n fast_$n vg/$n "$SSD"
+	done
+	write_data /dev/vg/root 1 0 24
+	write_data /dev/vg/home 2 0 24
+	check_data /dev/vg/root 1 0 24
+	check_data /dev/vg/home 2 0 24
+	lvchange -an vg/root
+	write_data /dev/vg/home 3 0 8
+	lvconvert -y --uncache vg/home
+	lvchange -ay vg/root
+	check_data /dev/vg/root 1 0 24
+	check_data /dev/vg/home 3 0 8
+	check_data /dev/vg/home 2 8 16
+}
+
+#@ fast timeout=150
+test_cached_thin_pool_data() {
+	modprobe dm-thin-pool
+	standard_vg
+	lvcreate -y --type thin-pool -L 64M --poolmetadatasize 4M -n tp vg "$DISK"
+	lvcreate -y --type cache -L 16M --cachemode writeback -n fast vg/tp "$SSD"
+	lvcreate -y -V 48M -T vg/tp -n thin
+	write_data /dev/vg/thin 1 0 24
+	lvcreate -y -s -kn -n tsnap vg/thin
+	write_data /dev/vg/thin 2 0 12
+	check_data /dev/vg/thin 2 0 12
+	check_data /dev/vg/tsnap 1 0 24
+	vgchange -an vg
+	vgchange -ay vg
+	check_data /dev/vg/tsnap 1 0 24
+	lvconvert -y --uncache vg/tp
+	check_data /dev/vg/thin 2 0 12
+	check_data /dev/vg/tsnap 1 0 24
+}
+
+#@ slow timeout=200
+test_one_lv_per_virtual_machine() {
+	local n
+	standard_vg 256 128
+	for n in 1 2 3 4; do
+		lvcreate -y -L 40M -n vm$n vg "$DISK"
+		lvcreate -y --type cache -L 12M --cachemode writeback -n fast$n vg/vm$n "$SSD"
+	done
+	for n in 1 2 3 4; do write_data /dev/vg/vm$n $n 0 20 & done
+	wait
+	vgchange -an vg
+	vgchange -ay vg
+	for n in 1 2 3 4; do check_data /dev/vg/vm$n $n 0 20; done
+}
+
+#@ fast timeout=90
+test_xfs_of_real_files() {
+	standard_vg 512
+	LV_MIB=320 cached_lv pool writeback
+	mkfs.xfs -q /dev/vg/lv
+	mkdir "$T/m"
+	mount /dev/vg/lv "$T/m"
+	cp -r "$TOP/tests" "$T/m/"
+	dd if=/dev/urandom of="$T/m/big" bs=1M count=40 status=none
+	(cd "$T/m" && find . -type f -print0 | xargs -0 sha256sum) >"$T/sums"
+	sync
+	umount "$T/m"
+	lvconvert -y --splitcache vg/lv
+	xfs_repair -n /dev/vg/lv
+	mount /dev/vg/lv "$T/m"
+	(cd "$T/m" && sha256sum --quiet -c "$T/sums")
+}
