@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group commit: the one place where the metadata is changed while I/O runs.
+ *
+ * It owns the order of things: the devices are flushed before a mapping or a
+ * cleared dirty bit that relies on their content, the commit is durable before
+ * anybody who waited for it goes on.  Operations are applied in the order of
+ * queueing.  While one group is being written the next one gathers.
+ *
+ * It also takes back intents: dirty bits on disk of slots that are not dirty
+ * (writethrough).  They are cleared in batches, when there are more than the
+ * bound that limits what a power cut costs, or when writes have paused.
+ */
+#include "cache.h"
+
+#include <linux/completion.h>
+#include <linux/sched/mm.h>
+
+#define INTENT_IDLE_SECONDS	5
+
+/*----------------------------------------------------------------
+ * Failure
+ *----------------------------------------------------------------*/
+
+void cache_metadata_failed(struct cache *c, const char *what, int error)
+{
+	lockdep_assert_held(&c->md_lock);
+	if (!cache_writable(c))
+		return;
+
+	WRITE_ONCE(c->health, HEALTH_READ_ONLY);
+	DMERR("metadata: %s failed: error %d; switching to read-only mode",
+	      what, error);
+	if (cmd_set_needs_check(c->cmd))
+		DMERR("metadata: could not record that it needs a check");
+	if (c->ti)
+		dm_table_event(c->ti->table);
+}
+
+/*----------------------------------------------------------------
+ * Flushing both devices, at the same time
+ *----------------------------------------------------------------*/
+
+struct flush_wait {
+	atomic_t pending;
+	blk_status_t status;
+	struct completion done;
+};
+
+static void flush_end_io(struct bio *bio)
+{
+	struct flush_wait *fw = bio->bi_private;
+
+	if (bio->bi_status)
+		WRITE_ONCE(fw->status, bio->bi_status);
+	if (atomic_dec_and_test(&fw->pending))
+		complete(&fw->done);
+}
+
+static void submit_flush(struct bio *bio, struct block_device *bdev,
+			 struct flush_wait *fw)
+{
+	bio_init(bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
+	bio->bi_private = fw;
+	bio->bi_end_io = flush_end_io;
+	submit_bio(bio);
+}
+
+int cache_flush_devices(struct cache *c)
+{
+	struct flush_wait fw = { .pending = ATOMIC_INIT(2) };
+	struct bio origin, fast;
+
+	init_completion(&fw.done);
+	submit_flush(&origin, c->origin, &fw);
+	submit_flush(&fast, c->fast, &fw);
+	wait_for_completion_io(&fw.done);
+	bio_uninit(&origin);
+	bio_uninit(&fast);
+	return blk_status_to_errno(fw.status);
+}
+
+/*----------------------------------------------------------------
+ * Intents that nobody needs any more
+ *----------------------------------------------------------------*/
+
+static u32 spare_intents(struct cache *c)
+{
+	int n = atomic_read(&c->nr_intents) - atomic_read(&c->nr_dirty);
+
+	return max(n, 0);
+}
+
+static bool take_intent(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 word = slot_word(s);
+
+	if (slot_state(word) != SLOT_VALID || !(word & SLOT_INTENT) ||
+	    (word & (SLOT_DIRTY | SLOT_WRITER_MASK)))
+		return false;
+	if (!slot_try_change(s, &word, word & ~SLOT_INTENT))
+		return false;
+	atomic_dec(&c->nr_intents);
+	return true;
+}
+
+/* Take the intents of up to a batch of slots away; their bits are still set. */
+static unsigned int sweep_collect(struct cache *c)
+{
+	unsigned int nr = 0;
+	u32 seen;
+
+	for (seen = 0; seen < c->map.nr_slots && nr < INTENT_SWEEP_BATCH; seen++) {
+		u32 slot = c->sweep_cursor;
+
+		c->sweep_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
+		if (take_intent(c, slot))
+			c->sweep_slots[nr++] = slot;
+	}
+	return nr;
+}
+
+static bool sweep_due(struct cache *c, unsigned int nr_new)
+{
+	u32 spare = spare_intents(c);
+
+	if (!spare)
+		return false;
+	if (spare + nr_new > c->intent_bound)
+		return true;
+	return time_after(jiffies, READ_ONCE(c->last_intent) +
+			  INTENT_IDLE_SECONDS * HZ);
+}
+
+static int sweep_apply(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+	int r;
+
+	lockdep_assert_held(&c->md_lock);
+	for (i = 0; i < nr; i++) {
+		r = cmd_set_dirty(c->cmd, c->sweep_slots[i], false);
+		if (r && r != -ENODATA)
+			return r;
+	}
+	return 0;
+}
+
+/*----------------------------------------------------------------
+ * One group
+ *----------------------------------------------------------------*/
+
+struct group {
+	struct list_head ops;
+	unsigned int nr_intents;
+	unsigned int nr_swept;
+	bool needs_flush;
+};
+
+static bool relies_on_data(enum commit_kind kind)
+{
+	switch (kind) {
+	case COMMIT_CLEAR_DIRTY:
+	case COMMIT_MAP_CLEAN:
+	case COMMIT_MAP_DIRTY:
+		return true;
+	case COMMIT_SET_DIRTY:
+	case COMMIT_UNMAP:
+	case COMMIT_BARRIER:
+		break;
+	}
+	return false;
+}
+
+static void gather(struct cache *c, struct group *g)
+{
+	struct commit_op *op;
+
+	INIT_LIST_HEAD(&g->ops);
+	spin_lock_irq(&c->commit_lock);
+	list_splice_init(&c->commit_ops, &g->ops);
+	spin_unlock_irq(&c->commit_lock);
+
+	list_for_each_entry(op, &g->ops, list) {
+		g->needs_flush |= relies_on_data(op->kind);
+		g->nr_intents += op->kind == COMMIT_SET_DIRTY;
+	}
+	if (g->nr_intents)
+		WRITE_ONCE(c->last_intent, jiffies);
+}
+
+static int apply_op(struct cache *c, struct commit_op *op)
+{
+	switch (op->kind) {
+	case COMMIT_SET_DIRTY:
+		return cmd_set_dirty(c->cmd, op->slot, true);
+	case COMMIT_CLEAR_DIRTY:
+		return cmd_set_dirty(c->cmd, op->slot, false);
+	case COMMIT_MAP_CLEAN:
+		return cmd_insert(c->cmd, op->slot, op->block, false);
+	case COMMIT_MAP_DIRTY:
+		return cmd_insert(c->cmd, op->slot, op->block, true);
+	case COMMIT_UNMAP:
+		return cmd_remove(c->cmd, op->slot);
+	case COMMIT_BARRIER:
+		break;
+	}
+	return 0;
+}
+
+static int apply_group(struct cache *c, struct group *g)
+{
+	struct commit_op *op;
+	int r;
+
+	r = sweep_apply(c, g->nr_swept);
+	if (r)
+		return r;
+	list_for_each_entry(op, &g->ops, list) {
+		r = apply_op(c, op);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int commit_group(struct cache *c, struct group *g)
+{
+	unsigned int noio;
+	int r;
+
+	mutex_lock(&c->md_lock);
+	noio = memalloc_noio_save();
+	r = cache_writable(c) ? 0 : -EROFS;
+	if (!r) {
+		r = apply_group(c, g);
+		if (!r)
+			r = cmd_commit(c->cmd, true);
+		if (r)
+			cache_metadata_failed(c, "commit", r);
+	}
+	memalloc_noio_restore(noio);
+	mutex_unlock(&c->md_lock);
+	cache_stat_inc(c, STAT_COMMIT);
+	return r;
+}
+
+static void complete_ops(struct cache *c, struct list_head *ops, int error)
+{
+	struct commit_op *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list) {
+		list_del(&op->list);
+		op->done(c, op, error);
+	}
+}
+
+/* A device would not flush: what relies on its content must not be said. */
+static void fail_unflushed(struct cache *c, struct group *g, int error)
+{
+	struct commit_op *op, *next;
+	LIST_HEAD(failed);
+
+	DMERR_LIMIT("flush of cache or origin device failed: error %d", error);
+	list_for_each_entry_safe(op, next, &g->ops, list)
+		if (relies_on_data(op->kind))
+			list_move_tail(&op->list, &failed);
+	/* The swept bits stay set on disk, which is always allowed. */
+	g->nr_swept = 0;
+	complete_ops(c, &failed, error);
+}
+
+void cache_commit_work(struct work_struct *work)
+{
+	struct cache *c = container_of(work, struct cache, commit_work);
+	struct group g = {};
+	int r;
+
+	gather(c, &g);
+	if (cache_writable(c) && sweep_due(c, g.nr_intents))
+		g.nr_swept = sweep_collect(c);
+	if (list_empty(&g.ops) && !g.nr_swept)
+		return;
+
+	if (g.needs_flush || g.nr_swept) {
+		r = cache_flush_devices(c);
+		if (r)
+			fail_unflushed(c, &g, r);
+	}
+	r = commit_group(c, &g);
+	complete_ops(c, &g.ops, r);
+}
+
+void cache_commit_queue(struct cache *c, struct commit_op *op)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->commit_lock, flags);
+	list_add_tail(&op->list, &c->commit_ops);
+	spin_unlock_irqrestore(&c->commit_lock, flags);
+	queue_work(c->commit_wq, &c->commit_work);
+}
+
+/*----------------------------------------------------------------
+ * Waiting for a commit
+ *----------------------------------------------------------------*/
+
+struct commit_wait {
+	struct commit_op op;
+	struct completion done;
+	int error;
+};
+
+static void commit_wait_done(struct cache *c, struct commit_op *op, int error)
+{
+	struct commit_wait *cw = container_of(op, struct commit_wait, op);
+
+	cw->error = error;
+	complete(&cw->done);
+}
+
+/* Wait until all that is queued now is durable.  May sleep. */
+int cache_commit_sync(struct cache *c)
+{
+	struct commit_wait cw = {
+		.op.kind = COMMIT_BARRIER,
+		.op.done = commit_wait_done,
+	};
+
+	init_completion(&cw.done);
+	cache_commit_queue(c, &cw.op);
+	wait_for_completion(&cw.done);
+	return cw.error;
+}
+
+/* Suspended: nothing writes, so that all spare intents can go. */
+int cache_sweep_all_intents(struct cache *c)
+{
+	unsigned int nr;
+	int r = 0;
+
+	while (!r && (nr = sweep_collect(c))) {
+		mutex_lock(&c->md_lock);
+		r = sweep_apply(c, nr);
+		mutex_unlock(&c->md_lock);
+	}
+	return r;
+}

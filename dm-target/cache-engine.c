@@ -1,0 +1,802 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The engine's life: built from the metadata, resumed and suspended under one
+ * table after another, torn down with the last.
+ *
+ * It owns the list of engines, one per metadata device.  lvm2 loads a new
+ * table while the old one is live, so nothing happens before preresume; there
+ * the new table takes the suspended engine over if the geometry is the same
+ * and nobody else has written the metadata, or builds a new one from disk.
+ * The superseded table keeps its reference and touches nothing.
+ */
+#include "cache-table.h"
+
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#define INTENT_BOUND_MIN	4096U
+#define INTENT_BOUND_PERCENT	2
+#define MIGRATION_POOL		128
+#define RESERVE_MIN		64U
+#define DISCARD_BLOCKS_MAX	(1U << 14)
+#define TICK			HZ
+
+/* Guards engines, and the owner and list membership of each. */
+static DEFINE_MUTEX(engines_lock);
+static LIST_HEAD(engines);
+
+u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(c->stats, cpu)->count[stat];
+	return sum;
+}
+
+/*----------------------------------------------------------------
+ * Ticking
+ *----------------------------------------------------------------*/
+
+static u64 user_ios(struct cache *c)
+{
+	return cache_stat_sum(c, STAT_READ_HIT) +
+	       cache_stat_sum(c, STAT_READ_MISS) +
+	       cache_stat_sum(c, STAT_WRITE_HIT) +
+	       cache_stat_sum(c, STAT_WRITE_MISS);
+}
+
+static void tick_work(struct work_struct *work)
+{
+	struct cache *c = container_of(to_delayed_work(work), struct cache,
+				       tick_work);
+	u64 ios = user_ios(c);
+
+	if (READ_ONCE(c->quiescing))
+		return;
+	if (ios != c->last_io_count) {
+		c->last_io_count = ios;
+		WRITE_ONCE(c->last_io, jiffies);
+	}
+	if (c->policy->ops->tick) {
+		spin_lock(&c->policy_lock);
+		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));
+		spin_unlock(&c->policy_lock);
+	}
+	if (atomic_read(&c->nr_intents) > atomic_read(&c->nr_dirty))
+		queue_work(c->commit_wq, &c->commit_work);
+	if (atomic_read(&c->nr_dirty))
+		cache_kick_writeback(c);
+	queue_delayed_work(c->wq, &c->tick_work, TICK);
+}
+
+/*----------------------------------------------------------------
+ * Policy
+ *----------------------------------------------------------------*/
+
+static struct cache_policy *create_policy(struct cache *c,
+					  const struct cache_policy_ops *ops)
+{
+	struct cache_policy_params params = {
+		.nr_slots = c->map.nr_slots,
+		.block_sectors = c->block_sectors,
+		.origin_blocks = c->origin_blocks,
+		.rotational = compat_bdev_rotational(c->origin),
+		.words = &c->map.slots[0].policy,
+		.word_stride = sizeof(struct slot),
+	};
+	struct cache_policy *p = ops->create(&params);
+
+	if (p) {
+		p->ops = ops;
+		p->params = params;
+	}
+	return p;
+}
+
+static void apply_settings(struct cache_policy *p, struct cache_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_settings; i++)
+		cache_tunable_set(p, t->settings[i].tunable,
+				  t->settings[i].value);
+}
+
+static void destroy_policy(struct cache *c)
+{
+	if (c->policy)
+		c->policy->ops->destroy(c->policy);
+	if (c->policy_ops)
+		cache_policy_put(c->policy_ops);
+	c->policy = NULL;
+	c->policy_ops = NULL;
+}
+
+static void adopt_policy(struct cache *c, struct cache_policy *p)
+{
+	/* The table's reference may go before the engine. */
+	__module_get(p->ops->owner);
+	destroy_policy(c);
+	c->policy = p;
+	c->policy_ops = p->ops;
+}
+
+/*
+ * Suspended: another policy takes over what is in the cache.  Its hints are
+ * the old policy's, if both mean the same by them.
+ */
+static int switch_policy(struct cache *c, struct cache_table *t)
+{
+	const struct cache_policy_ops *from = c->policy_ops, *to = t->policy_ops;
+	bool same = from->version[0] == to->version[0] &&
+		    !strcmp(from->name, to->name);
+	struct cache_policy *p;
+	u32 *hints = NULL;
+	u32 i;
+
+	if (from == to)
+		return 0;
+
+	hints = kvmalloc_array(c->map.nr_slots, sizeof(*hints), GFP_KERNEL);
+	for (i = 0; hints && i < c->map.nr_slots; i++)
+		hints[i] = from->hint ? from->hint(c->policy, i) : 0;
+	for (i = 0; i < c->map.nr_slots; i++)
+		WRITE_ONCE(slot_at(&c->map, i)->policy, 0);
+
+	p = create_policy(c, to);
+	if (!p) {
+		kvfree(hints);
+		return -ENOMEM;
+	}
+	for (i = 0; i < c->map.nr_slots; i++) {
+		struct slot *s = slot_at(&c->map, i);
+
+		if (slot_state(slot_word(s)) != SLOT_FREE)
+			to->load(p, i, slot_block(s), hints ? hints[i] : 0,
+				 hints && (same || from->hint));
+	}
+	to->load_done(p);
+	kvfree(hints);
+	adopt_policy(c, p);
+	return 0;
+}
+
+/*----------------------------------------------------------------
+ * Loading
+ *----------------------------------------------------------------*/
+
+struct load_context {
+	struct cache *c;
+	u64 dropped;		/* clean blocks past the origin's end */
+	bool unclean;
+	u32 *drop;		/* slots to unmap */
+	u32 nr_drop, max_drop;
+	const char *why;
+};
+
+static bool past_end(struct cache *c, u64 block)
+{
+	return block >= c->origin_blocks;
+}
+
+static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
+		     bool hint_valid)
+{
+	struct load_context *lc = context;
+	struct cache *c = lc->c;
+	u32 word = SLOT_VALID;
+
+	if (slot >= c->map.nr_slots)
+		return -EINVAL;
+	if (lc->unclean)
+		dirty = true;
+	if (dirty)
+		word |= SLOT_DIRTY | SLOT_INTENT;
+	if (slot_map_insert(&c->map, slot, block, word)) {
+		lc->why = "two cache blocks map the same origin block";
+		return -EILSEQ;
+	}
+	atomic_inc(&c->nr_resident);
+	if (dirty) {
+		atomic_inc(&c->nr_dirty);
+		atomic_inc(&c->nr_intents);
+	}
+	c->policy->ops->load(c->policy, slot, block, hint, hint_valid);
+	return 0;
+}
+
+/* Blocks that the origin no longer has leave the cache, durably. */
+static int drop_past_end(struct cache *c)
+{
+	u32 i, word, nr = 0, nr_dirty = 0;
+	int r;
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		struct slot *s = slot_at(&c->map, i);
+
+		word = slot_word(s);
+		if (slot_state(word) != SLOT_VALID || !past_end(c, slot_block(s)))
+			continue;
+		r = cmd_remove(c->cmd, i);
+		if (r)
+			return r;
+		c->policy->ops->removed(c->policy, i, slot_block(s),
+					CACHE_REMOVED_INVALID);
+		if (word & SLOT_DIRTY) {
+			nr_dirty++;
+			atomic_dec(&c->nr_dirty);
+			atomic_dec(&c->nr_intents);
+		}
+		slot_map_remove(&c->map, i);
+		atomic_set(&s->word, SLOT_FREE);
+		atomic_dec(&c->nr_resident);
+		nr++;
+	}
+	if (nr)
+		DMWARN("dropped %u blocks past the end of the origin, %u of them dirty",
+		       nr, nr_dirty);
+	return 0;
+}
+
+struct shrink_check {
+	u32 nr_slots;
+	u32 dirty_slot;
+	bool found;
+	bool unclean;
+};
+
+static int check_cut_slot(void *context, u32 slot, u64 block, bool dirty,
+			  u32 hint, bool hint_valid)
+{
+	struct shrink_check *sc = context;
+
+	if (slot >= sc->nr_slots && (dirty || sc->unclean) && !sc->found) {
+		sc->found = true;
+		sc->dirty_slot = slot;
+	}
+	return 0;
+}
+
+/* The cache device has another size: never cut off a dirty block. */
+static int fit_cache_size(struct cache *c, u32 nr_slots)
+{
+	struct shrink_check sc = {
+		.nr_slots = nr_slots,
+		.unclean = !cmd_opened_clean(c->cmd),
+	};
+	int r;
+
+	if (cmd_cache_blocks(c->cmd) == nr_slots)
+		return 0;
+	if (cmd_cache_blocks(c->cmd) > nr_slots) {
+		r = cmd_load(c->cmd, NULL, NULL, check_cut_slot, &sc);
+		if (r)
+			return r;
+		if (sc.found) {
+			DMERR("unable to shrink cache from %u to %u blocks: cache block %u is dirty",
+			      cmd_cache_blocks(c->cmd), nr_slots, sc.dirty_slot);
+			return -EFBIG;
+		}
+	}
+	return cmd_resize(c->cmd, nr_slots);
+}
+
+static int fit_discards(struct cache *c)
+{
+	u64 size = c->block_sectors;
+
+	while (DIV_ROUND_UP_ULL(c->origin_sectors, size) > DISCARD_BLOCKS_MAX)
+		size *= 2;
+	return cmd_set_discard_geometry(c->cmd, size,
+					DIV_ROUND_UP_ULL(c->origin_sectors, size));
+}
+
+/* Make the metadata fit the devices, and say what is not known as unknown. */
+static int prepare_metadata(struct cache *c, struct cache_table *t)
+{
+	int r;
+
+	r = cmd_extend(c->cmd, bdev_nr_sectors(c->metadata) / CMD_BLOCK_SECTORS);
+	if (r)
+		return r;
+	r = fit_cache_size(c, t->nr_slots);
+	if (r)
+		return r;
+	r = fit_discards(c);
+	if (r)
+		return r;
+	if (!cmd_opened_clean(c->cmd) && !cmd_formatted(c->cmd)) {
+		DMWARN("the metadata was not closed cleanly: taking every block as dirty");
+		return cmd_set_all_dirty(c->cmd);
+	}
+	return 0;
+}
+
+static int load(struct cache *c)
+{
+	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
+	int r;
+
+	r = cmd_load(c->cmd, c->policy_ops->name, c->policy_ops->version,
+		     load_slot, &lc);
+	if (r) {
+		if (lc.why)
+			DMERR("metadata: %s", lc.why);
+		return r;
+	}
+	c->policy->ops->load_done(c->policy);
+	return drop_past_end(c);
+}
+
+static void load_stats(struct cache *c)
+{
+	struct cmd_stats stats;
+
+	cmd_get_stats(c->cmd, &stats);
+	cache_stat_add(c, STAT_READ_HIT, stats.read_hits);
+	cache_stat_add(c, STAT_READ_MISS, stats.read_misses);
+	cache_stat_add(c, STAT_WRITE_HIT, stats.write_hits);
+	cache_stat_add(c, STAT_WRITE_MISS, stats.write_misses);
+}
+
+/*----------------------------------------------------------------
+ * Construction
+ *----------------------------------------------------------------*/
+
+static int open_metadata(struct cache *c, struct cache_table *t)
+{
+	struct cmd_geometry geometry = {
+		.data_block_size = t->block_sectors,
+		.format = t->format,
+		.may_format = true,
+	};
+	const char *why = "cannot be opened";
+	int r;
+
+	r = pd_device_open_bdev(c->metadata, false, &c->pd);
+	if (!r)
+		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
+	if (r)
+		DMERR("metadata: %s", why);
+	return r;
+}
+
+static void set_devices(struct cache *c, struct cache_table *t)
+{
+	c->ti = t->ti;
+	c->origin = t->origin->bdev;
+	c->fast = t->fast->bdev;
+	c->metadata = t->metadata->bdev;
+	c->origin_sectors = t->ti->len;
+	c->origin_blocks = DIV_ROUND_UP_ULL(t->ti->len, t->block_sectors);
+	c->mode = t->mode;
+	c->discard_passdown = !t->no_discard_passdown;
+	c->origin_discards = bdev_max_discard_sectors(c->origin);
+	WRITE_ONCE(c->migration_threshold, t->migration_threshold);
+}
+
+static void init_locks(struct cache *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < CACHE_NR_WAIT_BUCKETS; i++) {
+		spin_lock_init(&c->waits[i].lock);
+		bio_list_init(&c->waits[i].bios);
+	}
+	spin_lock_init(&c->policy_lock);
+	spin_lock_init(&c->deferred_lock);
+	bio_list_init(&c->deferred);
+	spin_lock_init(&c->discard_lock);
+	INIT_LIST_HEAD(&c->discards);
+	spin_lock_init(&c->commit_lock);
+	INIT_LIST_HEAD(&c->commit_ops);
+	mutex_init(&c->md_lock);
+	init_waitqueue_head(&c->migration_wait);
+	INIT_LIST_HEAD(&c->list);
+	kref_init(&c->ref);
+	INIT_WORK(&c->deferred_work, cache_deferred_work);
+	INIT_WORK(&c->commit_work, cache_commit_work);
+	INIT_WORK(&c->evict_work, cache_evict_work);
+	INIT_WORK(&c->writeback_work, cache_writeback_work);
+	INIT_DELAYED_WORK(&c->tick_work, tick_work);
+}
+
+static int alloc_parts(struct cache *c)
+{
+	c->stats = alloc_percpu(struct cache_stats);
+	c->streams = alloc_percpu(struct stream_cpu);
+	c->gates = kvcalloc(CACHE_NR_GATES, sizeof(*c->gates), GFP_KERNEL);
+	c->sweep_slots = kvmalloc_array(INTENT_SWEEP_BATCH,
+					sizeof(*c->sweep_slots), GFP_KERNEL);
+	c->wb_items = kvmalloc_array(WRITEBACK_BATCH, sizeof(*c->wb_items),
+				     GFP_KERNEL);
+	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
+	if (!c->stats || !c->streams || !c->gates || !c->sweep_slots ||
+	    !c->wb_items || !c->wq || !c->commit_wq)
+		return -ENOMEM;
+	return mempool_init_kmalloc_pool(&c->migration_pool, MIGRATION_POOL,
+					 sizeof(struct migration));
+}
+
+static int alloc_clients(struct cache *c)
+{
+	int r;
+
+	c->io = dm_io_client_create();
+	if (IS_ERR(c->io)) {
+		r = PTR_ERR(c->io);
+		c->io = NULL;
+		return r;
+	}
+	c->copier = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(c->copier)) {
+		r = PTR_ERR(c->copier);
+		c->copier = NULL;
+		return r;
+	}
+	return 0;
+}
+
+static void destroy_engine(struct kref *ref)
+{
+	struct cache *c = container_of(ref, struct cache, ref);
+
+	if (c->wq)
+		destroy_workqueue(c->wq);
+	if (c->commit_wq)
+		destroy_workqueue(c->commit_wq);
+	destroy_policy(c);
+	if (c->cmd)
+		cmd_close(c->cmd);
+	if (c->pd)
+		pd_device_close(c->pd);
+	if (c->copier)
+		dm_kcopyd_client_destroy(c->copier);
+	if (c->io)
+		dm_io_client_destroy(c->io);
+	mempool_exit(&c->migration_pool);
+	slot_map_exit(&c->map);
+	kvfree(c->wb_items);
+	kvfree(c->sweep_slots);
+	kvfree(c->gates);
+	free_percpu(c->streams);
+	free_percpu(c->stats);
+	kvfree(c);
+}
+
+static u32 reserve_for(u32 nr_slots)
+{
+	return clamp(nr_slots / 512, min(RESERVE_MIN, nr_slots / 16), nr_slots);
+}
+
+static int build_parts(struct cache *c, struct cache_table *t)
+{
+	struct cache_policy *p;
+	int r;
+
+	r = alloc_parts(c);
+	if (r)
+		return r;
+	r = alloc_clients(c);
+	if (r)
+		return r;
+	r = slot_map_init(&c->map, t->nr_slots);
+	if (r)
+		return r;
+	p = create_policy(c, t->policy_ops);
+	if (!p)
+		return -ENOMEM;
+	adopt_policy(c, p);
+	apply_settings(p, t);
+	return 0;
+}
+
+/* Read everything, bring the metadata up to date, and commit that. */
+static int bring_up(struct cache *c, struct cache_table *t)
+{
+	unsigned int noio;
+	int r;
+
+	mutex_lock(&c->md_lock);
+	noio = memalloc_noio_save();
+	r = open_metadata(c, t);
+	if (!r)
+		r = prepare_metadata(c, t);
+	if (!r)
+		r = load(c);
+	if (!r && cmd_needs_check(c->cmd)) {
+		DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
+		c->health = HEALTH_READ_ONLY;
+		r = cmd_abort(c->cmd);
+	} else if (!r) {
+		r = cmd_commit(c->cmd, true);
+	}
+	memalloc_noio_restore(noio);
+	mutex_unlock(&c->md_lock);
+	return r;
+}
+
+static int build_engine(struct cache_table *t, struct cache **result)
+{
+	struct cache *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	init_locks(c);
+	c->metadata_dev = t->metadata->bdev->bd_dev;
+	c->block_sectors = t->block_sectors;
+	c->block_shift = is_power_of_2(t->block_sectors) ?
+			 ilog2(t->block_sectors) : -1;
+	c->reserve = reserve_for(t->nr_slots);
+	c->intent_bound = max_t(u64, INTENT_BOUND_MIN, (u64)t->nr_slots *
+				INTENT_BOUND_PERCENT / 100);
+	c->quiescing = true;
+	set_devices(c, t);
+
+	r = build_parts(c, t);
+	if (!r)
+		r = bring_up(c, t);
+	if (r) {
+		kref_put(&c->ref, destroy_engine);
+		return r;
+	}
+	slot_map_build_free_list(&c->map);
+	load_stats(c);
+	DMINFO("hearth: %u blocks of %u sectors, %zu KiB for the slot map, %u resident, %u dirty",
+	       c->map.nr_slots, c->block_sectors, slot_map_bytes(&c->map) >> 10,
+	       atomic_read(&c->nr_resident), atomic_read(&c->nr_dirty));
+	*result = c;
+	return 0;
+}
+
+/*----------------------------------------------------------------
+ * From table to table
+ *----------------------------------------------------------------*/
+
+static struct cache *find_engine(dev_t dev)
+{
+	struct cache *c;
+
+	lockdep_assert_held(&engines_lock);
+	list_for_each_entry(c, &engines, list)
+		if (c->metadata_dev == dev)
+			return c;
+	return NULL;
+}
+
+/* Can the suspended engine serve this table as it is? */
+static bool still_fits(struct cache *c, struct cache_table *t)
+{
+	return cache_writable(c) && c->block_sectors == t->block_sectors &&
+	       c->map.nr_slots == t->nr_slots &&
+	       c->origin_sectors == t->ti->len &&
+	       c->metadata == t->metadata->bdev &&
+	       cmd_reread_matches(c->cmd) == 1;
+}
+
+/*
+ * For the constructor: would the metadata be accepted?  Reads only.  The live
+ * engine, if there is one, has read it already.
+ */
+int cache_check_metadata(struct cache_table *t, const char **why)
+{
+	struct cmd_geometry geometry = {
+		.data_block_size = t->block_sectors,
+		.format = t->format,
+	};
+	struct pd_device *pd;
+	struct cache *c;
+	struct cmd *cmd;
+	int r;
+
+	*why = "the device cannot be read";
+	mutex_lock(&engines_lock);
+	c = find_engine(t->metadata->bdev->bd_dev);
+	if (c && c->owner) {
+		r = c->block_sectors == t->block_sectors ? 0 : -EINVAL;
+		*why = "its block size is not the table's";
+		goto out;
+	}
+
+	r = pd_device_open_bdev(t->metadata->bdev, true, &pd);
+	if (r)
+		goto out;
+	r = cmd_open(pd, &geometry, &cmd, why);
+	if (!r)
+		cmd_close(cmd);
+	else if (r == -ENODATA)
+		r = 0;
+	pd_device_close(pd);
+out:
+	mutex_unlock(&engines_lock);
+	return r;
+}
+
+static int reuse_engine(struct cache *c, struct cache_table *t)
+{
+	int r;
+
+	set_devices(c, t);
+	r = switch_policy(c, t);
+	if (!r)
+		apply_settings(c->policy, t);
+	return r;
+}
+
+static int check_mode(struct cache *c, struct cache_table *t)
+{
+	if (t->mode != MODE_PASSTHROUGH || !atomic_read(&c->nr_dirty))
+		return 0;
+	DMERR("cannot enter passthrough mode: %u blocks are dirty",
+	      atomic_read(&c->nr_dirty));
+	return -EINVAL;
+}
+
+static void attach(struct cache *c, struct cache_table *t)
+{
+	if (t->cache != c) {
+		kref_get(&c->ref);
+		if (t->cache)
+			kref_put(&t->cache->ref, destroy_engine);
+		t->cache = c;
+	}
+	c->owner = t;
+}
+
+/*
+ * Preresume: the engine for this table, ready to run.  Can be called again
+ * after an error.
+ */
+int cache_engine_resume(struct cache_table *t)
+{
+	struct cache *c, *old;
+	int r;
+
+	mutex_lock(&engines_lock);
+	c = find_engine(t->metadata->bdev->bd_dev);
+	if (c && c->owner) {
+		r = c->owner == t ? 0 : -EBUSY;
+		if (r)
+			DMERR("metadata device is in use by another active cache");
+		goto out;
+	}
+
+	if (c && still_fits(c, t)) {
+		r = check_mode(c, t);
+		if (!r)
+			r = reuse_engine(c, t);
+		if (!r)
+			attach(c, t);
+		goto out;
+	}
+
+	old = c;
+	r = build_engine(t, &c);
+	if (r)
+		goto out;
+	r = check_mode(c, t);
+	if (!r) {
+		if (old)
+			list_del_init(&old->list);
+		list_add(&c->list, &engines);
+		attach(c, t);
+	}
+	kref_put(&c->ref, destroy_engine);
+out:
+	mutex_unlock(&engines_lock);
+	return r;
+}
+
+/* Resume: I/O and background work may start. */
+void cache_engine_run(struct cache *c)
+{
+	WRITE_ONCE(c->quiescing, false);
+	WRITE_ONCE(c->last_io, jiffies);
+	queue_delayed_work(c->wq, &c->tick_work, TICK);
+}
+
+/* Presuspend: start nothing new in the background. */
+void cache_engine_quiesce(struct cache *c)
+{
+	WRITE_ONCE(c->quiescing, true);
+	wake_up_all(&c->migration_wait);
+}
+
+void cache_engine_unquiesce(struct cache *c)
+{
+	cache_engine_run(c);
+}
+
+static u32 hint_of(void *context, u32 slot)
+{
+	struct cache *c = context;
+
+	if (slot_state(slot_word(slot_at(&c->map, slot))) == SLOT_FREE ||
+	    !c->policy->ops->hint)
+		return 0;
+	return c->policy->ops->hint(c->policy, slot);
+}
+
+static void store_stats(struct cache *c)
+{
+	struct cmd_stats stats = {
+		.read_hits = cache_stat_sum(c, STAT_READ_HIT),
+		.read_misses = cache_stat_sum(c, STAT_READ_MISS),
+		.write_hits = cache_stat_sum(c, STAT_WRITE_HIT),
+		.write_misses = cache_stat_sum(c, STAT_WRITE_MISS),
+	};
+
+	cmd_set_stats(c->cmd, &stats);
+}
+
+/* All that is better known after a clean stop than after a power cut. */
+static int store_state(struct cache *c)
+{
+	int r;
+
+	r = cache_flush_devices(c);
+	if (r)
+		DMERR("flush before suspend failed: error %d", r);
+	else
+		r = cache_sweep_all_intents(c);
+	if (r && !cache_writable(c))
+		return r;
+
+	mutex_lock(&c->md_lock);
+	r = cmd_write_hints(c->cmd, c->policy_ops->name, c->policy_ops->version,
+			    hint_of, c);
+	store_stats(c);
+	if (!r)
+		r = cmd_commit(c->cmd, true);
+	if (r)
+		cache_metadata_failed(c, "commit at suspend", r);
+	mutex_unlock(&c->md_lock);
+	return r;
+}
+
+static void drain_work(struct cache *c)
+{
+	cancel_delayed_work_sync(&c->tick_work);
+	flush_work(&c->writeback_work);
+	flush_work(&c->evict_work);
+	wait_event(c->migration_wait, !atomic_read(&c->nr_migrations));
+	flush_workqueue(c->wq);
+	flush_workqueue(c->commit_wq);
+}
+
+/* Postsuspend: no user I/O is in flight any more. */
+void cache_engine_suspend(struct cache_table *t)
+{
+	struct cache *c = t->cache;
+	unsigned int noio = memalloc_noio_save();
+
+	cache_engine_quiesce(c);
+	drain_work(c);
+	if (cache_writable(c))
+		store_state(c);
+
+	mutex_lock(&engines_lock);
+	c->owner = NULL;
+	mutex_unlock(&engines_lock);
+	memalloc_noio_restore(noio);
+}
+
+/* The table goes; the engine with the last of them. */
+void cache_engine_put(struct cache_table *t)
+{
+	struct cache *c = t->cache;
+
+	if (!c)
+		return;
+	mutex_lock(&engines_lock);
+	if (c->owner == t)
+		c->owner = NULL;
+	if (kref_read(&c->ref) == 1)
+		list_del_init(&c->list);
+	kref_put(&c->ref, destroy_engine);
+	mutex_unlock(&engines_lock);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unmapping: demotions for room, and invalidations of single blocks.
+ *
+ * It owns the life of an EVICTING slot.  The mapping leaves the disk before the
+ * slot is used for anything else and before the origin alone is written.
+ *
+ * A small reserve of slots is kept free, so that no promotion waits for an
+ * eviction.  Dirty blocks are never evicted here: they are reported to the
+ * write-back, which cleans them and asks again.
+ */
+#include "cache.h"
+
+#define EVICT_BATCH	64U
+
+static void migration_free(struct cache *c, struct migration *m)
+{
+	mempool_free(m, &c->migration_pool);
+	atomic_dec(&c->nr_migrations);
+	wake_up_all(&c->migration_wait);
+}
+
+static struct migration *migration_alloc(struct cache *c, u32 slot)
+{
+	struct migration *m = mempool_alloc(&c->migration_pool, GFP_NOIO);
+
+	atomic_inc(&c->nr_migrations);
+	m->c = c;
+	m->slot = slot;
+	return m;
+}
+
+/* The metadata could not be changed: the slot stays what it was. */
+static void unmap_failed(struct cache *c, struct migration *m)
+{
+	struct slot *s = slot_at(&c->map, m->slot);
+	u32 old;
+
+	old = atomic_xchg(&s->word, m->was_dirty ?
+			  SLOT_VALID | SLOT_DIRTY | SLOT_INTENT : SLOT_VALID);
+	if (!m->was_dirty && (old & SLOT_INTENT))
+		atomic_dec(&c->nr_intents);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, m->slot);
+	migration_free(c, m);
+}
+
+static void unmap_committed(struct cache *c, struct commit_op *op, int error)
+{
+	struct migration *m = container_of(op, struct migration, op);
+	u32 old;
+
+	if (error) {
+		unmap_failed(c, m);
+		return;
+	}
+
+	slot_map_remove(&c->map, m->slot);
+	old = atomic_xchg(&slot_at(&c->map, m->slot)->word, SLOT_FREE);
+	if (old & SLOT_INTENT)
+		atomic_dec(&c->nr_intents);
+	if (m->was_dirty)
+		atomic_dec(&c->nr_dirty);
+	atomic_dec(&c->nr_resident);
+	slot_map_free(&c->map, m->slot);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, m->slot);
+	migration_free(c, m);
+}
+
+static void queue_unmap(struct cache *c, struct migration *m)
+{
+	m->op.kind = COMMIT_UNMAP;
+	m->op.slot = m->slot;
+	m->op.block = m->block;
+	m->op.done = unmap_committed;
+	cache_commit_queue(c, &m->op);
+}
+
+static bool may_unmap(u32 word, bool dirty_too)
+{
+	return slot_state(word) == SLOT_VALID && !(word & SLOT_PIN_MASK) &&
+	       (dirty_too || !(word & SLOT_DIRTY));
+}
+
+/* From VALID to EVICTING, and out of the policy's order, as one step. */
+static bool claim(struct cache *c, struct migration *m, u32 word,
+		  bool dirty_too, enum cache_removal why)
+{
+	struct slot *s = slot_at(&c->map, m->slot);
+	u32 new = slot_with_state(word, SLOT_EVICTING) & ~SLOT_DIRTY;
+
+	lockdep_assert_held(&c->policy_lock);
+	if (!may_unmap(word, dirty_too) || !slot_try_change(s, &word, new))
+		return false;
+	m->block = slot_block(s);
+	m->was_dirty = word & SLOT_DIRTY;
+	c->policy->ops->removed(c->policy, m->slot, m->block, why);
+	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?
+		       STAT_DEMOTION : STAT_INVALIDATION);
+	return true;
+}
+
+bool cache_begin_unmap(struct cache *c, u32 slot, u32 word, bool dirty_too,
+		       enum cache_removal why)
+{
+	struct migration *m;
+	bool claimed;
+
+	if (!may_unmap(word, dirty_too))
+		return false;
+
+	m = migration_alloc(c, slot);
+	spin_lock(&c->policy_lock);
+	claimed = claim(c, m, word, dirty_too, why);
+	spin_unlock(&c->policy_lock);
+	if (!claimed) {
+		migration_free(c, m);
+		return false;
+	}
+	queue_unmap(c, m);
+	return true;
+}
+
+bool cache_begin_unmap_block(struct cache *c, u32 slot, u64 block,
+			     bool dirty_too, enum cache_removal why)
+{
+	u32 word = slot_word(slot_at(&c->map, slot));
+
+	/*
+	 * Read after the word: if the slot changes its block after this, it
+	 * changes its word as well.
+	 */
+	smp_rmb();
+	if (slot_block(slot_at(&c->map, slot)) != block)
+		return false;
+	return cache_begin_unmap(c, slot, word, dirty_too, why);
+}
+
+/*----------------------------------------------------------------
+ * Room
+ *----------------------------------------------------------------*/
+
+struct evict_round {
+	struct migration *m[EVICT_BATCH];
+	unsigned int nr;
+	unsigned int claimed;
+	unsigned int dirty;
+};
+
+static void claim_victims(struct cache *c, struct evict_round *round)
+{
+	u32 slots[EVICT_BATCH];
+	unsigned int i, nr;
+	u32 word;
+
+	spin_lock(&c->policy_lock);
+	nr = c->policy->ops->victims(c->policy, slots, round->nr);
+	for (i = 0; i < nr; i++) {
+		struct migration *m = round->m[round->claimed];
+
+		word = slot_word(slot_at(&c->map, slots[i]));
+		m->slot = slots[i];
+		if (claim(c, m, word, false, CACHE_REMOVED_EVICTED)) {
+			round->claimed++;
+			continue;
+		}
+		if (word & SLOT_DIRTY)
+			round->dirty++;
+		c->policy->ops->victim_busy(c->policy, slots[i]);
+	}
+	spin_unlock(&c->policy_lock);
+}
+
+static unsigned int slots_wanted(struct cache *c)
+{
+	u32 target = c->reserve + c->reserve / 2;
+	u32 nr_free = READ_ONCE(c->map.nr_free);
+
+	return nr_free < target ? min(target - nr_free, EVICT_BATCH) : 0;
+}
+
+/* Evict up to @nr blocks; returns how many were found. */
+static unsigned int evict_round(struct cache *c, unsigned int nr)
+{
+	struct evict_round round = { .nr = nr };
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		round.m[i] = migration_alloc(c, SLOT_NONE);
+	claim_victims(c, &round);
+	for (i = 0; i < round.claimed; i++)
+		queue_unmap(c, round.m[i]);
+	for (; i < nr; i++)
+		migration_free(c, round.m[i]);
+
+	if (round.dirty) {
+		atomic_add(round.dirty, &c->wb_wanted);
+		cache_kick_writeback(c);
+	}
+	return round.claimed;
+}
+
+void cache_evict_work(struct work_struct *work)
+{
+	struct cache *c = container_of(work, struct cache, evict_work);
+	unsigned int tries = 4, nr;
+
+	while (tries-- && !READ_ONCE(c->quiescing) && cache_writable(c)) {
+		nr = slots_wanted(c);
+		if (!nr)
+			break;
+		/* The next round counts what this one has freed. */
+		if (evict_round(c, nr))
+			cache_commit_sync(c);
+	}
+}
+
+void cache_want_slots(struct cache *c)
+{
+	if (!READ_ONCE(c->quiescing))
+		queue_work(c->wq, &c->evict_work);
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Promotions: a block of the origin becomes a slot.
+ *
+ * It owns the life of a FILLING slot: publish, exclude writers and discards,
+ * read the block once, serve the waiting reader from that read, write the
+ * slot, have the mapping committed.  It does not decide what is promoted.
+ *
+ * Exclusion: the slot is published, a full barrier follows, and then the gate
+ * and the list of discards are looked at.  A write to the origin enters its
+ * gate, a full barrier follows, and then it looks for a slot.  One of the two
+ * sees the other; a promotion that sees a writer gives up, since it is only a
+ * good idea and never a must.
+ */
+#include "cache.h"
+
+/* Above this a block is copied by kcopyd, and the reader reads for itself. */
+#define FILL_MAX_PAGES	256
+
+struct fill {
+	struct cache *c;
+	u32 slot;
+	u64 block;
+	u32 sectors;
+	enum cache_verdict why;
+	bool dirty;		/* a write waits for it: commit it as an intent */
+	struct bio *bio;	/* the reader to serve, or the overwriting writer */
+	struct commit_op op;
+	struct work_struct work;
+	unsigned long io_error;
+	unsigned int nr_pages;
+	struct page_list pages[];
+};
+
+/*----------------------------------------------------------------
+ * How many at a time
+ *----------------------------------------------------------------*/
+
+bool cache_may_migrate(struct cache *c)
+{
+	u32 used = atomic_read(&c->migrating_sectors);
+
+	if (READ_ONCE(c->quiescing))
+		return false;
+	/* One block at least, however large blocks are. */
+	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold);
+}
+
+void cache_migration_started(struct cache *c, u32 sectors)
+{
+	atomic_inc(&c->nr_migrations);
+	atomic_add(sectors, &c->migrating_sectors);
+}
+
+void cache_migration_ended(struct cache *c, u32 sectors)
+{
+	atomic_sub(sectors, &c->migrating_sectors);
+	atomic_dec(&c->nr_migrations);
+	wake_up_all(&c->migration_wait);
+}
+
+/*----------------------------------------------------------------
+ * Memory
+ *----------------------------------------------------------------*/
+
+static void free_fill(struct fill *fill)
+{
+	unsigned int i;
+
+	for (i = 0; i < fill->nr_pages; i++)
+		__free_page(fill->pages[i].page);
+	cache_migration_ended(fill->c, fill->c->block_sectors);
+	kfree(fill);
+}
+
+static struct fill *alloc_fill(struct cache *c, u64 block,
+			       enum cache_verdict why, unsigned int nr_pages,
+			       gfp_t gfp)
+{
+	struct fill *fill;
+
+	fill = kzalloc(struct_size(fill, pages, nr_pages), gfp | __GFP_NOWARN);
+	if (!fill)
+		return NULL;
+	fill->c = c;
+	fill->block = block;
+	fill->sectors = cache_block_len(c, block);
+	fill->why = why;
+	cache_migration_started(c, c->block_sectors);
+	return fill;
+}
+
+static bool fill_add_pages(struct fill *fill, unsigned int nr_pages, gfp_t gfp)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_pages; i++) {
+		fill->pages[i].page = alloc_page(gfp | __GFP_NOWARN);
+		if (!fill->pages[i].page)
+			return false;
+		fill->pages[i].next = i + 1 < nr_pages ? &fill->pages[i + 1] : NULL;
+		fill->nr_pages++;
+	}
+	return true;
+}
+
+static unsigned int fill_pages_wanted(struct cache *c)
+{
+	unsigned int nr = DIV_ROUND_UP(c->block_sectors, PAGE_SECTORS);
+
+	return nr <= FILL_MAX_PAGES ? nr : 0;
+}
+
+/*----------------------------------------------------------------
+ * The slot
+ *----------------------------------------------------------------*/
+
+static void release_slot(struct cache *c, u32 slot)
+{
+	u32 old = atomic_xchg(&slot_at(&c->map, slot)->word, SLOT_FREE);
+
+	slot_map_free(&c->map, slot);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, slot);
+}
+
+/* Take the slot back: nothing about it is on disk. */
+static void abort_fill(struct fill *fill)
+{
+	struct cache *c = fill->c;
+
+	slot_map_remove(&c->map, fill->slot);
+	release_slot(c, fill->slot);
+	cache_stat_inc(c, STAT_FILL_ABORTED);
+	free_fill(fill);
+}
+
+static bool writer_or_discard_at(struct cache *c, u64 block)
+{
+	return atomic_read(&c->gates[gate_of(block)]) ||
+	       cache_discard_overlaps(c, block);
+}
+
+/*
+ * Publish a FILLING slot for the block.  Returns 0; -EEXIST when the block has
+ * a slot; -ENOSPC without a free one; -EBUSY when a write or a discard of the
+ * origin is in flight.
+ */
+static int publish_slot(struct fill *fill)
+{
+	struct cache *c = fill->c;
+	u32 slot = slot_map_alloc(&c->map);
+	int r;
+
+	if (READ_ONCE(c->map.nr_free) < c->reserve)
+		cache_want_slots(c);
+	if (slot == SLOT_NONE) {
+		cache_stat_inc(c, STAT_BYPASS_NO_SLOT);
+		return -ENOSPC;
+	}
+
+	r = slot_map_insert(&c->map, slot, fill->block, SLOT_FILLING);
+	if (r) {
+		slot_map_free(&c->map, slot);
+		return r;
+	}
+
+	smp_mb();
+	if (writer_or_discard_at(c, fill->block)) {
+		slot_map_remove(&c->map, slot);
+		release_slot(c, slot);
+		cache_stat_inc(c, STAT_BYPASS_RACE);
+		return -EBUSY;
+	}
+	fill->slot = slot;
+	return 0;
+}
+
+/*----------------------------------------------------------------
+ * Commit
+ *----------------------------------------------------------------*/
+
+static void serve_overwrite(struct fill *fill, int error)
+{
+	struct bio *bio = fill->bio;
+
+	fill->bio = NULL;
+	if (!bio)
+		return;
+	bio->bi_status = errno_to_blk_status(error);
+	bio_endio(bio);
+}
+
+static void fill_committed(struct cache *c, struct commit_op *op, int error)
+{
+	struct fill *fill = container_of(op, struct fill, op);
+	bool overwritten = fill->bio;
+	u32 old, new = SLOT_VALID;
+
+	if (error) {
+		serve_overwrite(fill, error);
+		abort_fill(fill);
+		return;
+	}
+
+	if (fill->dirty)
+		new |= SLOT_INTENT;
+	if (overwritten)
+		new |= SLOT_DIRTY;
+	atomic_inc(&c->nr_resident);
+	if (new & SLOT_INTENT)
+		atomic_inc(&c->nr_intents);
+	if (new & SLOT_DIRTY)
+		atomic_inc(&c->nr_dirty);
+	cache_stat_inc(c, STAT_PROMOTION);
+
+	/* Whoever may evict it must find that the policy knows it. */
+	spin_lock(&c->policy_lock);
+	old = atomic_xchg(&slot_at(&c->map, fill->slot)->word, new);
+	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
+	spin_unlock(&c->policy_lock);
+
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, fill->slot);
+	serve_overwrite(fill, 0);
+	free_fill(fill);
+}
+
+static void commit_fill(struct fill *fill)
+{
+	fill->op.kind = fill->dirty ? COMMIT_MAP_DIRTY : COMMIT_MAP_CLEAN;
+	fill->op.slot = fill->slot;
+	fill->op.block = fill->block;
+	fill->op.done = fill_committed;
+	cache_commit_queue(fill->c, &fill->op);
+}
+
+/*----------------------------------------------------------------
+ * Copying
+ *----------------------------------------------------------------*/
+
+static void fill_io(struct fill *fill, blk_opf_t opf,
+		    struct block_device *bdev, sector_t sector, io_notify_fn fn)
+{
+	struct dm_io_region where = {
+		.bdev = bdev,
+		.sector = sector,
+		.count = fill->sectors,
+	};
+	struct dm_io_request req = {
+		.bi_opf = opf,
+		.mem.type = DM_IO_PAGE_LIST,
+		.mem.ptr.pl = fill->pages,
+		.notify.fn = fn,
+		.notify.context = fill,
+		.client = fill->c->io,
+	};
+
+	compat_dm_io(&req, 1, &where, NULL);
+}
+
+static void slot_written_work(struct work_struct *work)
+{
+	struct fill *fill = container_of(work, struct fill, work);
+	struct cache *c = fill->c;
+
+	if (fill->io_error) {
+		cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
+		abort_fill(fill);
+		return;
+	}
+	cache_stat_add(c, STAT_CACHE_SECTORS, fill->sectors);
+	commit_fill(fill);
+}
+
+static void slot_written(unsigned long error, void *context)
+{
+	struct fill *fill = context;
+
+	fill->io_error = error;
+	INIT_WORK(&fill->work, slot_written_work);
+	queue_work(fill->c->wq, &fill->work);
+}
+
+/* Copy what the reader asked for out of the block. */
+static void serve_reader(struct fill *fill)
+{
+	struct bio *bio = fill->bio;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	size_t pos;
+
+	pos = (bio->bi_iter.bi_sector -
+	       cache_block_start(fill->c, fill->block)) << SECTOR_SHIFT;
+	bio_for_each_segment(bv, bio, iter) {
+		size_t done = 0;
+
+		while (done < bv.bv_len) {
+			struct page *page = fill->pages[pos >> PAGE_SHIFT].page;
+			size_t in = offset_in_page(pos);
+			size_t n = min_t(size_t, bv.bv_len - done,
+					 PAGE_SIZE - in);
+
+			memcpy_page(bv.bv_page, bv.bv_offset + done, page, in, n);
+			done += n;
+			pos += n;
+		}
+	}
+	fill->bio = NULL;
+	bio_endio(bio);
+}
+
+static void origin_read_work(struct work_struct *work)
+{
+	struct fill *fill = container_of(work, struct fill, work);
+	struct cache *c = fill->c;
+	struct bio *bio = fill->bio;
+
+	if (fill->io_error) {
+		/* Only the reader's own range may decide over the reader. */
+		fill->bio = NULL;
+		if (bio) {
+			cache_remap_origin(c, bio);
+			submit_bio_noacct(bio);
+		}
+		cache_stat_inc(c, STAT_ORIGIN_ERROR);
+		abort_fill(fill);
+		return;
+	}
+
+	if (bio)
+		serve_reader(fill);
+	fill_io(fill, REQ_OP_WRITE, c->fast, cache_block_start(c, fill->slot),
+		slot_written);
+}
+
+static void origin_read(unsigned long error, void *context)
+{
+	struct fill *fill = context;
+
+	fill->io_error = error;
+	INIT_WORK(&fill->work, origin_read_work);
+	queue_work(fill->c->wq, &fill->work);
+}
+
+static void block_copied(int read_err, unsigned long write_err, void *context)
+{
+	struct fill *fill = context;
+
+	fill->io_error = read_err || write_err;
+	if (read_err)
+		cache_stat_inc(fill->c, STAT_ORIGIN_ERROR);
+	slot_written_work(&fill->work);
+}
+
+static void copy_large_block(struct fill *fill)
+{
+	struct cache *c = fill->c;
+	struct dm_io_region from = {
+		.bdev = c->origin,
+		.sector = cache_block_start(c, fill->block),
+		.count = fill->sectors,
+	};
+	struct dm_io_region to = {
+		.bdev = c->fast,
+		.sector = cache_block_start(c, fill->slot),
+		.count = fill->sectors,
+	};
+	struct bio *bio = fill->bio;
+
+	fill->bio = NULL;
+	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, block_copied, fill);
+	if (bio) {
+		cache_remap_origin(c, bio);
+		submit_bio_noacct(bio);
+	}
+}
+
+static void start_copy(struct fill *fill)
+{
+	struct cache *c = fill->c;
+
+	if (!fill->nr_pages) {
+		copy_large_block(fill);
+		return;
+	}
+	fill_io(fill, REQ_OP_READ, c->origin,
+		cache_block_start(c, fill->block), origin_read);
+}
+
+/*----------------------------------------------------------------
+ * Promotion by a bio.  Worker context.
+ *----------------------------------------------------------------*/
+
+static enum promote_result promote_result(int error)
+{
+	return error == -EEXIST ? PROMOTE_RETRY : PROMOTE_BYPASS;
+}
+
+/* A write of the whole block is its own promotion: nothing is read. */
+static enum promote_result promote_overwrite(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	struct fill *fill;
+	int r;
+
+	fill = alloc_fill(c, cb->block, cb->verdict, 0, GFP_NOIO);
+	if (!fill)
+		return PROMOTE_BYPASS;
+	r = publish_slot(fill);
+	if (r) {
+		free_fill(fill);
+		return promote_result(r);
+	}
+
+	fill->bio = bio;
+	fill->dirty = true;
+	cb->fill = fill;
+	cb->kind = BIO_OVERWRITE;
+	bio->bi_iter.bi_sector = cache_block_start(c, fill->slot);
+	bio_set_dev(bio, c->fast);
+	submit_bio_noacct(bio);
+	return PROMOTE_STARTED;
+}
+
+/* The data is in the slot, or not: any context. */
+void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	struct fill *fill = cb->fill;
+
+	cb->fill = NULL;
+	if (!error) {
+		cache_stat_add(c, STAT_CACHE_SECTORS, fill->sectors);
+		commit_fill(fill);
+		return;
+	}
+
+	cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
+	abort_fill(fill);
+	cb->verdict = CACHE_BYPASS_LIMIT;
+	bio->bi_iter = cb->iter;
+	bio->bi_status = BLK_STS_OK;
+	cache_defer_bio(c, bio, STEP_MAP);
+}
+
+enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	unsigned int nr_pages = fill_pages_wanted(c);
+	bool write = bio_data_dir(bio) == WRITE;
+	struct fill *fill;
+	int r;
+
+	if (!cache_writable(c) || READ_ONCE(c->quiescing))
+		return PROMOTE_BYPASS;
+	if (write && bio_sectors(bio) == cache_block_len(c, cb->block))
+		return promote_overwrite(c, bio);
+
+	fill = alloc_fill(c, cb->block, cb->verdict, nr_pages,
+			  GFP_NOIO | __GFP_NORETRY);
+	if (!fill)
+		return PROMOTE_BYPASS;
+	if (!fill_add_pages(fill, nr_pages, GFP_NOIO | __GFP_NORETRY)) {
+		free_fill(fill);
+		return PROMOTE_BYPASS;
+	}
+	r = publish_slot(fill);
+	if (r) {
+		free_fill(fill);
+		return promote_result(r);
+	}
+
+	fill->dirty = write;
+	fill->bio = write ? NULL : bio;
+	start_copy(fill);
+	return write ? PROMOTE_RETRY : PROMOTE_STARTED;
+}
+
+/*----------------------------------------------------------------
+ * Promotion after a write to the origin
+ *----------------------------------------------------------------*/
+
+struct fill *cache_fill_reserve(struct cache *c, u64 block,
+				enum cache_verdict why)
+{
+	if (!cache_may_migrate(c))
+		return NULL;
+	return alloc_fill(c, block, why, fill_pages_wanted(c), GFP_NOWAIT);
+}
+
+void cache_fill_forget(struct fill *fill)
+{
+	free_fill(fill);
+}
+
+static void fill_start_work(struct work_struct *work)
+{
+	struct fill *fill = container_of(work, struct fill, work);
+	struct cache *c = fill->c;
+
+	if (!cache_writable(c) || READ_ONCE(c->quiescing) ||
+	    !fill_add_pages(fill, fill_pages_wanted(c), GFP_NOIO | __GFP_NORETRY) ||
+	    publish_slot(fill)) {
+		free_fill(fill);
+		return;
+	}
+	start_copy(fill);
+}
+
+void cache_fill_start(struct fill *fill)
+{
+	INIT_WORK(&fill->work, fill_start_work);
+	queue_work(fill->c->wq, &fill->work);
+}

@@ -1,0 +1,985 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The path of a bio: from the table to a slot or to the origin, and back.
+ *
+ * It owns the rules by which a bio may use a slot (pins, intents, waiting) and
+ * the worker that retries bios that could not go on.  It starts promotions and
+ * unmappings but does not know how they are done.
+ *
+ * A read hit is: find, pin, compare again, remap.  No lock, no allocation, one
+ * shared cache line written.  Everything that has to wait or to allocate is
+ * handed to the worker by cache_defer_bio().
+ */
+#include "cache.h"
+
+/*----------------------------------------------------------------
+ * Remapping
+ *----------------------------------------------------------------*/
+
+void cache_remap_origin(struct cache *c, struct bio *bio)
+{
+	bio_set_dev(bio, c->origin);
+}
+
+static sector_t slot_sector(const struct cache *c, u32 slot, sector_t sector,
+			    u64 block)
+{
+	return cache_block_start(c, slot) + (sector - cache_block_start(c, block));
+}
+
+static void remap_fast(struct cache *c, struct bio *bio, u32 slot, u64 block)
+{
+	bio->bi_iter.bi_sector = slot_sector(c, slot, bio->bi_iter.bi_sector,
+					     block);
+	bio_set_dev(bio, c->fast);
+}
+
+static bool covers_block(struct cache *c, struct bio *bio, u64 block)
+{
+	return bio_sectors(bio) == cache_block_len(c, block);
+}
+
+/*----------------------------------------------------------------
+ * Waiting
+ *----------------------------------------------------------------*/
+
+void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
+{
+	unsigned long flags;
+
+	cache_bio(bio)->step = step;
+	spin_lock_irqsave(&c->deferred_lock, flags);
+	bio_list_add(&c->deferred, bio);
+	spin_unlock_irqrestore(&c->deferred_lock, flags);
+	queue_work(c->wq, &c->deferred_work);
+}
+
+static struct wait_bucket *wait_bucket(struct cache *c, u32 slot)
+{
+	return &c->waits[slot % CACHE_NR_WAIT_BUCKETS];
+}
+
+bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
+{
+	struct wait_bucket *wb = wait_bucket(c, slot);
+	unsigned long flags;
+	bool parked;
+
+	/* Who sees the flag takes the lock before looking for the bio. */
+	spin_lock_irqsave(&wb->lock, flags);
+	parked = slot_try_change(slot_at(&c->map, slot), &word,
+				 word | SLOT_WAITERS);
+	if (parked)
+		bio_list_add(&wb->bios, bio);
+	spin_unlock_irqrestore(&wb->lock, flags);
+	return parked;
+}
+
+void cache_wake_waiters(struct cache *c, u32 slot)
+{
+	struct wait_bucket *wb = wait_bucket(c, slot);
+	struct bio_list bios;
+	unsigned long flags;
+
+	spin_lock_irqsave(&wb->lock, flags);
+	bios = wb->bios;
+	bio_list_init(&wb->bios);
+	spin_unlock_irqrestore(&wb->lock, flags);
+
+	if (bio_list_empty(&bios))
+		return;
+	spin_lock_irqsave(&c->deferred_lock, flags);
+	bio_list_merge(&c->deferred, &bios);
+	spin_unlock_irqrestore(&c->deferred_lock, flags);
+	queue_work(c->wq, &c->deferred_work);
+}
+
+void cache_unpin(struct cache *c, u32 slot, u32 unit)
+{
+	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
+		cache_wake_waiters(c, slot);
+}
+
+/*----------------------------------------------------------------
+ * What the policy is told
+ *----------------------------------------------------------------*/
+
+static enum cache_op io_op(struct bio *bio)
+{
+	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
+}
+
+static void tell_hit(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	struct cache_io io = {
+		.op = io_op(bio),
+		.sectors = bio_sectors(bio),
+	};
+
+	if (likely(cb->verdict == NR_CACHE_VERDICTS)) {
+		cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
+			       STAT_WRITE_HIT : STAT_READ_HIT);
+		c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
+	}
+}
+
+static bool mode_promotes(enum cache_mode mode, enum cache_op op)
+{
+	switch (mode) {
+	case MODE_WRITETHROUGH:
+	case MODE_WRITEBACK:
+		return true;
+	case MODE_WRITEAROUND:
+		return op == CACHE_OP_READ;
+	case MODE_WRITEONLY:
+		return op == CACHE_OP_WRITE;
+	case MODE_PASSTHROUGH:
+		break;
+	}
+	return false;
+}
+
+static u32 stream_before(struct cache *c, struct bio *bio)
+{
+	struct stream_cpu *cpu = get_cpu_ptr(c->streams);
+	u32 before;
+
+	before = stream_account(cpu, bio->bi_iter.bi_sector, bio_sectors(bio));
+	put_cpu_ptr(c->streams);
+	return before;
+}
+
+static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
+	[CACHE_BYPASS_COLD] = STAT_BYPASS_COLD,
+	[CACHE_BYPASS_STREAM] = STAT_BYPASS_STREAM,
+	[CACHE_BYPASS_LIMIT] = STAT_BYPASS_LIMIT,
+	[CACHE_BYPASS_POLICY] = STAT_BYPASS_POLICY,
+};
+
+/*
+ * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
+ * engine's own limits are applied here, before a bio is deferred for nothing.
+ */
+static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	u32 nr_free = READ_ONCE(c->map.nr_free);
+	struct cache_io io = {
+		.op = io_op(bio),
+		.sectors = bio_sectors(bio),
+		.stream_sectors = stream_before(c, bio),
+	};
+
+	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
+		       STAT_WRITE_MISS : STAT_READ_MISS);
+	if (io.stream_sectors)
+		io.flags |= CACHE_IO_STREAM;
+	if (bio->bi_opf & REQ_META)
+		io.flags |= CACHE_IO_META;
+	if (io.op == CACHE_OP_WRITE && covers_block(c, bio, cb->block))
+		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
+	if (nr_free > c->reserve)
+		io.flags |= CACHE_IO_FREE_SLOTS;
+
+	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &io);
+	if (cb->verdict > CACHE_PROMOTE_HOT) {
+		cache_stat_inc(c, bypass_stat[cb->verdict]);
+		return;
+	}
+
+	if (!mode_promotes(c->mode, io.op) || !cache_writable(c)) {
+		cache_stat_inc(c, STAT_BYPASS_POLICY);
+		cb->verdict = CACHE_BYPASS_POLICY;
+	} else if (!cache_may_migrate(c)) {
+		cache_stat_inc(c, STAT_BYPASS_BUSY);
+		cb->verdict = CACHE_BYPASS_LIMIT;
+	} else if (!nr_free) {
+		cache_want_slots(c);
+		cache_stat_inc(c, STAT_BYPASS_NO_SLOT);
+		cb->verdict = CACHE_BYPASS_LIMIT;
+	}
+}
+
+static bool wants_promotion(struct cache_bio *cb)
+{
+	return cb->verdict <= CACHE_PROMOTE_HOT;
+}
+
+/*----------------------------------------------------------------
+ * Reads
+ *----------------------------------------------------------------*/
+
+static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	if (cb->verdict == NR_CACHE_VERDICTS) {
+		judge_miss(c, bio, cb);
+		if (wants_promotion(cb)) {
+			cache_defer_bio(c, bio, STEP_PROMOTE);
+			return DM_MAPIO_SUBMITTED;
+		}
+	}
+
+	cache_remap_origin(c, bio);
+	return DM_MAPIO_REMAPPED;
+}
+
+/* The origin is current, though a slot exists: it is on its way in or out. */
+static int map_read_transit(struct cache *c, struct bio *bio,
+			    struct cache_bio *cb)
+{
+	if (cb->verdict == NR_CACHE_VERDICTS) {
+		cb->verdict = CACHE_BYPASS_LIMIT;
+		cache_stat_inc(c, STAT_READ_MISS);
+		stream_before(c, bio);
+	}
+	cache_remap_origin(c, bio);
+	return DM_MAPIO_REMAPPED;
+}
+
+static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
+{
+	cache_stat_inc(c, slot == SLOT_NONE ? STAT_READ_MISS : STAT_READ_HIT);
+	cache_remap_origin(c, bio);
+	return DM_MAPIO_REMAPPED;
+}
+
+static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	struct slot *s;
+	u32 slot, word;
+
+retry:
+	slot = slot_map_find(&c->map, cb->block);
+	if (unlikely(c->mode == MODE_PASSTHROUGH))
+		return map_read_passthrough(c, bio, slot);
+	if (slot == SLOT_NONE)
+		return map_read_miss(c, bio, cb);
+
+	s = slot_at(&c->map, slot);
+	word = slot_word(s);
+	switch (slot_state(word)) {
+	case SLOT_VALID:
+	case SLOT_WRITEBACK:
+		break;
+	case SLOT_FILLING:
+	case SLOT_EVICTING:
+		return map_read_transit(c, bio, cb);
+	case SLOT_FREE:
+		cpu_relax();
+		goto retry;
+	}
+
+	if (unlikely((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)) {
+		if (!cache_wait_for_slot(c, slot, word, bio))
+			goto retry;
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (!slot_try_change(s, &word, word + SLOT_PIN))
+		goto retry;
+	if (unlikely(slot_block(s) != cb->block)) {
+		cache_unpin(c, slot, SLOT_PIN);
+		goto retry;
+	}
+
+	cb->slot = slot;
+	cb->kind = BIO_PINNED_READ;
+	tell_hit(c, bio, cb);
+	remap_fast(c, bio, slot, cb->block);
+	return DM_MAPIO_REMAPPED;
+}
+
+/*----------------------------------------------------------------
+ * Writes that hit
+ *----------------------------------------------------------------*/
+
+static void fast_leg_end(struct bio *leg)
+{
+	struct cache_bio *cb = leg->bi_private;
+	struct bio *bio = cache_bio_bio(cb);
+	blk_status_t error;
+
+	cb->fast_status = leg->bi_status;
+	bio_uninit(leg);
+	if (!atomic_dec_and_test(&cb->legs))
+		return;
+
+	error = cb->origin_status;
+	if (cache_end_both(cb->c, bio, &error) == DM_ENDIO_INCOMPLETE)
+		return;
+	bio->bi_status = error;
+	bio_endio(bio);
+}
+
+/* Send one copy of the bio to the slot; the caller sends the other. */
+static void issue_fast_leg(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb)
+{
+	struct bio *leg = &cb->fast_leg;
+
+	bio_init_clone(c->fast, leg, bio, GFP_NOIO);
+	leg->bi_iter.bi_sector = slot_sector(c, cb->slot,
+					     bio->bi_iter.bi_sector, cb->block);
+	leg->bi_private = cb;
+	leg->bi_end_io = fast_leg_end;
+	submit_bio_noacct(leg);
+}
+
+/* The intent is durable and the slot is pinned for writing. */
+static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	cache_stat_add(c, STAT_CACHE_SECTORS, bio_sectors(bio));
+	if (cache_mode_keeps_dirty(c->mode)) {
+		cb->kind = BIO_PINNED_WRITE;
+		remap_fast(c, bio, cb->slot, cb->block);
+		return DM_MAPIO_REMAPPED;
+	}
+
+	cb->kind = BIO_BOTH;
+	cb->c = c;
+	cb->origin_status = BLK_STS_OK;
+	cb->fast_status = BLK_STS_OK;
+	atomic_set(&cb->legs, 2);
+	issue_fast_leg(c, bio, cb);
+	cache_remap_origin(c, bio);
+	return DM_MAPIO_REMAPPED;
+}
+
+/* What a write adds to the word once its intent is durable. */
+static u32 write_marks(struct cache *c)
+{
+	return cache_mode_keeps_dirty(c->mode) ? SLOT_INTENT | SLOT_DIRTY :
+						 SLOT_INTENT;
+}
+
+static void count_marks(struct cache *c, u32 old, u32 new)
+{
+	if (~old & new & SLOT_DIRTY)
+		atomic_inc(&c->nr_dirty);
+	if (~old & new & SLOT_INTENT)
+		atomic_inc(&c->nr_intents);
+}
+
+static void intent_done(struct cache *c, struct commit_op *op, int error)
+{
+	struct cache_bio *cb = container_of(op, struct cache_bio, op);
+	struct bio *bio = cache_bio_bio(cb);
+	struct slot *s = slot_at(&c->map, cb->slot);
+	u32 old = slot_word(s);
+
+	if (error) {
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		cb->kind = BIO_PLAIN;
+		bio_io_error(bio);
+		return;
+	}
+
+	while (!slot_try_change(s, &old, old | write_marks(c)))
+		;
+	count_marks(c, old, old | write_marks(c));
+	cache_defer_bio(c, bio, STEP_ISSUE_WRITE);
+}
+
+static int wait_for_intent(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb)
+{
+	if (!cache_writable(c)) {
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		bio_io_error(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+
+	cache_stat_inc(c, STAT_INTENT);
+	cb->op.kind = COMMIT_SET_DIRTY;
+	cb->op.slot = cb->slot;
+	cb->op.block = cb->block;
+	cb->op.done = intent_done;
+	cache_commit_queue(c, &cb->op);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/*
+ * May a write start on a slot with this word?  Writes to both devices must not
+ * reach them in different orders, so there is one at a time per block, and
+ * none while a dirty block's older content is on its way to the origin.
+ */
+static bool write_must_wait(struct cache *c, u32 word)
+{
+	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK ||
+	    (word & SLOT_WRITER_MASK) == SLOT_WRITER_MASK)
+		return true;
+	if (cache_mode_keeps_dirty(c->mode))
+		return false;
+	return (word & SLOT_WRITER_MASK) || slot_state(word) == SLOT_WRITEBACK;
+}
+
+enum hit_result {
+	HIT_RETRY,
+	HIT_PINNED,
+	HIT_PARKED,
+};
+
+static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
+				     struct cache_bio *cb, u32 slot, u32 word,
+				     bool *intent)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED;
+
+	if (unlikely(write_must_wait(c, word)))
+		return cache_wait_for_slot(c, slot, word, bio) ?
+			HIT_PARKED : HIT_RETRY;
+
+	*intent = word & SLOT_INTENT;
+	if (*intent)
+		new |= write_marks(c);
+	if (!slot_try_change(s, &word, new))
+		return HIT_RETRY;
+	/*
+	 * Before the comparison: if the slot is another block's by now, that
+	 * block is marked dirty in vain.  Its intent was durable, so nothing
+	 * is wrong with that.
+	 */
+	count_marks(c, word, new);
+	if (unlikely(slot_block(s) != cb->block)) {
+		cache_unpin(c, slot, SLOT_PIN | SLOT_WRITER);
+		return HIT_RETRY;
+	}
+	cb->slot = slot;
+	return HIT_PINNED;
+}
+
+/*----------------------------------------------------------------
+ * Writes that miss
+ *----------------------------------------------------------------*/
+
+static void leave_gate(struct cache *c, u32 gate)
+{
+	/* The write is complete before the gate looks empty. */
+	smp_mb__before_atomic();
+	atomic_dec(&c->gates[gate]);
+}
+
+/*
+ * A write that goes to the origin only must not overlap a promotion of its
+ * block: enter the gate, then look again.  A promotion does the reverse:
+ * publishes its slot, then looks at the gate.
+ */
+static bool enter_gate(struct cache *c, struct cache_bio *cb)
+{
+	u32 gate = gate_of(cb->block);
+
+	atomic_inc(&c->gates[gate]);
+	smp_mb__after_atomic();
+	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
+		leave_gate(c, gate);
+		return false;
+	}
+	cb->gate = gate;
+	cb->kind = BIO_GATED;
+	return true;
+}
+
+static bool map_write_miss(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb, int *r)
+{
+	if (cb->verdict == NR_CACHE_VERDICTS) {
+		judge_miss(c, bio, cb);
+		if (wants_promotion(cb) && cache_mode_keeps_dirty(c->mode)) {
+			cache_defer_bio(c, bio, STEP_PROMOTE);
+			*r = DM_MAPIO_SUBMITTED;
+			return true;
+		}
+	}
+
+	if (!enter_gate(c, cb))
+		return false;
+
+	/* Written to the origin now, and promoted from there afterwards. */
+	if (wants_promotion(cb) && !cb->fill)
+		cb->fill = cache_fill_reserve(c, cb->block, cb->verdict);
+	cache_remap_origin(c, bio);
+	*r = DM_MAPIO_REMAPPED;
+	return true;
+}
+
+/* Passthrough: what a write makes outdated leaves the cache first. */
+static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
+				 u32 word, bool worker)
+{
+	if (!cache_writable(c)) {
+		bio_io_error(bio);
+		return true;
+	}
+	if (!worker) {
+		cache_defer_bio(c, bio, STEP_MAP);
+		return true;
+	}
+	if (cache_begin_unmap(c, slot, word, false, CACHE_REMOVED_INVALID))
+		return false;
+	return cache_wait_for_slot(c, slot, word, bio);
+}
+
+static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		     bool worker)
+{
+	u32 slot, word;
+	bool intent;
+	int r;
+
+retry:
+	slot = slot_map_find(&c->map, cb->block);
+	if (slot == SLOT_NONE) {
+		if (!map_write_miss(c, bio, cb, &r))
+			goto retry;
+		return r;
+	}
+
+	word = slot_word(slot_at(&c->map, slot));
+	switch (slot_state(word)) {
+	case SLOT_VALID:
+	case SLOT_WRITEBACK:
+		break;
+	case SLOT_FILLING:
+	case SLOT_EVICTING:
+		if (!cache_wait_for_slot(c, slot, word, bio))
+			goto retry;
+		return DM_MAPIO_SUBMITTED;
+	case SLOT_FREE:
+		cpu_relax();
+		goto retry;
+	}
+
+	if (unlikely(c->mode == MODE_PASSTHROUGH)) {
+		if (!map_write_invalidate(c, bio, slot, word, worker))
+			goto retry;
+		return DM_MAPIO_SUBMITTED;
+	}
+
+	switch (pin_for_write(c, bio, cb, slot, word, &intent)) {
+	case HIT_RETRY:
+		goto retry;
+	case HIT_PARKED:
+		return DM_MAPIO_SUBMITTED;
+	case HIT_PINNED:
+		break;
+	}
+
+	tell_hit(c, bio, cb);
+	if (likely(intent))
+		return issue_write(c, bio, cb);
+	return wait_for_intent(c, bio, cb);
+}
+
+/*----------------------------------------------------------------
+ * Flushes
+ *----------------------------------------------------------------*/
+
+/*
+ * Nothing acknowledged depends on metadata that is not durable yet, so a flush
+ * is a flush of both devices; device-mapper sends one bio for each.
+ */
+static int map_flush(struct cache *c, struct bio *bio)
+{
+	bio_set_dev(bio, dm_bio_get_target_bio_nr(bio) ? c->fast : c->origin);
+	return DM_MAPIO_REMAPPED;
+}
+
+/*----------------------------------------------------------------
+ * Discards
+ *----------------------------------------------------------------*/
+
+bool cache_discard_overlaps(struct cache *c, u64 block)
+{
+	struct cache_discard *d;
+	bool found = false;
+	unsigned long flags;
+
+	if (!atomic_read(&c->nr_discards))
+		return false;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_for_each_entry(d, &c->discards, list) {
+		if (block >= d->first && block < d->last) {
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	return found;
+}
+
+/* The whole blocks inside the discarded range; the origin's tail is whole. */
+static void discard_begin(struct cache *c, struct bio *bio,
+			  struct cache_discard *d)
+{
+	sector_t begin = bio->bi_iter.bi_sector;
+	sector_t end = bio_end_sector(bio);
+	unsigned long flags;
+
+	d->first = cache_block_of(c, begin + c->block_sectors - 1);
+	d->last = end >= c->origin_sectors ? c->origin_blocks :
+					     cache_block_of(c, end);
+	if (d->last < d->first)
+		d->last = d->first;
+	d->cursor = d->first;
+	d->registered = true;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_add(&d->list, &c->discards);
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	atomic_inc(&c->nr_discards);
+	/* Pairs with the barrier between publishing a fill and looking here. */
+	smp_mb__after_atomic();
+}
+
+static void discard_end(struct cache *c, struct cache_discard *d)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_del(&d->list);
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	atomic_dec(&c->nr_discards);
+}
+
+/* Start unmapping all that can be, so that the commits are shared. */
+static void discard_unmap_range(struct cache *c, struct cache_discard *d)
+{
+	u64 block;
+	u32 slot;
+
+	for (block = d->first; block < d->last; block++) {
+		slot = slot_map_find(&c->map, block);
+		if (slot == SLOT_NONE)
+			continue;
+		cache_begin_unmap_block(c, slot, block, true,
+					CACHE_REMOVED_INVALID);
+	}
+}
+
+/* True when nothing in the range is mapped any more; else the bio waits. */
+static bool discard_wait(struct cache *c, struct bio *bio,
+			 struct cache_discard *d)
+{
+	u32 slot, word;
+
+	while (d->cursor < d->last) {
+		slot = slot_map_find(&c->map, d->cursor);
+		if (slot == SLOT_NONE) {
+			d->cursor++;
+			continue;
+		}
+		word = slot_word(slot_at(&c->map, slot));
+		if (slot_block(slot_at(&c->map, slot)) != d->cursor)
+			continue;
+		switch (slot_state(word)) {
+		case SLOT_FREE:
+			cpu_relax();
+			continue;
+		case SLOT_VALID:
+			if (cache_begin_unmap(c, slot, word, true,
+					      CACHE_REMOVED_INVALID))
+				continue;
+			break;
+		case SLOT_FILLING:
+		case SLOT_WRITEBACK:
+		case SLOT_EVICTING:
+			break;
+		}
+		if (cache_wait_for_slot(c, slot, word, bio))
+			return false;
+	}
+	return true;
+}
+
+static void discard_pass_down(struct cache *c, struct bio *bio,
+			      struct cache_bio *cb)
+{
+	struct cache_discard *d = &cb->discard;
+	sector_t begin = cache_block_start(c, d->first);
+	sector_t end = min_t(sector_t, cache_block_start(c, d->last),
+			     c->origin_sectors);
+
+	if (d->first == d->last || !c->discard_passdown || !c->origin_discards) {
+		discard_end(c, d);
+		bio_endio(bio);
+		return;
+	}
+
+	bio->bi_iter.bi_sector = begin;
+	bio->bi_iter.bi_size = (end - begin) << SECTOR_SHIFT;
+	cb->kind = BIO_DISCARD;
+	cache_remap_origin(c, bio);
+	submit_bio_noacct(bio);
+}
+
+static void process_discard(struct cache *c, struct bio *bio,
+			    struct cache_bio *cb)
+{
+	struct cache_discard *d = &cb->discard;
+
+	if (!cache_writable(c)) {
+		bio_io_error(bio);
+		return;
+	}
+	if (!d->registered) {
+		discard_begin(c, bio, d);
+		discard_unmap_range(c, d);
+	}
+	if (discard_wait(c, bio, d))
+		discard_pass_down(c, bio, cb);
+}
+
+/*----------------------------------------------------------------
+ * Mapping
+ *----------------------------------------------------------------*/
+
+static int map_data(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		    bool worker)
+{
+	if (bio_data_dir(bio) == WRITE)
+		return map_write(c, bio, cb, worker);
+	return map_read(c, bio, cb);
+}
+
+int cache_map_bio(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+
+	cb->kind = BIO_PLAIN;
+	if (unlikely(!bio_sectors(bio) && (bio->bi_opf & REQ_PREFLUSH)))
+		return map_flush(c, bio);
+
+	bio->bi_iter.bi_sector = dm_target_offset(c->ti, bio->bi_iter.bi_sector);
+	if (unlikely(bio_op(bio) == REQ_OP_DISCARD)) {
+		cb->discard.registered = false;
+		cache_defer_bio(c, bio, STEP_DISCARD);
+		return DM_MAPIO_SUBMITTED;
+	}
+
+	cb->iter = bio->bi_iter;
+	cb->block = cache_block_of(c, bio->bi_iter.bi_sector);
+	cb->verdict = NR_CACHE_VERDICTS;
+	cb->step = STEP_MAP;
+	cb->fill = NULL;
+	return map_data(c, bio, cb, false);
+}
+
+/*----------------------------------------------------------------
+ * The worker: bios that waited go on where they stopped
+ *----------------------------------------------------------------*/
+
+static void submit_if_mapped(struct bio *bio, int r)
+{
+	if (r == DM_MAPIO_REMAPPED)
+		submit_bio_noacct(bio);
+}
+
+static void process_promote(struct cache *c, struct bio *bio,
+			    struct cache_bio *cb)
+{
+	switch (cache_promote_bio(c, bio)) {
+	case PROMOTE_STARTED:
+		return;
+	case PROMOTE_BYPASS:
+		cb->verdict = CACHE_BYPASS_LIMIT;
+		break;
+	case PROMOTE_RETRY:
+		cb->verdict = CACHE_BYPASS_LIMIT;
+		break;
+	}
+	cb->step = STEP_MAP;
+	submit_if_mapped(bio, map_data(c, bio, cb, true));
+}
+
+/*
+ * Unmap the block that @bio could not use.  True when it is gone (or going,
+ * if @going_will_do); false when the bio waits, or was ended with an error
+ * because what the slot holds cannot be given up.
+ */
+static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		       bool going_will_do)
+{
+	u32 slot, word;
+
+	for (;;) {
+		slot = slot_map_find(&c->map, cb->block);
+		if (slot == SLOT_NONE)
+			return true;
+		word = slot_word(slot_at(&c->map, slot));
+		if (slot_block(slot_at(&c->map, slot)) != cb->block ||
+		    slot_state(word) == SLOT_FREE)
+			continue;
+		if (going_will_do && (slot_state(word) == SLOT_EVICTING ||
+				      slot_state(word) == SLOT_FILLING))
+			return true;
+		if (!cache_writable(c) || (word & SLOT_DIRTY)) {
+			bio_io_error(bio);
+			return false;
+		}
+		if (slot_state(word) == SLOT_VALID &&
+		    cache_begin_unmap(c, slot, word, false,
+				      CACHE_REMOVED_INVALID))
+			continue;
+		if (cache_wait_for_slot(c, slot, word, bio))
+			return false;
+	}
+}
+
+static void process_bio(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+
+	switch ((enum bio_step)cb->step) {
+	case STEP_MAP:
+		submit_if_mapped(bio, map_data(c, bio, cb, true));
+		return;
+	case STEP_PROMOTE:
+		process_promote(c, bio, cb);
+		return;
+	case STEP_ISSUE_WRITE:
+		submit_if_mapped(bio, issue_write(c, bio, cb));
+		return;
+	case STEP_DROP_THEN_READ:
+		if (!drop_block(c, bio, cb, true))
+			return;
+		cache_remap_origin(c, bio);
+		submit_bio_noacct(bio);
+		return;
+	case STEP_DROP_THEN_END:
+		if (!drop_block(c, bio, cb, false))
+			return;
+		bio->bi_status = cb->origin_status;
+		bio_endio(bio);
+		return;
+	case STEP_DISCARD:
+		process_discard(c, bio, cb);
+		return;
+	}
+}
+
+void cache_deferred_work(struct work_struct *work)
+{
+	struct cache *c = container_of(work, struct cache, deferred_work);
+	struct blk_plug plug;
+	struct bio_list bios;
+	struct bio *bio;
+
+	spin_lock_irq(&c->deferred_lock);
+	bios = c->deferred;
+	bio_list_init(&c->deferred);
+	spin_unlock_irq(&c->deferred_lock);
+
+	blk_start_plug(&plug);
+	while ((bio = bio_list_pop(&bios)))
+		process_bio(c, bio);
+	blk_finish_plug(&plug);
+}
+
+/*----------------------------------------------------------------
+ * Completion.  Any context.
+ *----------------------------------------------------------------*/
+
+static void rewind_bio(struct bio *bio, struct cache_bio *cb)
+{
+	cb->kind = BIO_PLAIN;
+	bio->bi_iter = cb->iter;
+	bio->bi_status = BLK_STS_OK;
+}
+
+/* A clean block that cannot be read is read from the origin, and dropped. */
+static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		    blk_status_t error)
+{
+	u32 word = slot_word(slot_at(&c->map, cb->slot));
+
+	cache_unpin(c, cb->slot, SLOT_PIN);
+	if (likely(!error))
+		return DM_ENDIO_DONE;
+
+	cache_stat_inc(c, STAT_CACHE_READ_ERROR);
+	if (word & SLOT_DIRTY)
+		return DM_ENDIO_DONE;
+	rewind_bio(bio, cb);
+	cache_defer_bio(c, bio, STEP_DROP_THEN_READ);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+/*
+ * Both copies of a write have ended.  If they may differ, the slot goes before
+ * the write is acknowledged, unless its content is the only good one.
+ */
+int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	bool dirty = slot_word(slot_at(&c->map, cb->slot)) & SLOT_DIRTY;
+
+	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+	cb->kind = BIO_PLAIN;
+	*error = cb->origin_status;
+	if (likely(!cb->fast_status && !cb->origin_status))
+		return DM_ENDIO_DONE;
+
+	cache_stat_inc(c, cb->fast_status ? STAT_CACHE_WRITE_ERROR :
+					    STAT_ORIGIN_ERROR);
+	if (dirty) {
+		*error = cb->fast_status;
+		return DM_ENDIO_DONE;
+	}
+	bio->bi_status = BLK_STS_OK;
+	cache_defer_bio(c, bio, STEP_DROP_THEN_END);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+static int end_origin_leg(struct cache *c, struct bio *bio,
+			  struct cache_bio *cb, blk_status_t *error)
+{
+	cb->origin_status = *error;
+	if (!atomic_dec_and_test(&cb->legs))
+		return DM_ENDIO_INCOMPLETE;
+	return cache_end_both(c, bio, error);
+}
+
+static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
+{
+	leave_gate(c, cb->gate);
+	if (!cb->fill)
+		return;
+	if (error)
+		cache_fill_forget(cb->fill);
+	else
+		cache_fill_start(cb->fill);
+	cb->fill = NULL;
+}
+
+int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	enum bio_kind kind = cb->kind;
+
+	if (kind == BIO_BOTH)
+		return end_origin_leg(c, bio, cb, error);
+
+	cb->kind = BIO_PLAIN;
+	switch (kind) {
+	case BIO_PLAIN:
+	case BIO_BOTH:
+		break;
+	case BIO_PINNED_READ:
+		return end_read(c, bio, cb, *error);
+	case BIO_PINNED_WRITE:
+		if (unlikely(*error))
+			cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		break;
+	case BIO_GATED:
+		end_gated(c, cb, *error);
+		break;
+	case BIO_OVERWRITE:
+		cache_overwrite_done(c, bio, *error);
+		return DM_ENDIO_INCOMPLETE;
+	case BIO_DISCARD:
+		discard_end(c, &cb->discard);
+		break;
+	}
+	return DM_ENDIO_DONE;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The slot map: memory, chains and the free list.  See cache-slots.h for what
+ * it owns and for the rules of lock-free lookup.
+ */
+#include "cache-slots.h"
+
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+
+static spinlock_t *chain_lock(struct slot_map *map, u32 bucket)
+{
+	return &map->chain_locks[bucket % SLOT_NR_LOCKS];
+}
+
+/* At most one bucket of 4 bytes per slot, at least one per two slots. */
+static unsigned int bucket_bits_for(u32 nr_slots)
+{
+	return max(ilog2(nr_slots), 1);
+}
+
+int slot_map_init(struct slot_map *map, u32 nr_slots)
+{
+	u32 i;
+
+	if (!nr_slots || nr_slots > SLOT_MAX_NR)
+		return -EINVAL;
+
+	map->nr_slots = nr_slots;
+	map->bucket_bits = bucket_bits_for(nr_slots);
+	map->slots = kvcalloc(nr_slots, sizeof(*map->slots), GFP_KERNEL);
+	map->buckets = kvmalloc_array(1UL << map->bucket_bits,
+				      sizeof(*map->buckets), GFP_KERNEL);
+	if (!map->slots || !map->buckets) {
+		slot_map_exit(map);
+		return -ENOMEM;
+	}
+
+	for (i = 0; i < 1U << map->bucket_bits; i++)
+		map->buckets[i] = SLOT_CHAIN_END | i;
+	for (i = 0; i < SLOT_NR_LOCKS; i++)
+		spin_lock_init(&map->chain_locks[i]);
+	spin_lock_init(&map->free_lock);
+	map->free_head = SLOT_NONE;
+	map->nr_free = 0;
+	return 0;
+}
+
+void slot_map_exit(struct slot_map *map)
+{
+	kvfree(map->buckets);
+	kvfree(map->slots);
+	map->buckets = NULL;
+	map->slots = NULL;
+}
+
+size_t slot_map_bytes(const struct slot_map *map)
+{
+	return sizeof(*map->slots) * map->nr_slots +
+	       (sizeof(*map->buckets) << map->bucket_bits);
+}
+
+u32 slot_map_alloc(struct slot_map *map)
+{
+	unsigned long flags;
+	u32 slot;
+
+	spin_lock_irqsave(&map->free_lock, flags);
+	slot = map->free_head;
+	if (slot != SLOT_NONE) {
+		map->free_head = map->slots[slot].block_lo;
+		WRITE_ONCE(map->nr_free, map->nr_free - 1);
+	}
+	spin_unlock_irqrestore(&map->free_lock, flags);
+	return slot;
+}
+
+/*
+ * A walker may still stand on a freed slot and must not follow the free list:
+ * that is threaded through the block number, which a walker only compares,
+ * while the chain link names no bucket and so sends the walker back to its own.
+ */
+void slot_map_free(struct slot_map *map, u32 slot)
+{
+	unsigned long flags;
+
+	WRITE_ONCE(map->slots[slot].next, SLOT_NONE);
+	spin_lock_irqsave(&map->free_lock, flags);
+	WRITE_ONCE(map->slots[slot].block_lo, map->free_head);
+	map->free_head = slot;
+	WRITE_ONCE(map->nr_free, map->nr_free + 1);
+	spin_unlock_irqrestore(&map->free_lock, flags);
+}
+
+void slot_map_build_free_list(struct slot_map *map)
+{
+	u32 i;
+
+	for (i = map->nr_slots; i-- > 0;)
+		if (slot_state(slot_word(slot_at(map, i))) == SLOT_FREE)
+			slot_map_free(map, i);
+}
+
+static u32 chain_find_locked(struct slot_map *map, u32 bucket, u64 block)
+{
+	u32 i = map->buckets[bucket];
+
+	lockdep_assert_held(chain_lock(map, bucket));
+	while (!(i & SLOT_CHAIN_END)) {
+		if (slot_block(slot_at(map, i)) == block)
+			return i;
+		i = slot_at(map, i)->next;
+	}
+	return SLOT_NONE;
+}
+
+int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
+{
+	u32 bucket = slot_hash(map, block);
+	struct slot *s = slot_at(map, slot);
+	unsigned long flags;
+	int r = -EEXIST;
+
+	spin_lock_irqsave(chain_lock(map, bucket), flags);
+	if (chain_find_locked(map, bucket, block) == SLOT_NONE) {
+		WRITE_ONCE(s->block_lo, lower_32_bits(block));
+		WRITE_ONCE(s->block_hi, upper_32_bits(block));
+		WRITE_ONCE(s->next, map->buckets[bucket]);
+		/* Whoever sees the word sees whose it is. */
+		atomic_set_release(&s->word, word);
+		smp_store_release(&map->buckets[bucket], slot);
+		r = 0;
+	}
+	spin_unlock_irqrestore(chain_lock(map, bucket), flags);
+	return r;
+}
+
+void slot_map_remove(struct slot_map *map, u32 slot)
+{
+	struct slot *s = slot_at(map, slot);
+	u32 bucket = slot_hash(map, slot_block(s));
+	unsigned long flags;
+	u32 *link;
+
+	spin_lock_irqsave(chain_lock(map, bucket), flags);
+	for (link = &map->buckets[bucket]; *link != slot;
+	     link = &slot_at(map, *link)->next)
+		if (WARN_ON_ONCE(*link & SLOT_CHAIN_END))
+			goto out;
+	WRITE_ONCE(*link, s->next);
+out:
+	spin_unlock_irqrestore(chain_lock(map, bucket), flags);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The slot map: which origin block each block of the cache device (a slot)
+ * holds, and in what state.
+ *
+ * It owns the slots' atomic words, the hash from origin block to slot and the
+ * list of free slots.  It knows nothing of bios, devices, metadata or policies
+ * beyond the 16 bits per slot that it keeps for one.
+ *
+ * Readers take no lock.  Slots are never freed while I/O can run, only reused,
+ * so a walker may be carried from one hash chain into another when the slot it
+ * stands on moves.  Every chain therefore ends in a marker that names its
+ * bucket, new slots go to the head of a chain, and a walker that ends at
+ * another bucket's marker starts again: it can find a slot that has just
+ * changed its block (so pin first, then compare again), but it can never miss
+ * one that stays.  This is the scheme of the kernel's hlist_nulls.
+ *
+ * Every change of a slot's state is one compare-and-exchange of its word.
+ */
+#ifndef HEARTH_CACHE_SLOTS_H
+#define HEARTH_CACHE_SLOTS_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/hash.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#define SLOT_NONE	U32_MAX
+#define SLOT_MAX_NR	((1U << 31) - 1)
+
+/*
+ * FREE		holds nothing and is in no chain (or about to be)
+ * FILLING	a promotion is writing it; the origin is current; unmapped on
+ *		disk until the promotion's commit
+ * VALID	current, and mapped on disk
+ * WRITEBACK	like VALID, and being copied to the origin
+ * EVICTING	being unmapped on disk; the origin is current
+ */
+enum slot_state {
+	SLOT_FREE,
+	SLOT_FILLING,
+	SLOT_VALID,
+	SLOT_WRITEBACK,
+	SLOT_EVICTING,
+};
+
+#define SLOT_STATE_MASK	0x7U
+#define SLOT_DIRTY	BIT(3)	/* newer than the origin's copy; implies INTENT */
+#define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
+#define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
+#define SLOT_WAITERS	BIT(6)	/* bios wait for this word to change */
+#define SLOT_PIN	BIT(8)	/* an I/O uses it: 12 bits */
+#define SLOT_PIN_MASK	GENMASK(19, 8)
+#define SLOT_WRITER	BIT(20)	/* of which writes: 12 bits */
+#define SLOT_WRITER_MASK GENMASK(31, 20)
+
+struct slot {
+	atomic_t word;
+	u32 block_lo;
+	u16 block_hi;
+	u16 policy;		/* the policy's */
+	u32 next;		/* hash chain */
+};
+
+static_assert(sizeof(struct slot) == 16);
+
+#define SLOT_NR_LOCKS	256
+
+struct slot_map {
+	struct slot *slots;
+	u32 *buckets;		/* slot number, or CHAIN_END | bucket */
+	u32 nr_slots;
+	unsigned int bucket_bits;
+
+	/* Guards the chains' links; a bucket's lock is its number modulo the array. */
+	spinlock_t chain_locks[SLOT_NR_LOCKS];
+
+	/* Guards @free_head and the links of free slots. */
+	spinlock_t free_lock;
+	u32 free_head;
+	u32 nr_free;		/* written under free_lock, read anywhere */
+};
+
+int slot_map_init(struct slot_map *map, u32 nr_slots);
+void slot_map_exit(struct slot_map *map);
+size_t slot_map_bytes(const struct slot_map *map);
+
+/* Take a free slot, or SLOT_NONE.  Any context.  It is FREE and unhashed. */
+u32 slot_map_alloc(struct slot_map *map);
+/* Give back a slot that is FREE and unhashed. */
+void slot_map_free(struct slot_map *map, u32 slot);
+/* Build the free list after slots were loaded: all that are FREE, ascending. */
+void slot_map_build_free_list(struct slot_map *map);
+
+/*
+ * Publish @slot as holding @block, with its word set to @word.  Fails with
+ * -EEXIST (and changes nothing) if @block is in the map already.
+ */
+int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word);
+/* Take @slot out of its chain; its word is the caller's business. */
+void slot_map_remove(struct slot_map *map, u32 slot);
+
+static inline struct slot *slot_at(struct slot_map *map, u32 slot)
+{
+	return &map->slots[slot];
+}
+
+static inline u32 slot_word(const struct slot *s)
+{
+	return atomic_read(&s->word);
+}
+
+static inline enum slot_state slot_state(u32 word)
+{
+	return word & SLOT_STATE_MASK;
+}
+
+static inline u32 slot_with_state(u32 word, enum slot_state state)
+{
+	return (word & ~SLOT_STATE_MASK) | state;
+}
+
+static inline u64 slot_block(const struct slot *s)
+{
+	return (u64)READ_ONCE(s->block_hi) << 32 | READ_ONCE(s->block_lo);
+}
+
+/* Replace the word if it still is *@old; otherwise load it into *@old. */
+static inline bool slot_try_change(struct slot *s, u32 *old, u32 new)
+{
+	return atomic_try_cmpxchg(&s->word, (int *)old, new);
+}
+
+#define SLOT_CHAIN_END	BIT(31)
+
+static inline u32 slot_hash(const struct slot_map *map, u64 block)
+{
+	return hash_64(block, map->bucket_bits);
+}
+
+/*
+ * Look @block up.  Any context, no lock.  The answer may be outdated when it
+ * arrives: pin the slot and compare slot_block() again before trusting it.
+ */
+static inline u32 slot_map_find(struct slot_map *map, u64 block)
+{
+	u32 bucket = slot_hash(map, block);
+	u32 lo = lower_32_bits(block);
+	u16 hi = upper_32_bits(block);
+	u32 i;
+
+	do {
+		i = READ_ONCE(map->buckets[bucket]);
+		while (!(i & SLOT_CHAIN_END)) {
+			struct slot *s = slot_at(map, i);
+
+			if (READ_ONCE(s->block_lo) == lo &&
+			    READ_ONCE(s->block_hi) == hi)
+				return i;
+			i = READ_ONCE(s->next);
+		}
+	} while (unlikely(i != (SLOT_CHAIN_END | bucket)));
+
+	return SLOT_NONE;
+}
+
+/*
+ * Drop a pin (@unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER) and take the
+ * waiters' flag with it.  Returns true if there were waiters to wake.
+ */
+static inline bool slot_unpin(struct slot *s, u32 unit)
+{
+	u32 old = slot_word(s);
+
+	while (!slot_try_change(s, &old, (old - unit) & ~SLOT_WAITERS))
+		;
+	return old & SLOT_WAITERS;
+}
+
+#endif

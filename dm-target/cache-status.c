@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Status lines and messages: what lvm2, dmsetup and their users read and say.
+ *
+ * The fields and their separators are a contract (one space each): lvm2 parses
+ * the line with libdevmapper.  The words Error and Fail mean "nothing left to
+ * flush" to it and are never printed while dirty data may exist.
+ */
+#include "cache-table.h"
+
+/*----------------------------------------------------------------
+ * Status
+ *----------------------------------------------------------------*/
+
+static unsigned int emit_features(struct cache_table *t, char *result,
+				  unsigned int maxlen)
+{
+	unsigned int nr = 1 + t->no_discard_passdown;
+	bool metadata2 = cmd_format(t->cache->cmd) == 2;
+	unsigned int sz = 0;
+
+	DMEMIT("%u ", nr + metadata2);
+	if (metadata2)
+		DMEMIT("metadata2 ");
+	DMEMIT("%s ", cache_mode_names[t->mode]);
+	if (t->no_discard_passdown)
+		DMEMIT("no_discard_passdown ");
+	return sz;
+}
+
+static unsigned int nr_tunables(const struct cache_policy_ops *ops)
+{
+	const struct cache_tunable *tn;
+	unsigned int nr = 0;
+
+	for (tn = ops->tunables; tn && tn->key; tn++)
+		nr++;
+	return nr;
+}
+
+static unsigned int emit_policy(struct cache_table *t, char *result,
+				unsigned int maxlen)
+{
+	const struct cache_policy_ops *ops = t->cache->policy_ops;
+	const struct cache_tunable *tn;
+	unsigned int sz = 0;
+
+	DMEMIT("%s %u ", t->policy_name, 2 * nr_tunables(ops));
+	for (tn = ops->tunables; tn && tn->key; tn++)
+		DMEMIT("%s %llu ", tn->key,
+		       cache_tunable_value(t->cache->policy, tn));
+	return sz;
+}
+
+static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
+{
+	struct cache *c = t->cache;
+	unsigned int sz = 0;
+	u64 used, total;
+
+	cmd_usage(c->cmd, &used, &total);
+	DMEMIT("%u %llu/%llu %u %u/%u %u %u %u %u %u %u %u ",
+	       CMD_BLOCK_SECTORS, used, total, c->block_sectors,
+	       atomic_read(&c->nr_resident), c->map.nr_slots,
+	       (u32)cache_stat_sum(c, STAT_READ_HIT),
+	       (u32)cache_stat_sum(c, STAT_READ_MISS),
+	       (u32)cache_stat_sum(c, STAT_WRITE_HIT),
+	       (u32)cache_stat_sum(c, STAT_WRITE_MISS),
+	       (u32)cache_stat_sum(c, STAT_DEMOTION),
+	       (u32)cache_stat_sum(c, STAT_PROMOTION),
+	       atomic_read(&c->nr_dirty));
+	sz += emit_features(t, result + sz, maxlen - sz);
+	DMEMIT("2 migration_threshold %u ", READ_ONCE(c->migration_threshold));
+	sz += emit_policy(t, result + sz, maxlen - sz);
+	DMEMIT("%s %s", cache_writable(c) ? "rw" : "ro",
+	       cmd_needs_check(c->cmd) ? "needs_check " : "- ");
+}
+
+static void emit_table(struct cache_table *t, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0, i;
+
+	DMEMIT("%s %s %s", t->metadata->name, t->fast->name, t->origin->name);
+	for (i = 0; i < t->argc; i++)
+		DMEMIT(" %s", t->argv[i]);
+}
+
+static char yes_no(bool value)
+{
+	return value ? 'y' : 'n';
+}
+
+static void emit_ima(struct cache_table *t, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+
+	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
+	DMEMIT(",metadata_mode=%s", t->cache && !cache_writable(t->cache) ?
+	       "ro" : "rw");
+	DMEMIT(",cache_metadata_device=%s", t->metadata->name);
+	DMEMIT(",cache_device=%s", t->fast->name);
+	DMEMIT(",cache_origin_device=%s", t->origin->name);
+	DMEMIT(",writethrough=%c", yes_no(t->mode == MODE_WRITETHROUGH));
+	DMEMIT(",writeback=%c", yes_no(t->mode == MODE_WRITEBACK));
+	DMEMIT(",passthrough=%c", yes_no(t->mode == MODE_PASSTHROUGH));
+	DMEMIT(",writearound=%c", yes_no(t->mode == MODE_WRITEAROUND));
+	DMEMIT(",writeonly=%c", yes_no(t->mode == MODE_WRITEONLY));
+	DMEMIT(",metadata2=%c", yes_no(t->format == 2));
+	DMEMIT(",no_discard_passdown=%c;", yes_no(t->no_discard_passdown));
+}
+
+static void emit_inactive_info(char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+
+	/* Loaded, never resumed: nothing is known of the metadata yet. */
+	DMEMIT("Error");
+}
+
+void cache_status(struct dm_target *ti, status_type_t type,
+		  unsigned int flags, char *result, unsigned int maxlen)
+{
+	struct cache_table *t = ti->private;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		if (!t->cache) {
+			emit_inactive_info(result, maxlen);
+			return;
+		}
+		/* As stock: asking without noflush shows whether a commit works. */
+		if (!(flags & DM_STATUS_NOFLUSH_FLAG) && !dm_suspended(ti))
+			cache_commit_sync(t->cache);
+		emit_info(t, result, maxlen);
+		return;
+	case STATUSTYPE_TABLE:
+		emit_table(t, result, maxlen);
+		return;
+	case STATUSTYPE_IMA:
+		emit_ima(t, result, maxlen);
+		return;
+	}
+}
+
+/*----------------------------------------------------------------
+ * Messages
+ *----------------------------------------------------------------*/
+
+struct block_range {
+	u32 begin, end;
+};
+
+static int parse_range(struct cache *c, const char *word, struct block_range *r)
+{
+	char dummy;
+
+	if (sscanf(word, "%u-%u%c", &r->begin, &r->end, &dummy) == 2) {
+		if (r->begin >= r->end) {
+			DMERR("invalidate_cblocks: '%s' ends before it begins", word);
+			return -EINVAL;
+		}
+	} else if (sscanf(word, "%u%c", &r->begin, &dummy) == 1) {
+		r->end = r->begin + 1;
+	} else {
+		DMERR("invalidate_cblocks: '%s' is not a cache block or a range",
+		      word);
+		return -EINVAL;
+	}
+	if (r->begin >= c->map.nr_slots || r->end > c->map.nr_slots) {
+		DMERR("invalidate_cblocks: '%s' is out of range, there are %u blocks",
+		      word, c->map.nr_slots);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void invalidate_range(struct cache *c, const struct block_range *r)
+{
+	u32 slot;
+
+	for (slot = r->begin; slot < r->end; slot++)
+		cache_begin_unmap(c, slot, slot_word(slot_at(&c->map, slot)),
+				  false, CACHE_REMOVED_INVALID);
+}
+
+/* The stock range is half open: 5-8 is 5, 6 and 7. */
+static int invalidate_blocks(struct cache_table *t, unsigned int nr,
+			     char **words)
+{
+	struct cache *c = t->cache;
+	struct block_range r;
+	unsigned int i;
+
+	if (t->mode != MODE_PASSTHROUGH) {
+		DMERR("invalidate_cblocks: only in passthrough mode");
+		return -EPERM;
+	}
+	for (i = 0; i < nr; i++)
+		if (parse_range(c, words[i], &r))
+			return -EINVAL;
+	for (i = 0; i < nr; i++) {
+		parse_range(c, words[i], &r);
+		invalidate_range(c, &r);
+	}
+	return cache_commit_sync(c);
+}
+
+static int set_value(struct cache_table *t, const char *key, const char *value)
+{
+	struct cache *c = t->cache;
+	const struct cache_tunable *tn;
+	char why[CACHE_WHY_LEN];
+	u32 threshold;
+	u64 v;
+
+	if (!strcasecmp(key, "migration_threshold")) {
+		if (kstrtou32(value, 10, &threshold)) {
+			DMERR("migration_threshold: '%s' is not a number of sectors",
+			      value);
+			return -EINVAL;
+		}
+		WRITE_ONCE(c->migration_threshold, threshold);
+		return 0;
+	}
+
+	tn = cache_tunable_find(c->policy_ops, key);
+	if (!tn) {
+		if (cache_policy_key_known(key))
+			return 0;
+		DMERR("unknown message or setting '%s'", key);
+		return -EINVAL;
+	}
+	if (cache_tunable_parse(tn, value, &v, why, sizeof(why))) {
+		DMERR("%s", why);
+		return -EINVAL;
+	}
+	cache_tunable_set(c->policy, tn, v);
+	return 0;
+}
+
+static const char * const stat_names[NR_CACHE_STATS] = {
+	[STAT_READ_HIT] = "read_hits",
+	[STAT_READ_MISS] = "read_misses",
+	[STAT_WRITE_HIT] = "write_hits",
+	[STAT_WRITE_MISS] = "write_misses",
+	[STAT_PROMOTION] = "promotions",
+	[STAT_DEMOTION] = "demotions",
+	[STAT_WRITEBACK] = "writebacks",
+	[STAT_INVALIDATION] = "invalidations",
+	[STAT_FILL_ABORTED] = "promotions_aborted",
+	[STAT_BYPASS_COLD] = "bypass_cold",
+	[STAT_BYPASS_STREAM] = "bypass_stream",
+	[STAT_BYPASS_LIMIT] = "bypass_limit",
+	[STAT_BYPASS_POLICY] = "bypass_policy",
+	[STAT_BYPASS_BUSY] = "bypass_busy",
+	[STAT_BYPASS_NO_SLOT] = "bypass_no_slot",
+	[STAT_BYPASS_RACE] = "bypass_race",
+	[STAT_COMMIT] = "commits",
+	[STAT_INTENT] = "intents",
+	[STAT_CACHE_READ_ERROR] = "cache_read_errors",
+	[STAT_CACHE_WRITE_ERROR] = "cache_write_errors",
+	[STAT_ORIGIN_ERROR] = "origin_errors",
+	[STAT_CACHE_SECTORS] = "cache_sectors_written",
+};
+
+static int report_stats(struct cache *c, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0, i;
+
+	for (i = 0; i < NR_CACHE_STATS; i++)
+		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
+	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
+	DMEMIT("free_slots %u\n", READ_ONCE(c->map.nr_free));
+	return 1;
+}
+
+int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
+		  char *result, unsigned int maxlen)
+{
+	struct cache_table *t = ti->private;
+
+	if (!t->cache) {
+		DMERR("message '%s': the table was never resumed", argv[0]);
+		return -EINVAL;
+	}
+	if (argc == 1 && !strcasecmp(argv[0], "stats"))
+		return report_stats(t->cache, result, maxlen);
+
+	if (!cache_writable(t->cache)) {
+		DMERR("message '%s': the metadata is in read-only mode", argv[0]);
+		return -EINVAL;
+	}
+	if (!strcasecmp(argv[0], "invalidate_cblocks"))
+		return invalidate_blocks(t, argc - 1, argv + 1);
+	if (argc != 2) {
+		DMERR("message '%s': takes one value", argv[0]);
+		return -EINVAL;
+	}
+	return set_value(t, argv[0], argv[1]);
+}

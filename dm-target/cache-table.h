@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A parsed table line.  It owns the devices that it opened and a reference to
+ * its policy's module; the engine under it is only borrowed from when it is
+ * resumed.
+ */
+#ifndef HEARTH_CACHE_TABLE_H
+#define HEARTH_CACHE_TABLE_H
+
+#include "cache.h"
+
+#define CACHE_MAX_SETTINGS	32
+#define CACHE_WHY_LEN		128
+
+struct cache_setting {
+	const struct cache_tunable *tunable;
+	u64 value;
+};
+
+struct cache_table {
+	struct dm_target *ti;
+	struct dm_dev *metadata;
+	struct dm_dev *fast;
+	struct dm_dev *origin;
+	u32 block_sectors;
+	u32 nr_slots;
+
+	enum cache_mode mode;
+	unsigned int format;		/* for metadata that is to be formatted */
+	bool no_discard_passdown;
+
+	u32 migration_threshold;
+	char policy_name[CACHE_POLICY_NAME_LEN];
+	const struct cache_policy_ops *policy_ops;
+	unsigned int nr_settings;
+	struct cache_setting settings[CACHE_MAX_SETTINGS];
+
+	/* The words as given, from the block size on, for STATUSTYPE_TABLE. */
+	unsigned int argc;
+	char **argv;
+	char why[CACHE_WHY_LEN];	/* what ti->error points to */
+
+	struct cache *cache;		/* from the first resume on */
+};
+
+extern const char * const cache_mode_names[];
+
+int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
+		      struct cache_table **result);
+void cache_table_free(struct cache_table *t);
+
+/* cache-engine.c; all may sleep, all are serialised by device-mapper per table */
+int cache_check_metadata(struct cache_table *t, const char **why);
+int cache_engine_resume(struct cache_table *t);
+void cache_engine_run(struct cache *c);
+void cache_engine_quiesce(struct cache *c);
+void cache_engine_unquiesce(struct cache *c);
+void cache_engine_suspend(struct cache_table *t);
+void cache_engine_put(struct cache_table *t);
+
+/* cache-status.c */
+void cache_status(struct dm_target *ti, status_type_t type,
+		  unsigned int flags, char *result, unsigned int maxlen);
+int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
+		  char *result, unsigned int maxlen);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device-mapper target "cache": what device-mapper calls.
+ *
+ * It owns nothing; it hands a table to cache-table.c, its life to
+ * cache-engine.c and its bios to cache-io.c.
+ */
+#include "cache-table.h"
+
+#include <linux/module.h>
+
+static int cache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct cache_table *t;
+	int r;
+
+	r = cache_table_parse(ti, argc, argv, &t);
+	if (r)
+		return r;
+
+	ti->private = t;
+	ti->num_flush_bios = 2;
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->per_io_data_size = sizeof(struct cache_bio);
+	/* Two copies of a page that changes meanwhile would differ. */
+	ti->needs_stable_writes = !cache_mode_keeps_dirty(t->mode);
+
+	r = dm_set_target_max_io_len(ti, t->block_sectors);
+	if (r)
+		cache_table_free(t);
+	return r;
+}
+
+static void cache_dtr(struct dm_target *ti)
+{
+	struct cache_table *t = ti->private;
+
+	cache_engine_put(t);
+	cache_table_free(t);
+}
+
+static int cache_map(struct dm_target *ti, struct bio *bio)
+{
+	struct cache_table *t = ti->private;
+
+	return cache_map_bio(t->cache, bio);
+}
+
+static int cache_end_io(struct dm_target *ti, struct bio *bio,
+			blk_status_t *error)
+{
+	struct cache_table *t = ti->private;
+
+	return cache_end_bio(t->cache, bio, error);
+}
+
+static int cache_preresume(struct dm_target *ti)
+{
+	return cache_engine_resume(ti->private);
+}
+
+static void cache_resume(struct dm_target *ti)
+{
+	struct cache_table *t = ti->private;
+
+	cache_engine_run(t->cache);
+}
+
+static void cache_presuspend(struct dm_target *ti)
+{
+	struct cache_table *t = ti->private;
+
+	if (t->cache)
+		cache_engine_quiesce(t->cache);
+}
+
+static void cache_presuspend_undo(struct dm_target *ti)
+{
+	struct cache_table *t = ti->private;
+
+	if (t->cache)
+		cache_engine_unquiesce(t->cache);
+}
+
+static void cache_postsuspend(struct dm_target *ti)
+{
+	struct cache_table *t = ti->private;
+
+	if (t->cache)
+		cache_engine_suspend(t);
+}
+
+static int cache_iterate_devices(struct dm_target *ti,
+				 iterate_devices_callout_fn fn, void *data)
+{
+	struct cache_table *t = ti->private;
+	int r;
+
+	r = fn(ti, t->fast, 0, bdev_nr_sectors(t->fast->bdev), data);
+	if (!r)
+		r = fn(ti, t->origin, 0, ti->len, data);
+	return r;
+}
+
+static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	struct cache_table *t = ti->private;
+	u64 io_opt = limits->io_opt >> SECTOR_SHIFT;
+
+	/* A larger hint that fits our blocks, from a RAID say, is kept. */
+	if (io_opt < t->block_sectors || do_div(io_opt, t->block_sectors)) {
+		blk_limits_io_min(limits, t->block_sectors << SECTOR_SHIFT);
+		blk_limits_io_opt(limits, t->block_sectors << SECTOR_SHIFT);
+	}
+	compat_set_discard_limits(limits, t->block_sectors *
+				  min(4096U, (U32_MAX >> SECTOR_SHIFT) /
+				      t->block_sectors),
+				  t->block_sectors << SECTOR_SHIFT);
+}
+
+static struct target_type cache_target = {
+	.name = "cache",
+	.version = { 2, 100, 0 },
+	.module = THIS_MODULE,
+	.ctr = cache_ctr,
+	.dtr = cache_dtr,
+	.map = cache_map,
+	.end_io = cache_end_io,
+	.presuspend = cache_presuspend,
+	.presuspend_undo = cache_presuspend_undo,
+	.postsuspend = cache_postsuspend,
+	.preresume = cache_preresume,
+	.resume = cache_resume,
+	.status = cache_status,
+	.message = cache_message,
+	.iterate_devices = cache_iterate_devices,
+	.io_hints = cache_io_hints,
+};
+
+static int __init cache_init(void)
+{
+	int r = dm_register_target(&cache_target);
+
+	if (r)
+		DMERR("cache target registration failed: %d", r);
+	return r;
+}
+
+static void __exit cache_exit(void)
+{
+	dm_unregister_target(&cache_target);
+}
+
+module_init(cache_init);
+module_exit(cache_exit);
+
+MODULE_ALIAS("dm-hearth");
+MODULE_DESCRIPTION("hearth: SSD cache target for device-mapper");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write-back: dirty blocks go home to the origin, in the origin's order.
+ *
+ * It owns the life of a WRITEBACK slot.  Reads and writes of the block go on
+ * meanwhile; a block that was written again stays dirty.  The dirty bit leaves
+ * the disk only with a commit that flushed both devices first, so that the
+ * copies are equal when nobody remembers that they were not.
+ */
+#include "cache.h"
+
+#include <linux/sort.h>
+
+#define WB_HIGH_PERCENT		50	/* dirty share that is always too much */
+#define WB_IDLE_SECONDS		2	/* without user I/O: clean */
+#define WB_BACKOFF_SECONDS	5	/* after an error */
+
+static bool all_must_go(struct cache *c)
+{
+	return c->policy_ops->writeback_all || !cache_mode_keeps_dirty(c->mode);
+}
+
+static bool idle(struct cache *c)
+{
+	return time_after(jiffies, READ_ONCE(c->last_io) + WB_IDLE_SECONDS * HZ);
+}
+
+static bool too_dirty(struct cache *c)
+{
+	return (u64)atomic_read(&c->nr_dirty) * 100 >
+	       (u64)c->map.nr_slots * WB_HIGH_PERCENT;
+}
+
+static bool wanted(struct cache *c)
+{
+	if (READ_ONCE(c->quiescing) || !cache_writable(c) ||
+	    !atomic_read(&c->nr_dirty) ||
+	    time_before(jiffies, READ_ONCE(c->wb_backoff)))
+		return false;
+	return all_must_go(c) || atomic_read(&c->wb_wanted) || too_dirty(c) ||
+	       idle(c);
+}
+
+static void end_migration(struct cache *c, struct migration *m)
+{
+	mempool_free(m, &c->migration_pool);
+	cache_migration_ended(c, c->block_sectors);
+}
+
+/* Leave WRITEBACK for VALID. */
+static void settle(struct cache *c, u32 slot, u32 marks)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 old = slot_word(s);
+
+	while (!slot_try_change(s, &old, (slot_with_state(old, SLOT_VALID) |
+					  marks) & ~SLOT_WAITERS))
+		;
+	if (~old & marks & SLOT_DIRTY)
+		atomic_inc(&c->nr_dirty);
+	if (~old & marks & SLOT_INTENT)
+		atomic_inc(&c->nr_intents);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, slot);
+}
+
+static void writeback_committed(struct cache *c, struct commit_op *op,
+				int error)
+{
+	struct migration *m = container_of(op, struct migration, op);
+
+	/* On an error the bit on disk still says dirty: so does the slot. */
+	settle(c, m->slot, error ? SLOT_DIRTY | SLOT_INTENT : 0);
+	atomic_dec(&c->nr_dirty);
+	if (!error)
+		cache_stat_inc(c, STAT_WRITEBACK);
+	end_migration(c, m);
+}
+
+/*
+ * The copy is on the origin.  If nothing was written since it began, the block
+ * is clean from here on; its bits go now, so that the next write asks for a
+ * new intent, which is queued after this.
+ */
+static bool clear_marks(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 old = slot_word(s);
+
+	do {
+		if (old & (SLOT_TOUCHED | SLOT_WRITER_MASK))
+			return false;
+	} while (!slot_try_change(s, &old, old & ~(SLOT_DIRTY | SLOT_INTENT)));
+
+	atomic_dec(&c->nr_intents);
+	return true;
+}
+
+static void copied_to_origin(int read_err, unsigned long write_err,
+			     void *context)
+{
+	struct migration *m = context;
+	struct cache *c = m->c;
+
+	if (read_err || write_err) {
+		cache_stat_inc(c, read_err ? STAT_CACHE_READ_ERROR :
+					     STAT_ORIGIN_ERROR);
+		DMERR_LIMIT("write-back of block %llu failed: %s error",
+			    m->block, read_err ? "cache read" : "origin write");
+		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	}
+	if (read_err || write_err || !clear_marks(c, m->slot)) {
+		settle(c, m->slot, 0);
+		end_migration(c, m);
+		return;
+	}
+
+	m->op.kind = COMMIT_CLEAR_DIRTY;
+	m->op.slot = m->slot;
+	m->op.block = m->block;
+	m->op.done = writeback_committed;
+	cache_commit_queue(c, &m->op);
+}
+
+static bool begin(struct cache *c, const struct writeback_item *item)
+{
+	struct slot *s = slot_at(&c->map, item->slot);
+	u32 word = slot_word(s);
+	u32 new = slot_with_state(word, SLOT_WRITEBACK) & ~SLOT_TOUCHED;
+
+	if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
+	    (word & SLOT_WRITER_MASK))
+		return false;
+	return slot_try_change(s, &word, new);
+}
+
+static void write_back(struct cache *c, const struct writeback_item *item)
+{
+	struct migration *m;
+	struct dm_io_region from, to;
+
+	m = mempool_alloc(&c->migration_pool, GFP_NOIO);
+	cache_migration_started(c, c->block_sectors);
+	if (!begin(c, item)) {
+		end_migration(c, m);
+		return;
+	}
+
+	/* A slot in WRITEBACK keeps its block. */
+	m->c = c;
+	m->slot = item->slot;
+	m->block = slot_block(slot_at(&c->map, item->slot));
+	from.bdev = c->fast;
+	from.sector = cache_block_start(c, m->slot);
+	from.count = cache_block_len(c, m->block);
+	to.bdev = c->origin;
+	to.sector = cache_block_start(c, m->block);
+	to.count = from.count;
+	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
+}
+
+/*----------------------------------------------------------------
+ * What to write, and in which order
+ *----------------------------------------------------------------*/
+
+static int by_block(const void *a, const void *b)
+{
+	const struct writeback_item *x = a, *y = b;
+
+	if (x->block == y->block)
+		return 0;
+	return x->block < y->block ? -1 : 1;
+}
+
+/* Collect dirty slots, going on where the last batch ended. */
+static unsigned int collect(struct cache *c)
+{
+	unsigned int nr = 0;
+	u32 seen;
+
+	for (seen = 0; seen < c->map.nr_slots && nr < WRITEBACK_BATCH; seen++) {
+		u32 slot = c->wb_cursor;
+		struct slot *s = slot_at(&c->map, slot);
+		u32 word = slot_word(s);
+
+		c->wb_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
+		if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY))
+			continue;
+		c->wb_items[nr].slot = slot;
+		c->wb_items[nr].block = slot_block(s);
+		nr++;
+	}
+	sort(c->wb_items, nr, sizeof(*c->wb_items), by_block, NULL);
+	return nr;
+}
+
+static bool room_for_copy(struct cache *c)
+{
+	u32 used = atomic_read(&c->migrating_sectors);
+
+	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold) ||
+	       READ_ONCE(c->quiescing);
+}
+
+static void write_batch(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr && wanted(c); i++) {
+		wait_event(c->migration_wait, room_for_copy(c));
+		write_back(c, &c->wb_items[i]);
+	}
+}
+
+void cache_writeback_work(struct work_struct *work)
+{
+	struct cache *c = container_of(work, struct cache, writeback_work);
+	unsigned int nr;
+
+	if (!wanted(c))
+		return;
+	nr = collect(c);
+	write_batch(c, nr);
+
+	/* Evictions met dirty victims: there is room to try again. */
+	if (atomic_xchg(&c->wb_wanted, 0))
+		cache_want_slots(c);
+	/* Blocks that are being written do not go away by trying at once. */
+	if (nr == WRITEBACK_BATCH)
+		cache_kick_writeback(c);
+}
+
+void cache_kick_writeback(struct cache *c)
+{
+	if (!READ_ONCE(c->quiescing))
+		queue_work(c->wq, &c->writeback_work);
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The cache engine's own structures: what the files of dm-cache.ko share.
+ *
+ * One struct cache serves one metadata device.  Tables come and go above it
+ * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
+ * (cache-metadata.h), and the policy (cache-policy.h).
+ *
+ * Who does what:
+ *   cache-io.c         maps bios, ends them, and retries those that waited
+ *   cache-fill.c       promotions
+ *   cache-evict.c      demotions and everything else that unmaps a block
+ *   cache-writeback.c  copies dirty blocks to the origin
+ *   cache-commit.c     makes changes of the mapping durable, in groups
+ *   cache-policies.c   finds policies, parses their settings
+ *   cache-engine.c     life: load, resume, suspend, resize
+ */
+#ifndef HEARTH_CACHE_H
+#define HEARTH_CACHE_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/device-mapper.h>
+#include <linux/dm-io.h>
+#include <linux/dm-kcopyd.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mempool.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "cache-compat.h"
+#include "cache-metadata.h"
+#include "cache-policy.h"
+#include "cache-slots.h"
+#include "cache-stream.h"
+
+#define DM_MSG_PREFIX "cache"
+
+#define CACHE_BLOCK_MIN_SECTORS		64U
+#define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
+#define CACHE_BLOCK_MULTIPLE		64U
+#define CACHE_MIGRATION_THRESHOLD	2048U	/* sectors; as stock */
+
+struct cache;
+
+enum cache_mode {
+	MODE_WRITETHROUGH,
+	MODE_WRITEBACK,
+	MODE_PASSTHROUGH,
+	MODE_WRITEAROUND,
+	MODE_WRITEONLY,
+};
+
+/* Health, from good to bad; it only ever gets worse while a table is live. */
+enum cache_health {
+	HEALTH_GOOD,
+	HEALTH_READ_ONLY,	/* the metadata cannot be changed any more */
+};
+
+/*----------------------------------------------------------------
+ * Statistics, per CPU
+ *----------------------------------------------------------------*/
+
+enum cache_stat {
+	STAT_READ_HIT,
+	STAT_READ_MISS,
+	STAT_WRITE_HIT,
+	STAT_WRITE_MISS,
+	STAT_PROMOTION,
+	STAT_DEMOTION,
+	STAT_WRITEBACK,
+	STAT_INVALIDATION,
+	STAT_FILL_ABORTED,
+	STAT_BYPASS_COLD,
+	STAT_BYPASS_STREAM,
+	STAT_BYPASS_LIMIT,
+	STAT_BYPASS_POLICY,
+	STAT_BYPASS_BUSY,	/* migration_threshold reached */
+	STAT_BYPASS_NO_SLOT,
+	STAT_BYPASS_RACE,	/* a write to the origin was in flight */
+	STAT_COMMIT,
+	STAT_INTENT,		/* dirty bits set on disk */
+	STAT_CACHE_READ_ERROR,
+	STAT_CACHE_WRITE_ERROR,
+	STAT_ORIGIN_ERROR,
+	STAT_CACHE_SECTORS,	/* sectors written to the cache device */
+	NR_CACHE_STATS
+};
+
+struct cache_stats {
+	u64 count[NR_CACHE_STATS];
+};
+
+/*----------------------------------------------------------------
+ * Commits
+ *----------------------------------------------------------------*/
+
+enum commit_kind {
+	COMMIT_SET_DIRTY,	/* an intent: before a write that parts the copies */
+	COMMIT_CLEAR_DIRTY,	/* both copies are equal, in both devices' caches */
+	COMMIT_MAP_CLEAN,
+	COMMIT_MAP_DIRTY,
+	COMMIT_UNMAP,
+	COMMIT_BARRIER,		/* everything queued before is durable */
+};
+
+/*
+ * One change of the metadata, waiting for the group commit that makes it
+ * durable.  @done is called once, in the commit worker, in the order of
+ * queueing; it may free the op.
+ */
+struct commit_op {
+	struct list_head list;
+	enum commit_kind kind;
+	u32 slot;
+	u64 block;
+	void (*done)(struct cache *c, struct commit_op *op, int error);
+};
+
+/*----------------------------------------------------------------
+ * The engine
+ *----------------------------------------------------------------*/
+
+#define CACHE_NR_GATES		4096	/* power of 2 */
+#define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
+
+struct wait_bucket {
+	spinlock_t lock;	/* guards bios; taken inside no other lock */
+	struct bio_list bios;
+};
+
+struct cache {
+	struct kref ref;
+	struct list_head list;		/* all engines; guarded by engines_lock */
+	dev_t metadata_dev;
+	const void *owner;		/* the table that is resumed; engines_lock */
+
+	/* Set while suspended, constant while I/O runs. */
+	struct dm_target *ti;
+	struct block_device *origin;
+	struct block_device *fast;
+	struct block_device *metadata;
+	sector_t origin_sectors;
+	u64 origin_blocks;
+	u32 block_sectors;
+	int block_shift;		/* log2 of block_sectors, or -1 */
+	enum cache_mode mode;
+	bool discard_passdown;
+	bool origin_discards;
+
+	struct slot_map map;
+	struct cache_stats __percpu *stats;
+	struct stream_cpu __percpu *streams;
+
+	struct cache_policy *policy;
+	const struct cache_policy_ops *policy_ops;
+	/* Serialises the policy's calls other than hit() and miss(). */
+	spinlock_t policy_lock;
+
+	/* Writers to the origin of blocks that have no slot, by hash. */
+	atomic_t *gates;
+
+	struct wait_bucket waits[CACHE_NR_WAIT_BUCKETS];
+
+	/* Bios for the worker. */
+	spinlock_t deferred_lock;	/* guards deferred */
+	struct bio_list deferred;
+	struct work_struct deferred_work;
+
+	/* Ranges under discard: no promotion may publish a block in them. */
+	spinlock_t discard_lock;	/* guards discards */
+	struct list_head discards;
+	atomic_t nr_discards;
+
+	/* Commits. */
+	spinlock_t commit_lock;		/* guards commit_ops */
+	struct list_head commit_ops;
+	struct work_struct commit_work;
+	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
+	struct cmd *cmd;
+	struct pd_device *pd;
+	u32 *sweep_slots;		/* commit worker only */
+	u32 sweep_cursor;		/* commit worker only */
+	u32 intent_bound;		/* clean slots with a dirty bit on disk, at most */
+	atomic_t nr_intents;		/* slots with SLOT_INTENT */
+	unsigned long last_intent;	/* jiffies; racy, for the sweep when idle */
+	enum cache_health health;
+
+	/* Counts for status; each changed where the fact becomes durable. */
+	atomic_t nr_resident;
+	atomic_t nr_dirty;
+
+	/* Migrations: fills, evictions, write-backs. */
+	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
+	atomic_t migrating_sectors;	/* promotions and write-backs in flight */
+	u32 migration_threshold;	/* sectors; READ_ONCE */
+	wait_queue_head_t migration_wait;
+	bool quiescing;			/* start nothing in the background */
+	mempool_t migration_pool;
+	struct dm_io_client *io;
+	struct dm_kcopyd_client *copier;
+
+	u32 reserve;			/* free slots to keep */
+	struct work_struct evict_work;
+
+	struct work_struct writeback_work;
+	struct writeback_item *wb_items;	/* writeback worker only */
+	u32 wb_cursor;			/* writeback worker only */
+	atomic_t wb_wanted;		/* evictions that met dirty victims */
+	unsigned long wb_backoff;	/* jiffies before which errors forbid a try */
+
+	unsigned long last_io;		/* jiffies of the last tick with user I/O */
+	u64 last_io_count;
+	struct delayed_work tick_work;
+
+	struct workqueue_struct *wq;		/* per-bio and migration work */
+	struct workqueue_struct *commit_wq;	/* commits only */
+};
+
+/*
+ * A block on its way out of the cache, or back to the origin.  From a pool, so
+ * that both always make progress.
+ */
+struct migration {
+	struct cache *c;
+	u32 slot;
+	u64 block;
+	bool was_dirty;
+	bool aborted;
+	struct commit_op op;
+};
+
+/* What end_io has to undo or to go on with, and where a retry resumes. */
+enum bio_kind {
+	BIO_PLAIN,		/* nothing */
+	BIO_PINNED_READ,	/* reads a slot */
+	BIO_PINNED_WRITE,	/* writes a slot, and only it */
+	BIO_BOTH,		/* writes a slot and the origin */
+	BIO_GATED,		/* writes the origin of a block without a slot */
+	BIO_OVERWRITE,		/* a whole-block write that is its own promotion */
+	BIO_DISCARD,		/* passed down to the origin */
+};
+
+enum bio_step {
+	STEP_MAP,		/* from the beginning */
+	STEP_PROMOTE,		/* the policy has said so: @verdict */
+	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
+	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
+	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
+	STEP_DISCARD,		/* unmap what it covers, then pass it down */
+};
+
+struct cache_discard {
+	struct list_head list;
+	u64 first, last;	/* blocks, [first, last) */
+	u64 cursor;
+	bool registered;
+};
+
+struct fill;
+
+struct cache_bio {
+	u32 slot;
+	u16 gate;
+	u8 kind;		/* enum bio_kind */
+	u8 step;		/* enum bio_step */
+	u8 verdict;		/* enum cache_verdict */
+	u64 block;
+	struct bvec_iter iter;	/* before it was issued, to issue it again */
+	blk_status_t origin_status;
+	blk_status_t fast_status;
+	atomic_t legs;
+	struct fill *fill;
+	union {
+		struct commit_op op;
+		struct bio fast_leg;	/* the second copy of a write to both */
+		struct cache_discard discard;
+	};
+	struct cache *c;
+};
+
+static inline struct cache_bio *cache_bio(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct cache_bio));
+}
+
+static inline struct bio *cache_bio_bio(struct cache_bio *cb)
+{
+	return dm_bio_from_per_bio_data(cb, sizeof(struct cache_bio));
+}
+
+static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
+{
+	this_cpu_inc(c->stats->count[stat]);
+}
+
+static inline void cache_stat_add(struct cache *c, enum cache_stat stat, u64 n)
+{
+	this_cpu_add(c->stats->count[stat], n);
+}
+
+u64 cache_stat_sum(struct cache *c, enum cache_stat stat);
+
+/* The number of the block that a target-relative sector is in. */
+static inline u64 cache_block_of(const struct cache *c, sector_t sector)
+{
+	if (likely(c->block_shift >= 0))
+		return sector >> c->block_shift;
+	return div_u64(sector, c->block_sectors);
+}
+
+static inline sector_t cache_block_start(const struct cache *c, u64 block)
+{
+	return block * c->block_sectors;
+}
+
+/* Sectors of the origin that @block covers: the last one may be short. */
+static inline u32 cache_block_len(const struct cache *c, u64 block)
+{
+	return min_t(sector_t, c->block_sectors,
+		     c->origin_sectors - cache_block_start(c, block));
+}
+
+static inline bool cache_mode_keeps_dirty(enum cache_mode mode)
+{
+	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
+}
+
+static inline bool cache_writable(const struct cache *c)
+{
+	return READ_ONCE(c->health) == HEALTH_GOOD;
+}
+
+static inline u32 gate_of(u64 block)
+{
+	return hash_64(block, ilog2(CACHE_NR_GATES));
+}
+
+/* cache-io.c */
+int cache_map_bio(struct cache *c, struct bio *bio);
+int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
+/* Hand @bio to the worker, which goes on at @step.  Any context. */
+void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step);
+void cache_deferred_work(struct work_struct *work);
+/*
+ * Park @bio until the word of @slot changes from @word; false if it already
+ * has.  It is then deferred again, at the step it has.  Any context.
+ */
+bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
+/* Retry what waits for @slot.  Any context. */
+void cache_wake_waiters(struct cache *c, u32 slot);
+/* Drop a pin, and wake whom that lets go on. */
+void cache_unpin(struct cache *c, u32 slot, u32 unit);
+void cache_remap_origin(struct cache *c, struct bio *bio);
+int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
+/* Whether @block is being discarded: it must not be promoted now. */
+bool cache_discard_overlaps(struct cache *c, u64 block);
+
+/* cache-fill.c */
+bool cache_may_migrate(struct cache *c);
+void cache_migration_started(struct cache *c, u32 sectors);
+void cache_migration_ended(struct cache *c, u32 sectors);
+enum promote_result {
+	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */
+	PROMOTE_STARTED,	/* the fill has the bio */
+	PROMOTE_RETRY,		/* begun (or by another): map the bio again */
+};
+enum promote_result cache_promote_bio(struct cache *c, struct bio *bio);
+/* For a write that goes to the origin first: NULL when there is no room. */
+struct fill *cache_fill_reserve(struct cache *c, u64 block,
+				enum cache_verdict why);
+void cache_fill_start(struct fill *fill);
+void cache_fill_forget(struct fill *fill);
+void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error);
+
+/* cache-evict.c */
+void cache_evict_work(struct work_struct *work);
+void cache_want_slots(struct cache *c);
+/*
+ * Begin to unmap @slot, whose word was @word.  False if it is in use, dirty
+ * (unless @dirty_too) or has changed.  Worker context.
+ */
+bool cache_begin_unmap(struct cache *c, u32 slot, u32 word, bool dirty_too,
+		       enum cache_removal why);
+
+/* The same for the slot that was found for @block. */
+bool cache_begin_unmap_block(struct cache *c, u32 slot, u64 block,
+			     bool dirty_too, enum cache_removal why);
+
+/* cache-writeback.c */
+struct writeback_item {
+	u64 block;
+	u32 slot;
+};
+#define WRITEBACK_BATCH 4096U
+void cache_writeback_work(struct work_struct *work);
+void cache_kick_writeback(struct cache *c);
+
+/* cache-commit.c */
+void cache_commit_queue(struct cache *c, struct commit_op *op);
+void cache_commit_work(struct work_struct *work);
+int cache_commit_sync(struct cache *c);
+int cache_flush_devices(struct cache *c);
+/* Clear all intents that no dirty data needs; suspended, or the commit worker. */
+int cache_sweep_all_intents(struct cache *c);
+void cache_metadata_failed(struct cache *c, const char *what, int error);
+#define INTENT_SWEEP_BATCH 4096U
+
+/* cache-policies.c */
+const struct cache_policy_ops *cache_policy_get(const char *name);
+void cache_policy_put(const struct cache_policy_ops *ops);
+bool cache_policy_key_known(const char *key);
+const struct cache_tunable *cache_tunable_find(const struct cache_policy_ops *ops,
+					       const char *key);
+int cache_tunable_parse(const struct cache_tunable *t, const char *value,
+			u64 *result, char *why, size_t why_len);
+void cache_tunable_set(struct cache_policy *p, const struct cache_tunable *t,
+		       u64 value);
+u64 cache_tunable_value(struct cache_policy *p, const struct cache_tunable *t);
+
+#endif
