@@ -7,6 +7,7 @@ does not run it again.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -68,7 +69,7 @@ class GuestTest(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self):
-        return self.path, None, f"{self.test.id} [{ENGINE}]"
+        return self.path, self.test.line, f"{self.test.id} [{ENGINE}]"
 
 
 def pytest_collection_modifyitems(config, items):
@@ -85,6 +86,7 @@ def pytest_collection_finish(session):
         if isinstance(i, GuestTest) and not i.get_closest_marker("skip")
     ]
     session.guest = hearthguest.Guest(tests, ENGINE)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session):

@@ -6,8 +6,7 @@
 # the guest only. $T is the running test's own directory.
 
 T=/run/t
-GUEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-TOP=$(cd "$GUEST_DIR/../../.." && pwd)
+TOP=$HEARTH_TOP
 NULLB=/sys/kernel/config/nullb
 export LVM_SYSTEM_DIR=/run/lvm.d
 export LVM_SUPPRESS_FD_WARNINGS=1
@@ -250,10 +249,10 @@ check_data() {
 }
 
 block_data() {
-	local order=seq
+	local order=seq size=${6:-64k}
 	[ "${RW:-write}" = write ] || order=rand
 	"$TOP/build/tools/blockdata" "$1" "$2" "$3" $(($4 * 1048576)) $(($5 * 1048576)) \
-		"$(numfmt --from=iec "$(tr kmg KMG <<<"${6:-64k}")")" $order
+		$((${size%k} * 1024)) $order
 }
 
 # The same, but expected to find something else there.
@@ -309,6 +308,8 @@ guest_init() {
 		activation { monitoring = 0 }
 		global { use_lvmpolld = 0 }
 	CONF
+	# /usr is an overlay in memory over the host's: this copies files up
+	xargs touch -c <"$TOP/build/hot-files"
 	modprobe null_blk nr_devices=0
 	[ -d $NULLB ] || mount -t configfs none /sys/kernel/config
 	load_engine "$HEARTH_ENGINE"

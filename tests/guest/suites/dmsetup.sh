@@ -28,15 +28,15 @@ feature_word() {
 	dmsetup remove c
 	by_hand c 128 "$1"
 	check_data /dev/mapper/c 1 0 24
-	RW=randwrite write_data /dev/mapper/c 2 0 24 4k
-	RW=randwrite check_data /dev/mapper/c 2 0 24 4k
+	RW=randwrite write_data /dev/mapper/c 2 0 6 4k
+	RW=randwrite check_data /dev/mapper/c 2 0 6 4k
 }
 
 #@ fast timeout=60
 test_feature_writethrough() {
 	feature_word writethrough
 	check_data_fails "$SLOW" 1 0 24
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 #@ fast timeout=60
@@ -44,21 +44,21 @@ test_feature_writeback() {
 	feature_word writeback
 	assert_ge "$(stat_of c dirty)" 1 dirty
 	flush_by_hand c
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 #@ fast timeout=60
 test_feature_passthrough() {
 	feature_word passthrough
 	assert_eq "$(stat_of c dirty)" 0 dirty
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 #@ fast timeout=60
 test_feature_metadata2() {
 	feature_word "metadata2 writeback"
 	flush_by_hand c
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 #@ fast timeout=60
@@ -72,14 +72,14 @@ test_feature_no_discard_passdown() {
 #@ hearth-only fast timeout=60
 test_feature_writearound() {
 	feature_word writearound
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 #@ hearth-only fast timeout=60
 test_feature_writeonly() {
 	feature_word writeonly
 	flush_by_hand c
-	RW=randwrite check_data "$SLOW" 2 0 24 4k
+	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
 # geometry BLOCK_SECTORS ORIGIN_SECTORS: a whole odd device, to its last sector.
