@@ -21,6 +21,7 @@
 #define MAX_CLEAN	16384u	/* buffers kept before clean ones are dropped */
 
 bool pd_quiet;
+bool (*pd_alloc_fails)(void);
 
 struct pd_buffer {
 	struct pd_device *dev;
@@ -30,7 +31,7 @@ struct pd_buffer {
 	unsigned int kind;
 	bool dirty;
 	bool fresh;	/* never filled: not to be found by a reader */
-	u8 data[PD_BLOCK_SIZE];
+	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
 };
 
 struct pd_device {

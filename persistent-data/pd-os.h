@@ -158,9 +158,11 @@ static inline unsigned long find_next_zero_bit(const unsigned long *p,
 /* The register of CRC-32C (Castagnoli), reflected, without final inversion. */
 u32 crc32c(u32 crc, const void *data, size_t len);
 
+extern bool (*pd_alloc_fails)(void);	/* for tests; may be NULL */
+
 static inline void *pd_zalloc(size_t len)
 {
-	return calloc(1, len);
+	return pd_alloc_fails && pd_alloc_fails() ? NULL : calloc(1, len);
 }
 
 static inline void pd_free(const void *p)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What all the unit tests need. */
+
+#include "util.h"
+
+u64 test_seed(const char *what, u64 fallback)
+{
+	const char *env = getenv("SEED");
+	u64 seed = env ? strtoull(env, NULL, 0) : fallback;
+
+	printf("note: %s: SEED=%llu\n", what, seed);
+	return seed * 2 + 1;
+}
+
+u32 rounds(u32 n)
+{
+	const char *env = getenv("ROUNDS");
+
+	return env ? n * strtoul(env, NULL, 0) : n;
+}
+
+u64 rnd(u64 *rng)
+{
+	u64 z = *rng += 0x9E3779B97F4A7C15ULL;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+	return z ^ z >> 31;
+}
+
+/*----------------------------------------------------------------*/
+
+void store_make(struct store *s, u64 nr_blocks)
+{
+	struct pd_btree counts = { &s->tm, 4 };
+
+	s->rd = ramdev_new(nr_blocks);
+	s->dev = ramdev_open(s->rd, false);
+	s->tm.dev = s->dev;
+	assert_ok(pd_sm_create(nr_blocks, &s->tm.sm));
+	assert_ok(pd_btree_empty(&counts, &s->overflow));
+	pd_sm_set_overflow_root(s->tm.sm, s->overflow);
+	store_commit(s);
+}
+
+void store_free(struct store *s)
+{
+	pd_sm_destroy(s->tm.sm);
+	pd_device_close(s->dev);
+	ramdev_free(s->rd);
+}
+
+void store_commit(struct store *s)
+{
+	assert_ok(pd_tm_pre_commit(&s->tm, &s->root));
+	pd_sm_committed(s->tm.sm);
+}
+
+void store_abort(struct store *s)
+{
+	const char *why;
+
+	pd_sm_destroy(s->tm.sm);
+	assert_ok(pd_device_reset(s->dev));
+	assert_ok(pd_sm_load(s->dev, &s->root, &s->tm.sm, &why));
+}
+
+void store_reopen(struct store *s)
+{
+	const char *why;
+
+	pd_sm_destroy(s->tm.sm);
+	pd_device_close(s->dev);
+	s->dev = ramdev_open(s->rd, false);
+	s->tm.dev = s->dev;
+	assert_ok(pd_sm_load(s->dev, &s->root, &s->tm.sm, &why));
+}
+
+static int count_own(void *ctx, u64 nr)
+{
+	u32 *n = ctx;
+
+	*n += !!nr;
+	return 0;
+}
+
+u32 store_used(struct store *s)
+{
+	u32 own = 2;	/* superblock, overflow tree */
+
+	assert_ok(pd_sm_walk_own(s->tm.sm, count_own, &own));
+	return pd_sm_nr_used(s->tm.sm) - own;
+}
+
+/*----------------------------------------------------------------*/
+
+int meta_open(struct meta *m, struct ramdev *rd, unsigned int format)
+{
+	struct cmd_geometry g = {
+		.data_block_size = 128,
+		.format = format,
+		.may_format = format != 0,
+	};
+	int r;
+
+	m->rd = rd;
+	m->dev = ramdev_open(rd, false);
+	m->why = NULL;
+	r = cmd_open(m->dev, &g, &m->cmd, &m->why);
+	if (r) {
+		assert_non_null(m->why);
+		pd_device_close(m->dev);
+	}
+	return r;
+}
+
+void meta_shut(struct meta *m)
+{
+	cmd_close(m->cmd);
+	pd_device_close(m->dev);
+}
+
+static void print_fault(void *ctx, const char *msg)
+{
+	(void)ctx;
+	printf("fault: %s\n", msg);
+}
+
+void assert_sound(struct cmd *cmd)
+{
+	assert_int_equal(metadata_check(cmd, print_fault, NULL), 0);
+}
