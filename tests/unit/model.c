@@ -94,7 +94,8 @@ static int drop_hints(struct model *m, struct cmd *cmd)
 static int discard_geometry(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	memset(m->discard, 0, sizeof(m->discard));
-	m->discard_size = 128ULL << below(rng, 4);
+	/* large, so that no mapping is past the end that follows from it */
+	m->discard_size = 1ULL << (40 + below(rng, 4));
 	m->nr_discards = below(rng, MODEL_DISCARDS);
 	return cmd_set_discard_geometry(cmd, m->discard_size, m->nr_discards);
 }
