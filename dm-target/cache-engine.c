@@ -95,15 +95,6 @@ static struct cache_policy *create_policy(struct cache *c,
 	return p;
 }
 
-static void apply_settings(struct cache_policy *p, struct cache_table *t)
-{
-	unsigned int i;
-
-	for (i = 0; i < t->nr_settings; i++)
-		cache_tunable_set(p, t->settings[i].tunable,
-				  t->settings[i].value);
-}
-
 static void destroy_policy(struct cache *c)
 {
 	if (c->policy)
@@ -393,6 +384,7 @@ static void init_locks(struct cache *c)
 	spin_lock_init(&c->commit_lock);
 	INIT_LIST_HEAD(&c->commit_ops);
 	mutex_init(&c->md_lock);
+	mutex_init(&c->settings_lock);
 	init_waitqueue_head(&c->migration_wait);
 	INIT_LIST_HEAD(&c->list);
 	kref_init(&c->ref);
@@ -490,7 +482,6 @@ static int build_parts(struct cache *c, struct cache_table *t)
 	if (!p)
 		return -ENOMEM;
 	adopt_policy(c, p);
-	apply_settings(p, t);
 	return 0;
 }
 
@@ -503,8 +494,11 @@ static int bring_up(struct cache *c, struct cache_table *t)
 	mutex_lock(&c->md_lock);
 	noio = memalloc_noio_save();
 	r = open_metadata(c, t);
-	if (!r)
+	if (!r) {
+		cache_settings_load(c);
+		cache_settings_apply(c, t);
 		r = prepare_metadata(c, t);
+	}
 	if (!r)
 		r = load(c);
 	if (!r && cmd_needs_check(c->cmd)) {
@@ -623,7 +617,7 @@ static int reuse_engine(struct cache *c, struct cache_table *t)
 	set_devices(c, t);
 	r = switch_policy(c, t);
 	if (!r)
-		apply_settings(c->policy, t);
+		cache_settings_apply(c, t);
 	return r;
 }
 

@@ -213,6 +213,8 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 	u32 threshold;
 	u64 v;
 
+	if (!strcasecmp(key, "mode"))
+		return cache_set_mode(t, value);
 	if (!strcasecmp(key, "migration_threshold")) {
 		if (kstrtou32(value, 10, &threshold)) {
 			DMERR("migration_threshold: '%s' is not a number of sectors",
@@ -235,7 +237,7 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 		return -EINVAL;
 	}
 	cache_tunable_set(c->policy, tn, v);
-	return 0;
+	return cache_setting_save(c, tn->key, value);
 }
 
 static const char * const stat_names[NR_CACHE_STATS] = {
@@ -267,6 +269,7 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
 
+	DMEMIT("mode %s\n", cache_mode_names[c->mode]);
 	for (i = 0; i < NR_CACHE_STATS; i++)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
 	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
@@ -286,6 +289,10 @@ int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
 	if (argc == 1 && !strcasecmp(argv[0], "stats"))
 		return report_stats(t->cache, result, maxlen);
 
+	if (dm_suspended(ti)) {
+		DMERR("message '%s': the device is suspended", argv[0]);
+		return -EBUSY;
+	}
 	if (!cache_writable(t->cache)) {
 		DMERR("message '%s': the metadata is in read-only mode", argv[0]);
 		return -EINVAL;

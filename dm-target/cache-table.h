@@ -58,6 +58,13 @@ void cache_engine_unquiesce(struct cache *c);
 void cache_engine_suspend(struct cache_table *t);
 void cache_engine_put(struct cache_table *t);
 
+/* cache-settings.c; may sleep */
+void cache_settings_load(struct cache *c);
+void cache_settings_apply(struct cache *c, struct cache_table *t);
+/* Keep a setting in the metadata (NULL: forget it); durable on return. */
+int cache_setting_save(struct cache *c, const char *key, const char *value);
+int cache_set_mode(struct cache_table *t, const char *name);
+
 /* cache-status.c */
 void cache_status(struct dm_target *ti, status_type_t type,
 		  unsigned int flags, char *result, unsigned int maxlen);

@@ -12,6 +12,7 @@
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
  *   cache-commit.c     makes changes of the mapping durable, in groups
+ *   cache-settings.c   keeps settings that were given by message
  *   cache-policies.c   finds policies, parses their settings
  *   cache-engine.c     life: load, resume, suspend, resize
  */
@@ -181,6 +182,8 @@ struct cache {
 	struct work_struct commit_work;
 	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
 	struct cmd *cmd;
+	struct mutex settings_lock;	/* guards record; taken before md_lock */
+	char record[CMD_RECORD_MAX + 1];
 	struct pd_device *pd;
 	u32 *sweep_slots;		/* commit worker only */
 	u32 sweep_cursor;		/* commit worker only */

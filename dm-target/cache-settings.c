@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Settings that were given by message and outlive the table: the record in the
+ * superblock.
+ *
+ * The record is text, "key value" lines, so that an older or newer module
+ * skips what it does not know.  A session of the stock target voids it; then
+ * the table's words and the defaults hold, and nothing else may depend on it.
+ * A key that the table names wins over the record.
+ */
+#include "cache-table.h"
+
+#define LINE_MAX_LEN	64
+
+/* Find @key's line; returns its value, and its end in @end. */
+static char *find_line(char *text, const char *key, char **begin, char **end)
+{
+	size_t len = strlen(key);
+	char *line = text, *eol;
+
+	for (; (eol = strchr(line, '\n')); line = eol + 1) {
+		if (strncmp(line, key, len) || line[len] != ' ')
+			continue;
+		*begin = line;
+		*end = eol;
+		return line + len + 1;
+	}
+	return NULL;
+}
+
+static bool get(struct cache *c, const char *key, char *value, size_t len)
+{
+	char *begin, *end, *found = find_line(c->record, key, &begin, &end);
+
+	if (!found || end - found >= len)
+		return false;
+	memcpy(value, found, end - found);
+	value[end - found] = '\0';
+	return true;
+}
+
+/* Replace, add or (with a NULL @value) remove a line. */
+static int put(struct cache *c, const char *key, const char *value)
+{
+	char text[sizeof(c->record)], *begin, *end;
+	size_t len;
+
+	strscpy(text, c->record, sizeof(text));
+	if (find_line(text, key, &begin, &end))
+		memmove(begin, end + 1, strlen(end + 1) + 1);
+	len = strlen(text);
+	if (value && snprintf(text + len, sizeof(text) - len, "%s %s\n", key,
+			      value) >= sizeof(text) - len)
+		return -ENOSPC;
+	strscpy(c->record, text, sizeof(c->record));
+	return 0;
+}
+
+/* Write the record; durable on return.  May sleep. */
+static int save(struct cache *c)
+{
+	int r;
+
+	mutex_lock(&c->md_lock);
+	r = cmd_record_set(c->cmd, c->record, strlen(c->record));
+	mutex_unlock(&c->md_lock);
+	return r ? r : cache_commit_sync(c);
+}
+
+int cache_setting_save(struct cache *c, const char *key, const char *value)
+{
+	char before[sizeof(c->record)];
+	int r;
+
+	mutex_lock(&c->settings_lock);
+	strscpy(before, c->record, sizeof(before));
+	r = put(c, key, value);
+	if (!r)
+		r = save(c);
+	if (r) {
+		strscpy(c->record, before, sizeof(c->record));
+		DMERR("setting %s could not be stored: error %d", key, r);
+	}
+	mutex_unlock(&c->settings_lock);
+	return r;
+}
+
+void cache_settings_load(struct cache *c)
+{
+	int len;
+
+	lockdep_assert_held(&c->md_lock);
+	len = cmd_record_get(c->cmd, c->record, sizeof(c->record) - 1);
+	len = clamp_t(int, len, 0, sizeof(c->record) - 1);
+	c->record[len] = '\0';
+}
+
+/*----------------------------------------------------------------
+ * Mode
+ *----------------------------------------------------------------*/
+
+/*
+ * lvm2 knows three modes.  Two more live on top of the table's: they only
+ * differ from it in what they promote, so that they can be set while I/O runs.
+ */
+static int overlay_mode(enum cache_mode table, const char *name,
+			enum cache_mode *mode)
+{
+	*mode = table;
+	if (!strcasecmp(name, "table"))
+		return 0;
+	if (table == MODE_WRITETHROUGH && !strcasecmp(name, "writearound"))
+		*mode = MODE_WRITEAROUND;
+	else if (table == MODE_WRITEBACK && !strcasecmp(name, "writeonly"))
+		*mode = MODE_WRITEONLY;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+int cache_set_mode(struct cache_table *t, const char *name)
+{
+	enum cache_mode mode;
+	int r;
+
+	if (overlay_mode(t->mode, name, &mode)) {
+		DMERR("mode: '%s' is not possible over %s; writearound goes with writethrough, writeonly with writeback, and 'table' takes either back",
+		      name, cache_mode_names[t->mode]);
+		return -EINVAL;
+	}
+	r = cache_setting_save(t->cache, "mode", mode == t->mode ? NULL : name);
+	if (!r)
+		WRITE_ONCE(t->cache->mode, mode);
+	return r;
+}
+
+/*----------------------------------------------------------------
+ * At resume
+ *----------------------------------------------------------------*/
+
+static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_settings; i++)
+		if (t->settings[i].tunable == tn)
+			return true;
+	return false;
+}
+
+/* The record's settings, where the table is silent; then the table's. */
+void cache_settings_apply(struct cache *c, struct cache_table *t)
+{
+	const struct cache_tunable *tn;
+	char value[LINE_MAX_LEN], why[CACHE_WHY_LEN];
+	enum cache_mode mode;
+	unsigned int i;
+	u64 v;
+
+	if (get(c, "mode", value, sizeof(value)) &&
+	    !overlay_mode(t->mode, value, &mode))
+		WRITE_ONCE(c->mode, mode);
+
+	for (tn = c->policy_ops->tunables; tn && tn->key; tn++)
+		if (!in_table(t, tn) &&
+		    get(c, tn->key, value, sizeof(value)) &&
+		    !cache_tunable_parse(tn, value, &v, why, sizeof(why)))
+			cache_tunable_set(c->policy, tn, v);
+	for (i = 0; i < t->nr_settings; i++)
+		cache_tunable_set(c->policy, t->settings[i].tunable,
+				  t->settings[i].value);
+}
