@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Single failures of writes, flushes, reads and allocations at every place
+ * where one can happen: the call that meets it says so, nothing works until an
+ * abort, and after that the old or the new state is there.
+ */
+
+#include "model.h"
+
+#define NR_BLOCKS	250u
+
+struct scene {
+	struct ramdev *before;
+	struct model *old;
+	struct model *new;
+	u64 rng;
+	unsigned int early;
+};
+
+static void scene_make(struct scene *s, unsigned int format, u64 seed)
+{
+	struct meta x;
+
+	s->before = ramdev_new(NR_BLOCKS);
+	s->old = calloc(1, sizeof(*s->old));
+	s->new = calloc(1, sizeof(*s->new));
+	s->rng = seed;
+	s->early = 0;
+	assert_ok(meta_open(&x, s->before, format));
+	for (u32 i = 0; i < 150; i++)
+		assert_ok(model_step(s->old, x.cmd, &s->rng));
+	assert_ok(cmd_commit(x.cmd, true));
+	s->old->clean = true;
+	meta_shut(&x);
+}
+
+static void scene_free(struct scene *s)
+{
+	ramdev_free(s->before);
+	free(s->old);
+	free(s->new);
+}
+
+/* The same transaction each time. */
+static int perform(struct scene *s, struct meta *x)
+{
+	u64 rng = s->rng;
+	int r = 0;
+
+	*s->new = *s->old;
+	pd_device_set_early_writes(x->dev, s->early);
+	for (u32 i = 0; i < 40 && !r; i++)
+		r = model_step(s->new, x->cmd, &rng);
+	s->new->clean = false;
+	return r ? r : cmd_commit(x->cmd, false);
+}
+
+static bool is_state(struct meta *x, const struct model *m)
+{
+	return cmd_opened_clean(x->cmd) == m->clean && model_matches(m, x->cmd);
+}
+
+static void recover(struct scene *s, struct meta *x)
+{
+	struct model *m = malloc(sizeof(*m));
+	u64 rng = s->rng;
+
+	assert_int_equal(cmd_commit(x->cmd, true), -EIO);
+	assert_int_equal(cmd_resize(x->cmd, 1), -EIO);
+	assert_int_equal(cmd_discards_load(x->cmd, NULL, NULL), -EIO);
+	assert_ok(cmd_abort(x->cmd));
+	if (is_state(x, s->new)) {
+		*m = *s->new;
+	} else {
+		assert_true(is_state(x, s->old));
+		*m = *s->old;
+	}
+	assert_sound(x->cmd);
+	for (u32 i = 0; i < 20; i++)
+		assert_ok(model_step(m, x->cmd, &rng));
+	assert_ok(cmd_commit(x->cmd, true));
+	assert_sound(x->cmd);
+	free(m);
+}
+
+/* 1: the fault was met */
+static int one_write_fault(struct scene *s, u64 at)
+{
+	struct ramdev *rd = ramdev_clone(s->before);
+	struct meta x;
+	int r;
+
+	assert_ok(meta_open(&x, rd, 0));
+	rd->fail_at = at;
+	r = perform(s, &x);
+	if (r) {
+		assert_int_equal(r, -EIO);
+		recover(s, &x);
+	}
+	meta_shut(&x);
+	ramdev_free(rd);
+	return !!r;
+}
+
+static void failing_writes(void **state)
+{
+	u64 rng = test_seed("failing writes", 601);
+	u32 n = 0;
+
+	(void)state;
+	for (u32 i = rounds(20); i; i--) {
+		struct scene s;
+		u64 at = 0;
+
+		scene_make(&s, 1 + i % 2, rnd(&rng));
+		s.early = i % 3 ? 1 + below(&rng, 99) : 0;
+		while (one_write_fault(&s, at))
+			at++;
+		n += at;
+		scene_free(&s);
+	}
+	printf("note: %u failing writes and flushes\n", n);
+}
+
+static int one_read_fault(struct scene *s, u64 at)
+{
+	struct ramdev *rd = ramdev_clone(s->before);
+	struct meta x;
+	int r;
+
+	rd->fail_read_at = at;
+	r = meta_open(&x, rd, 0);
+	if (r) {
+		assert_int_equal(r, -EIO);
+		ramdev_free(rd);
+		return 1;
+	}
+	r = perform(s, &x);
+	if (r) {
+		assert_int_equal(r, -EIO);
+		recover(s, &x);
+	}
+	meta_shut(&x);
+	ramdev_free(rd);
+	return !!r;
+}
+
+static void failing_reads(void **state)
+{
+	u64 rng = test_seed("failing reads", 602);
+	u32 n = 0;
+
+	(void)state;
+	for (u32 i = rounds(20); i; i--) {
+		struct scene s;
+		u64 at = 0;
+
+		scene_make(&s, 1 + i % 2, rnd(&rng));
+		while (one_read_fault(&s, at))
+			at++;
+		n += at;
+		scene_free(&s);
+	}
+	printf("note: %u failing reads\n", n);
+}
+
+static s64 allocations;	/* that still succeed */
+
+static bool alloc_fails(void)
+{
+	return allocations-- == 0;
+}
+
+static int one_alloc_fault(struct scene *s, u64 at)
+{
+	struct ramdev *rd = ramdev_clone(s->before);
+	struct meta x;
+	int r;
+
+	allocations = at;
+	pd_alloc_fails = alloc_fails;
+	r = meta_open(&x, rd, 0);
+	if (!r)
+		r = perform(s, &x);
+	else
+		x.cmd = NULL;
+	pd_alloc_fails = NULL;
+	if (r)
+		assert_int_equal(r, -ENOMEM);
+	if (r && x.cmd)
+		recover(s, &x);
+	if (x.cmd)
+		meta_shut(&x);
+	ramdev_free(rd);
+	return !!r;
+}
+
+static void failing_allocations(void **state)
+{
+	u64 rng = test_seed("failing allocations", 603);
+	u32 n = 0;
+
+	(void)state;
+	for (u32 i = rounds(20); i; i--) {
+		struct scene s;
+		u64 at = 0;
+
+		scene_make(&s, 1 + i % 2, rnd(&rng));
+		while (one_alloc_fault(&s, at))
+			at++;
+		n += at;
+		scene_free(&s);
+	}
+	printf("note: %u failing allocations\n", n);
+}
+
+/* After a failed commit NEEDS_CHECK can be set, and says nothing else. */
+static void needs_check_after_failure(void **state)
+{
+	u64 rng = test_seed("needs_check after a failure", 604);
+	struct scene s;
+
+	(void)state;
+	scene_make(&s, 2, rnd(&rng));
+	for (u64 at = 0;; at++) {
+		struct ramdev *rd = ramdev_clone(s.before);
+		struct meta x;
+		int r;
+
+		assert_ok(meta_open(&x, rd, 0));
+		rd->fail_at = at;
+		r = perform(&s, &x);
+		if (r) {
+			assert_ok(cmd_set_needs_check(x.cmd));
+			assert_int_equal(cmd_commit(x.cmd, true), -EIO);
+		}
+		meta_shut(&x);
+		if (r) {
+			assert_ok(meta_open(&x, rd, 0));
+			assert_true(cmd_needs_check(x.cmd));
+			assert_true(is_state(&x, s.old));
+			assert_sound(x.cmd);
+			meta_shut(&x);
+		}
+		ramdev_free(rd);
+		if (!r)
+			break;
+	}
+	scene_free(&s);
+}
+
+/* A device that stays dead: every call says so and nothing hangs. */
+static void dead_device(void **state)
+{
+	u64 rng = test_seed("dead device", 605);
+	struct scene s;
+	struct meta x;
+
+	(void)state;
+	pd_quiet = true;
+	scene_make(&s, 2, rnd(&rng));
+	assert_ok(meta_open(&x, s.before, 0));
+	s.before->dead = true;
+	assert_int_equal(perform(&s, &x), -EIO);
+	assert_int_equal(cmd_abort(x.cmd), -EIO);
+	assert_int_equal(cmd_set_needs_check(x.cmd), -EIO);
+	assert_int_equal(cmd_zero_superblock(x.cmd), -EIO);
+	assert_int_equal(cmd_reread_matches(x.cmd), -EIO);
+	s.before->dead = false;
+	s.before->nr_log = 0;
+	assert_ok(cmd_abort(x.cmd));
+	meta_shut(&x);
+	scene_free(&s);
+	pd_quiet = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failing_writes),
+		cmocka_unit_test(failing_reads),
+		cmocka_unit_test(failing_allocations),
+		cmocka_unit_test(needs_check_after_failure),
+		cmocka_unit_test(dead_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
