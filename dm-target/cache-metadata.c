@@ -1136,23 +1136,40 @@ static int resize_hints(struct cmd *cmd, u32 old, u32 new)
 	return r;
 }
 
-int cmd_resize(struct cmd *cmd, u32 new_cache_blocks)
+static int resize_all(struct cmd *cmd, u32 new)
 {
 	u32 old = cmd_cache_blocks(cmd);
+	int r;
+
+	r = resize_mapping(cmd, old, new);
+	if (!r)
+		r = resize_dirty(cmd, old, new);
+	if (!r)
+		r = resize_hints(cmd, old, new);
+	if (!r)
+		cmd->sb->cache_blocks = cpu_to_le32(new);
+	return r;
+}
+
+int cmd_resize(struct cmd *cmd, u32 new_cache_blocks)
+{
 	int r = may_change(cmd);
 
 	if (r)
 		return r;
 	if (!can_hold(cmd, new_cache_blocks))
 		return -ENOSPC;
-	r = resize_mapping(cmd, old, new_cache_blocks);
-	if (!r)
-		r = resize_dirty(cmd, old, new_cache_blocks);
-	if (!r)
-		r = resize_hints(cmd, old, new_cache_blocks);
-	if (!r)
-		cmd->sb->cache_blocks = cpu_to_le32(new_cache_blocks);
-	return finish(cmd, r);
+	return finish(cmd, resize_all(cmd, new_cache_blocks));
+}
+
+int cmd_unmap_all(struct cmd *cmd)
+{
+	int r = may_change(cmd);
+
+	if (r)
+		return r;
+	r = resize_all(cmd, 0);
+	return finish(cmd, r ? r : resize_all(cmd, 1));
 }
 
 /*----------------------------------------------------------------

@@ -198,10 +198,19 @@ int cmd_load(struct cmd *cmd, const char *policy_name,
  *
  * Resizes mapping, dirty bits and hints together.  New entries are unmapped
  * and clean.  When shrinking, the caller has made sure that nothing past the
- * new end is needed.  A resize to 0 frees the arrays without reading them: it
- * is the cheapest way to commit an empty mapping.
+ * new end is needed.  (Do not leave a cache at 0: the 0.9 checker refuses
+ * metadata without cache blocks, and lvm2 the volume with it.)
  */
 int cmd_resize(struct cmd *cmd, u32 new_cache_blocks);
+
+/**
+ * cmd_unmap_all() - forget every mapping, dirty bit and hint, cheaply
+ *
+ * Frees the arrays without reading them and leaves one unmapped cache block:
+ * cmd_cache_blocks() is 1 afterwards.  A handful of writes to commit, however
+ * large the cache was.  cmd_resize() makes room again.
+ */
+int cmd_unmap_all(struct cmd *cmd);
 
 /**
  * cmd_insert() - map @cblock to @oblock, dirty or clean

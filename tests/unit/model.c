@@ -59,6 +59,15 @@ static int resize(struct model *m, struct cmd *cmd, u64 *rng)
 	return cmd_resize(cmd, n);
 }
 
+static int unmap_all(struct model *m, struct cmd *cmd)
+{
+	memset(m->mapped, 0, sizeof(m->mapped));
+	memset(m->dirty, 0, sizeof(m->dirty));
+	m->hints_valid = false;
+	m->cache_blocks = 1;
+	return cmd_unmap_all(cmd);
+}
+
 static int all_dirty(struct model *m, struct cmd *cmd)
 {
 	for (u32 c = 0; c < m->cache_blocks; c++)
@@ -143,9 +152,11 @@ static int set_stats(struct model *m, struct cmd *cmd, u64 *rng)
 
 static int rare_step(struct model *m, struct cmd *cmd, u64 *rng)
 {
-	switch (below(rng, 9)) {
+	switch (below(rng, 10)) {
 	case 0:
 		return resize(m, cmd, rng);
+	case 8:
+		return unmap_all(m, cmd);
 	case 1:
 		return all_dirty(m, cmd);
 	case 2:

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interchange with cache_check, cache_dump and cache_restore, of the release
+ * that is installed and of the next one (build/trixie/bin, see scripts/setup).
+ *
+ * What 0.9 is known to do wrong is allowed for, by name, and nothing more.
+ */
+
+#include "util.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE	128u
+
+struct toolset {
+	const char *name;
+	const char *dir;	/* with a slash at the end, or "" */
+	/*
+	 * 0.9: dumps every block of format 2 as clean; restores format 1 with
+	 * a leak, and format 2 with stray dirty bits.
+	 */
+	bool old;
+};
+
+static struct toolset toolsets[] = {
+	{ "installed", "", true },
+	{ "next release", "build/trixie/bin/", false },
+};
+
+static char tmp[512];
+
+static const char *path(const char *name)
+{
+	static char buf[4][640];
+	static int next;
+
+	next = (next + 1) % 4;
+	snprintf(buf[next], sizeof(buf[next]), "%s/%s", tmp, name);
+	return buf[next];
+}
+
+static int __printf(1, 2) shell(const char *fmt, ...)
+{
+	char cmd[3000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	fflush(stdout);
+	return system(cmd);
+}
+
+static bool have(const struct toolset *t)
+{
+	if (!shell("%scache_check -V >/dev/null 2>&1", t->dir))
+		return true;
+	printf("skip: no cache_check of the %s\n", t->name);
+	return false;
+}
+
+/*----------------------------------------------------------------
+ * A cache's content, and its XML
+ *----------------------------------------------------------------*/
+
+struct content {
+	u32 nr;
+	u64 *oblock;	/* U64_MAX: unmapped */
+	bool *dirty;
+	u32 *hint;
+};
+
+static struct content *content_new(u32 nr)
+{
+	struct content *c = calloc(1, sizeof(*c));
+
+	c->nr = nr;
+	c->oblock = malloc((nr + 1) * sizeof(u64));
+	c->dirty = calloc(nr + 1, sizeof(bool));
+	c->hint = calloc(nr + 1, sizeof(u32));
+	for (u32 i = 0; i < nr; i++)
+		c->oblock[i] = U64_MAX;
+	return c;
+}
+
+static void content_free(struct content *c)
+{
+	free(c->oblock);
+	free(c->dirty);
+	free(c->hint);
+	free(c);
+}
+
+static struct content *random_content(u32 nr, u64 *rng)
+{
+	struct content *c = content_new(nr);
+	u32 gaps = 1 + below(rng, 3);
+
+	for (u32 i = 0; i < nr; i++) {
+		if (gaps > 1 && one_in(rng, gaps))
+			continue;
+		c->oblock[i] = (u64)(nr - i) * 7 + 1;
+		c->dirty[i] = one_in(rng, 2);
+		c->hint[i] = below(rng, 64);
+	}
+	return c;
+}
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void write_xml(const struct content *c, const char *file)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	fprintf(f, "<superblock uuid=\"\" block_size=\"%u\" nr_cache_blocks=\"%u\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n",
+		BLOCK_SIZE, c->nr);
+	for (u32 i = 0; i < c->nr; i++)
+		if (c->oblock[i] != U64_MAX)
+			fprintf(f, "<mapping cache_block=\"%u\" origin_block=\"%llu\" dirty=\"%s\"/>\n",
+				i, c->oblock[i], c->dirty[i] ? "true" : "false");
+	fputs("</mappings>\n<hints>\n", f);
+	for (u32 i = 0; i < c->nr; i++)
+		if (c->oblock[i] != U64_MAX)	/* hints are below 64 */
+			fprintf(f, "<hint cache_block=\"%u\" data=\"%c%cAAAA==\"/>\n",
+				i, digits[c->hint[i] >> 2],
+				digits[(c->hint[i] & 3) << 4]);
+	fputs("</hints>\n</superblock>\n", f);
+	assert_ok(fclose(f));
+}
+
+static u32 decode_hint(const char *s)
+{
+	u64 v = 0;
+
+	for (int i = 0; i < 6; i++)
+		v = v << 6 | (u32)(strchr(digits, s[i]) - digits);
+	v >>= 4;	/* 36 bits hold four bytes, the first one topmost */
+	return __builtin_bswap32((u32)v);
+}
+
+static struct content *read_xml(const char *file)
+{
+	FILE *f = fopen(file, "r");
+	struct content *c = NULL;
+	unsigned long long o;
+	char line[400], word[20], *p;
+	u32 i, n;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		p = strstr(line, "nr_cache_blocks=\"");
+		if (p && sscanf(p, "nr_cache_blocks=\"%u\"", &n) == 1)
+			c = content_new(n);
+		p = line + strspn(line, " ");
+		if (sscanf(p, "<mapping cache_block=\"%u\" origin_block=\"%llu\" dirty=\"%5[a-z]",
+			   &i, &o, word) == 3) {
+			assert_true(c && i < c->nr);
+			c->oblock[i] = o;
+			c->dirty[i] = !strcmp(word, "true");
+		} else if (sscanf(p, "<hint cache_block=\"%u\" data=\"%8[^\"]", &i,
+				  word) == 2) {
+			assert_true(c && i < c->nr);
+			if (c->oblock[i] != U64_MAX)
+				c->hint[i] = decode_hint(word);
+		}
+	}
+	fclose(f);
+	assert_non_null(c);
+	return c;
+}
+
+static void assert_same(const struct content *a, const struct content *b,
+			bool with_dirty)
+{
+	assert_int_equal(a->nr, b->nr);
+	assert_memory_equal(a->oblock, b->oblock, a->nr * sizeof(u64));
+	assert_memory_equal(a->hint, b->hint, a->nr * sizeof(u32));
+	if (with_dirty)
+		assert_memory_equal(a->dirty, b->dirty, a->nr);
+}
+
+/*----------------------------------------------------------------
+ * Here
+ *----------------------------------------------------------------*/
+
+static void make_device(const char *file, u32 cache_blocks)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	assert_ok(ftruncate(fileno(f),
+			    (off_t)(200 + cache_blocks / 60) * PD_BLOCK_SIZE));
+	fclose(f);
+}
+
+static struct cmd *open_file(const char *file, unsigned int format,
+			     struct pd_device **dev)
+{
+	struct cmd_geometry g = { BLOCK_SIZE, format, format != 0 };
+	const char *why;
+	struct cmd *cmd;
+
+	assert_ok(pd_device_open_file(file, false, dev));
+	assert_ok(cmd_open(*dev, &g, &cmd, &why));
+	return cmd;
+}
+
+static void shut(struct cmd *cmd, struct pd_device *dev)
+{
+	cmd_close(cmd);
+	pd_device_close(dev);
+}
+
+static u32 hint_of(void *ctx, u32 cblock)
+{
+	return ((struct content *)ctx)->hint[cblock];
+}
+
+static const u32 version[3] = { 2, 0, 0 };
+
+/* In several commits, with detours, so that blocks get moved and freed. */
+static void write_here(const struct content *c, const char *file,
+		       unsigned int format, u64 *rng)
+{
+	struct pd_device *dev;
+	struct cmd *cmd;
+
+	make_device(file, c->nr);
+	cmd = open_file(file, format, &dev);
+	assert_ok(cmd_resize(cmd, one_in(rng, 2) ? c->nr + 600 : c->nr / 2));
+	assert_ok(cmd_commit(cmd, false));
+	assert_ok(cmd_resize(cmd, c->nr));
+	assert_ok(cmd_set_discard_geometry(cmd, 1 << 20, below(rng, 40000) + 1));
+	for (u32 i = 0; i < c->nr; i++) {
+		if (one_in(rng, 10)) {
+			assert_ok(cmd_insert(cmd, i, 1ULL << 40 | i, true));
+			assert_ok(cmd_remove(cmd, i));
+		}
+		if (c->oblock[i] != U64_MAX)
+			assert_ok(cmd_insert(cmd, i, c->oblock[i],
+					     !c->dirty[i]));
+		if (one_in(rng, 5000))
+			assert_ok(cmd_commit(cmd, one_in(rng, 2)));
+	}
+	for (u32 i = 0; i < c->nr; i++)
+		if (c->oblock[i] != U64_MAX)
+			assert_ok(cmd_set_dirty(cmd, i, c->dirty[i]));
+	assert_ok(cmd_write_hints(cmd, "smq", version, hint_of, (void *)c));
+	assert_ok(cmd_record_set(cmd, "settings", 8));
+	assert_ok(cmd_commit(cmd, true));
+	shut(cmd, dev);
+}
+
+static int take_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
+		      bool hint_valid)
+{
+	struct content *c = ctx;
+
+	c->oblock[cblock] = oblock;
+	c->dirty[cblock] = dirty;
+	if (hint_valid)
+		c->hint[cblock] = hint;
+	return 0;
+}
+
+static struct content *read_here(struct cmd *cmd)
+{
+	struct content *c = content_new(cmd_cache_blocks(cmd));
+	u32 found[3];
+
+	cmd_policy_version(cmd, found);	/* cache_restore leaves 0 there */
+	assert_ok(cmd_load(cmd, "smq", found, take_block, c));
+	return c;
+}
+
+static void dump_here(struct cmd *cmd, const char *file)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	assert_ok(metadata_dump(cmd, f));
+	assert_ok(fclose(f));
+}
+
+/*----------------------------------------------------------------
+ * There and back
+ *----------------------------------------------------------------*/
+
+static void check_there(const struct toolset *t, const char *file)
+{
+	if (!shell("%scache_check %s > %s 2>&1", t->dir, file, path("log")))
+		return;
+	shell("cat %s", path("log"));
+	fail_msg("cache_check of the %s refuses", t->name);
+}
+
+/* Written here: checked there, dumped there, restored there, read here. */
+static void from_here(const struct toolset *t, u32 nr, unsigned int format,
+		      u64 *rng)
+{
+	struct content *c = random_content(nr, rng), *seen;
+	struct pd_device *dev;
+	struct cmd *cmd;
+
+	write_here(c, path("here"), format, rng);
+	check_there(t, path("here"));
+
+	assert_ok(shell("%scache_dump %s > %s", t->dir, path("here"),
+			path("xml")));
+	seen = read_xml(path("xml"));
+	assert_same(c, seen, !(t->old && format == 2));
+	content_free(seen);
+
+	cmd = open_file(path("here"), 0, &dev);
+	assert_sound(cmd);
+	dump_here(cmd, path("xml"));
+	shut(cmd, dev);
+	seen = read_xml(path("xml"));
+	assert_same(c, seen, true);
+	content_free(seen);
+
+	make_device(path("back"), nr);
+	assert_ok(shell("%scache_restore -i %s -o %s --metadata-version %u > %s 2>&1",
+			t->dir, path("xml"), path("back"), format,
+			path("log")));
+	cmd = open_file(path("back"), 0, &dev);
+	assert_int_equal(cmd_format(cmd), format);
+	seen = read_here(cmd);
+	assert_same(c, seen, true);
+	content_free(seen);
+	shut(cmd, dev);
+	content_free(c);
+}
+
+struct faults {
+	bool restored_by_old;
+	u32 unexpected;
+};
+
+static void judge(void *ctx, const char *msg)
+{
+	struct faults *f = ctx;
+
+	if (f->restored_by_old &&
+	    (strstr(msg, "leaked: count 1, references 0") ||
+	     strstr(msg, "belongs to an unmapped block") ||
+	     strstr(msg, "set past the end")))
+		return;
+	printf("fault: %s\n", msg);
+	f->unexpected++;
+}
+
+/* Written there: read here, changed here, checked there. */
+static void from_there(const struct toolset *t, u32 nr, unsigned int format,
+		       u64 *rng)
+{
+	struct content *c = random_content(nr, rng), *seen;
+	struct faults f = { .restored_by_old = t->old };
+	struct pd_device *dev;
+	struct cmd *cmd;
+
+	write_xml(c, path("xml"));
+	make_device(path("there"), nr);
+	assert_ok(shell("%scache_restore -i %s -o %s --metadata-version %u > %s 2>&1",
+			t->dir, path("xml"), path("there"), format,
+			path("log")));
+	cmd = open_file(path("there"), 0, &dev);
+	assert_true(cmd_opened_clean(cmd));
+	assert_int_equal(cmd_format(cmd), format);
+	seen = read_here(cmd);
+	assert_same(c, seen, true);
+	content_free(seen);
+	metadata_check(cmd, judge, &f);
+	assert_int_equal(f.unexpected, 0);
+
+	for (u32 i = 0; i < nr; i += 1 + below(rng, 100)) {
+		c->oblock[i] = (1 << 20) + i;
+		c->dirty[i] = one_in(rng, 2);
+		assert_ok(cmd_insert(cmd, i, c->oblock[i], c->dirty[i]));
+	}
+	assert_ok(cmd_write_hints(cmd, "smq", version, hint_of, c));
+	assert_ok(cmd_commit(cmd, true));
+	shut(cmd, dev);
+	check_there(t, path("there"));
+	assert_ok(shell("%scache_dump %s > %s", t->dir, path("there"),
+			path("xml")));
+	seen = read_xml(path("xml"));
+	assert_same(c, seen, !(t->old && format == 2));
+	content_free(seen);
+	content_free(c);
+}
+
+/* Not 0: 0.9 refuses and 1.1 cannot dump any cache without blocks. */
+static const u32 sizes[] = { 1, 10, 509, 510, 1018, 5000, 33000, 131000 };
+
+static void with(struct toolset *t,
+		 void (*test)(const struct toolset *t, u32 nr,
+			      unsigned int format, u64 *rng))
+{
+	u64 rng = test_seed(t->name, 801);
+
+	if (!have(t))
+		skip();
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (unsigned int format = 1; format <= 2; format++)
+			test(t, sizes[i], format, &rng);
+}
+
+static void here_to_installed(void **state)
+{
+	(void)state;
+	with(toolsets, from_here);
+}
+
+static void installed_to_here(void **state)
+{
+	(void)state;
+	with(toolsets, from_there);
+}
+
+static void here_to_next_release(void **state)
+{
+	(void)state;
+	with(toolsets + 1, from_here);
+}
+
+static void next_release_to_here(void **state)
+{
+	(void)state;
+	with(toolsets + 1, from_there);
+}
+
+/* The emptied cache that cmd_unmap_all() leaves opens everywhere. */
+static void emptied(void **state)
+{
+	u64 rng = test_seed("emptied", 804);
+
+	(void)state;
+	for (u32 i = 0; i < 2 * ARRAY_SIZE(toolsets); i++) {
+		struct toolset *t = toolsets + i / 2;
+		struct content *c = random_content(40000, &rng), *seen;
+		struct pd_device *dev;
+		struct cmd *cmd;
+
+		if (!have(t))
+			continue;
+		write_here(c, path("here"), 1 + i % 2, &rng);
+		cmd = open_file(path("here"), 0, &dev);
+		assert_ok(cmd_unmap_all(cmd));
+		assert_ok(cmd_commit(cmd, true));
+		assert_sound(cmd);
+		check_there(t, path("here"));
+		assert_ok(cmd_resize(cmd, 40000));
+		assert_ok(cmd_commit(cmd, true));
+		assert_sound(cmd);
+		check_there(t, path("here"));
+		seen = read_here(cmd);
+		for (u32 k = 0; k < 40000; k++)
+			assert_true(seen->oblock[k] == U64_MAX);
+		shut(cmd, dev);
+		content_free(seen);
+		content_free(c);
+	}
+}
+
+/* The checker that lvm2 runs clears needs_check; what we read is the same. */
+static void clearing_needs_check(void **state)
+{
+	u64 rng = test_seed("needs_check", 802);
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(toolsets); i++) {
+		struct content *c = random_content(2000, &rng), *seen;
+		struct pd_device *dev;
+		struct cmd *cmd;
+
+		if (!have(toolsets + i))
+			continue;
+		write_here(c, path("here"), 2, &rng);
+		cmd = open_file(path("here"), 0, &dev);
+		assert_ok(cmd_set_needs_check(cmd));
+		shut(cmd, dev);
+		assert_ok(shell("%scache_check -q --clear-needs-check-flag %s",
+				toolsets[i].dir, path("here")));
+		cmd = open_file(path("here"), 0, &dev);
+		assert_false(cmd_needs_check(cmd));
+		seen = read_here(cmd);
+		assert_same(c, seen, true);
+		/* it zeroes the record's place */
+		assert_int_equal(cmd_record_get(cmd, NULL, 0), -ENODATA);
+		shut(cmd, dev);
+		content_free(seen);
+		content_free(c);
+	}
+}
+
+/* What our checker calls damaged, theirs does, too, and the other way round. */
+static void same_verdict(void **state)
+{
+	static const struct {
+		const char *what;
+		u32 offset;
+		u64 value;
+	} damage[] = {
+		{ "hint root elsewhere", 200, 150 },
+		{ "mapping root elsewhere", 192, 150 },
+		{ "no dirty root", 284, 0 },
+		{ "version", 40, 3 },
+	};
+	u64 rng = test_seed("verdicts", 803);
+	const struct toolset *t = toolsets + 1;
+	struct content *c;
+
+	(void)state;
+	if (!have(t))
+		skip();
+	c = random_content(2000, &rng);
+	pd_quiet = true;
+	for (u32 i = 0; i < ARRAY_SIZE(damage); i++) {
+		struct cmd_geometry g = { .data_block_size = BLOCK_SIZE };
+		u8 data[PD_BLOCK_SIZE];
+		struct pd_device *dev;
+		struct cmd *cmd;
+		const char *why;
+		__le64 v = cpu_to_le64(damage[i].value);
+		FILE *f;
+		int r;
+
+		write_here(c, path("here"), 2, &rng);
+		f = fopen(path("here"), "r+");
+		assert_int_equal(fread(data, sizeof(data), 1, f), 1);
+		memcpy(data + damage[i].offset, &v,
+		       damage[i].offset == 40 ? 4 : 8);
+		pd_block_seal(data, 0, PD_KIND_SUPERBLOCK);
+		rewind(f);
+		assert_int_equal(fwrite(data, sizeof(data), 1, f), 1);
+		fclose(f);
+
+		if (!shell("%scache_check -q %s 2>/dev/null", t->dir,
+			   path("here")))
+			fail_msg("%s: accepted there", damage[i].what);
+		assert_ok(pd_device_open_file(path("here"), true, &dev));
+		r = cmd_open(dev, &g, &cmd, &why);
+		if (!r) {
+			r = metadata_check(cmd, NULL, NULL);
+			cmd_close(cmd);
+		}
+		if (!r)
+			fail_msg("%s: accepted here", damage[i].what);
+		pd_device_close(dev);
+	}
+	pd_quiet = false;
+	content_free(c);
+}
+
+static int clean_up(void **state)
+{
+	(void)state;
+	return shell("rm -rf %s", tmp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(here_to_installed),
+		cmocka_unit_test(installed_to_here),
+		cmocka_unit_test(here_to_next_release),
+		cmocka_unit_test(next_release_to_here),
+		cmocka_unit_test(emptied),
+		cmocka_unit_test(clearing_needs_check),
+		cmocka_unit_test(same_verdict),
+	};
+	const char *top = getenv("TOP");
+	static char next_dir[400];
+
+	snprintf(next_dir, sizeof(next_dir), "%s/%s", top ? top : ".",
+		 toolsets[1].dir);
+	toolsets[1].dir = next_dir;
+	strcpy(tmp, "/tmp/hearth-tools-XXXXXX");
+	if (!mkdtemp(tmp))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, clean_up);
+}
