@@ -44,7 +44,8 @@ static void check_layout(void)
 	BUILD_BUG_ON(SB_FIXED_BYTES != 292);
 	BUILD_BUG_ON(offsetof(struct cmd_superblock, unused) != 512);
 	BUILD_BUG_ON(CMD_MAX_METADATA_BLOCKS != PD_MAX_BLOCKS);
-	BUILD_BUG_ON(CMD_RECORD_MAX != sizeof(((struct cmd_disk_record *)0)->data));
+	BUILD_BUG_ON(sizeof(((struct cmd_disk_record *)0)->data) !=
+		     CMD_RECORD_MAX);
 }
 
 static struct pd_array mapping_array(struct cmd *cmd)
@@ -118,9 +119,7 @@ static int finish(struct cmd *cmd, int r)
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Extension record
- *----------------------------------------------------------------*/
+/* ---- Extension record ---- */
 
 static u32 fixed_checksum(const struct cmd_superblock *sb)
 {
@@ -199,9 +198,7 @@ int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * Commit
- *----------------------------------------------------------------*/
+/* ---- Commit ---- */
 
 static void set_flag(struct cmd_superblock *sb, u32 flag, bool value)
 {
@@ -325,9 +322,7 @@ int cmd_reread_matches(struct cmd *cmd)
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Opening
- *----------------------------------------------------------------*/
+/* ---- Opening ---- */
 
 static int fault(const char **why, const char *text, int r)
 {
@@ -604,9 +599,7 @@ int cmd_abort(struct cmd *cmd)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * What was found
- *----------------------------------------------------------------*/
+/* ---- What was found ---- */
 
 unsigned int cmd_format(const struct cmd *cmd)
 {
@@ -704,9 +697,7 @@ int cmd_extend(struct cmd *cmd, u64 new_nr_blocks)
 	return finish(cmd, pd_sm_extend(cmd->tm.sm, n));
 }
 
-/*----------------------------------------------------------------
- * The mapping
- *----------------------------------------------------------------*/
+/* ---- The mapping ---- */
 
 static int check_cblock(const struct cmd *cmd, u32 cblock)
 {
@@ -1013,9 +1004,7 @@ int cmd_load(struct cmd *cmd, const char *policy_name,
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Hints
- *----------------------------------------------------------------*/
+/* ---- Hints ---- */
 
 static int delete_hints(struct cmd *cmd)
 {
@@ -1096,9 +1085,7 @@ int cmd_drop_hints(struct cmd *cmd)
 	return finish(cmd, r);
 }
 
-/*----------------------------------------------------------------
- * Resizing
- *----------------------------------------------------------------*/
+/* ---- Resizing ---- */
 
 static int resize_mapping(struct cmd *cmd, u32 old, u32 new)
 {
@@ -1172,9 +1159,7 @@ int cmd_unmap_all(struct cmd *cmd)
 	return finish(cmd, r ? r : resize_all(cmd, 1));
 }
 
-/*----------------------------------------------------------------
- * Discards
- *----------------------------------------------------------------*/
+/* ---- Discards ---- */
 
 static int any_bit(void *ctx, u64 bit)
 {

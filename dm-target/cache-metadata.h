@@ -65,9 +65,7 @@ struct cmd_stats {
 	u32 write_misses;
 };
 
-/*----------------------------------------------------------------
- * Opening and closing
- *----------------------------------------------------------------*/
+/* ---- Opening and closing ---- */
 
 /**
  * cmd_open() - open the metadata on a device
@@ -104,9 +102,7 @@ void cmd_close(struct cmd *cmd);
  */
 int cmd_abort(struct cmd *cmd);
 
-/*----------------------------------------------------------------
- * What was found.  These never fail and do no I/O.
- *----------------------------------------------------------------*/
+/* ---- What was found.  These never fail and do no I/O. ---- */
 
 /** cmd_format() - the format in use: 1 or 2 */
 unsigned int cmd_format(const struct cmd *cmd);
@@ -160,9 +156,7 @@ void cmd_usage(const struct cmd *cmd, u64 *used, u64 *total);
  */
 bool cmd_changed(const struct cmd *cmd, bool clean);
 
-/*----------------------------------------------------------------
- * The mapping
- *----------------------------------------------------------------*/
+/* ---- The mapping ---- */
 
 /**
  * typedef cmd_load_fn - told about one mapped cache block
@@ -242,9 +236,7 @@ int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty);
  */
 int cmd_set_all_dirty(struct cmd *cmd);
 
-/*----------------------------------------------------------------
- * Hints
- *----------------------------------------------------------------*/
+/* ---- Hints ---- */
 
 /**
  * cmd_write_hints() - store one hint per cache block
@@ -259,9 +251,7 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 /** cmd_drop_hints() - free the hint array and forget the policy's name */
 int cmd_drop_hints(struct cmd *cmd);
 
-/*----------------------------------------------------------------
- * Discards
- *----------------------------------------------------------------*/
+/* ---- Discards ---- */
 
 /**
  * cmd_set_discard_geometry() - resize the discard bitset and clear all of it
@@ -292,9 +282,7 @@ int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
 int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
 		      void *ctx);
 
-/*----------------------------------------------------------------
- * Superblock: counters and extension record
- *----------------------------------------------------------------*/
+/* ---- Superblock: counters and extension record ---- */
 
 /** cmd_set_stats() - counters for the next commit */
 void cmd_set_stats(struct cmd *cmd, const struct cmd_stats *stats);
@@ -317,9 +305,7 @@ int cmd_record_get(const struct cmd *cmd, void *buf, unsigned int len);
  */
 int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len);
 
-/*----------------------------------------------------------------
- * Commit
- *----------------------------------------------------------------*/
+/* ---- Commit ---- */
 
 /**
  * cmd_commit() - make everything since the last commit durable

@@ -198,9 +198,7 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * Cursors
- *----------------------------------------------------------------*/
+/* ---- Cursors ---- */
 
 #define CURSOR_WINDOW	32
 
@@ -267,9 +265,7 @@ int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * Whole arrays
- *----------------------------------------------------------------*/
+/* ---- Whole arrays ---- */
 
 #define WALK_DONE	1	/* all that counts was seen; a surplus follows */
 
@@ -411,9 +407,7 @@ int pd_array_update(const struct pd_array *a, u64 *root, u64 length,
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Resizing
- *----------------------------------------------------------------*/
+/* ---- Resizing ---- */
 
 static int remove_block(const struct pd_array *a, u64 *root, u64 k)
 {

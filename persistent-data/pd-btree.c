@@ -262,9 +262,7 @@ static bool has_key(const struct pd_btree *bt, u64 root, u64 key, int *error)
 	return !r;
 }
 
-/*----------------------------------------------------------------
- * Insertion
- *----------------------------------------------------------------*/
+/* ---- Insertion ---- */
 
 /* Puts a new root above @cur, which stays held as its only child. */
 static int grow_root(const struct pd_btree *bt, u64 *root,
@@ -390,9 +388,7 @@ out:
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Removal
- *----------------------------------------------------------------*/
+/* ---- Removal ---- */
 
 /* Moves entries so that both nodes, neighbours, hold about the same number. */
 static void even_out(struct pd_node *left, struct pd_node *right)
@@ -573,9 +569,7 @@ int pd_btree_remove(const struct pd_btree *bt, u64 *root, u64 key)
 	return r ? r : drop_thin_root(bt, root);
 }
 
-/*----------------------------------------------------------------
- * Walking
- *----------------------------------------------------------------*/
+/* ---- Walking ---- */
 
 struct walk {
 	const struct pd_btree *bt;

@@ -62,9 +62,7 @@ u32 crc32c(u32 crc, const void *data, size_t len)
 	return crc;
 }
 
-/*----------------------------------------------------------------
- * File
- *----------------------------------------------------------------*/
+/* ---- File ---- */
 
 struct file {
 	int fd;
@@ -148,9 +146,7 @@ int pd_device_open_file(const char *path, bool read_only,
 	return r;
 }
 
-/*----------------------------------------------------------------
- * Buffers
- *----------------------------------------------------------------*/
+/* ---- Buffers ---- */
 
 static struct pd_buffer **bucket(struct pd_device *dev, u64 block)
 {

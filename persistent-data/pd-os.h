@@ -26,7 +26,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
-#if __has_include(<linux/crc32c.h>)	/* folded into crc32.h later */
+#if __has_include("linux/crc32c.h")	/* folded into crc32.h later */
 #include <linux/crc32c.h>
 #endif
 

@@ -49,9 +49,7 @@ static bool visit(struct checker *c, const char *what, u64 nr)
 	return !c->refs[nr]++;
 }
 
-/*----------------------------------------------------------------
- * Trees
- *----------------------------------------------------------------*/
+/* ---- Trees ---- */
 
 struct tree {
 	struct checker *c;
@@ -141,9 +139,7 @@ static void check_tree(struct tree *t, u64 root)
 	check_node(t, root, 0, 0, U64_MAX);
 }
 
-/*----------------------------------------------------------------
- * Arrays
- *----------------------------------------------------------------*/
+/* ---- Arrays ---- */
 
 static void check_array_block(struct tree *t, u64 k, u64 nr)
 {
@@ -212,9 +208,7 @@ static void check_array(struct checker *c, const char *what, u64 root,
 		fault(c, "%s: only %llu array blocks", what, t.next);
 }
 
-/*----------------------------------------------------------------
- * Contents
- *----------------------------------------------------------------*/
+/* ---- Contents ---- */
 
 static void take_mapping(struct checker *c, u64 i, const void *value)
 {
@@ -315,9 +309,7 @@ static void check_oblocks(struct checker *c)
 	}
 }
 
-/*----------------------------------------------------------------
- * Counts
- *----------------------------------------------------------------*/
+/* ---- Counts ---- */
 
 static void overflow_entry(struct tree *t, u64 key, const void *value)
 {

@@ -192,8 +192,6 @@ int model_step(struct model *m, struct cmd *cmd, u64 *rng)
 	return set_dirty(m, cmd, rng);
 }
 
-/*----------------------------------------------------------------*/
-
 struct matcher {
 	const struct model *m;
 	bool hints_wanted;

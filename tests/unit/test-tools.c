@@ -60,9 +60,7 @@ static bool have(const struct toolset *t)
 	return false;
 }
 
-/*----------------------------------------------------------------
- * A cache's content, and its XML
- *----------------------------------------------------------------*/
+/* ---- A cache's content, and its XML ---- */
 
 struct content {
 	u32 nr;
@@ -182,9 +180,7 @@ static void assert_same(const struct content *a, const struct content *b,
 		assert_memory_equal(a->dirty, b->dirty, a->nr);
 }
 
-/*----------------------------------------------------------------
- * Here
- *----------------------------------------------------------------*/
+/* ---- Here ---- */
 
 static void make_device(const char *file, u32 cache_blocks)
 {
@@ -285,9 +281,7 @@ static void dump_here(struct cmd *cmd, const char *file)
 	assert_ok(fclose(f));
 }
 
-/*----------------------------------------------------------------
- * There and back
- *----------------------------------------------------------------*/
+/* ---- There and back ---- */
 
 static void check_there(const struct toolset *t, const char *file)
 {

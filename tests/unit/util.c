@@ -28,8 +28,6 @@ u64 rnd(u64 *rng)
 	return z ^ z >> 31;
 }
 
-/*----------------------------------------------------------------*/
-
 void store_make(struct store *s, u64 nr_blocks)
 {
 	struct pd_btree counts = { &s->tm, 4 };
@@ -91,8 +89,6 @@ u32 store_used(struct store *s)
 	assert_ok(pd_sm_walk_own(s->tm.sm, count_own, &own));
 	return pd_sm_nr_used(s->tm.sm) - own;
 }
-
-/*----------------------------------------------------------------*/
 
 int meta_open(struct meta *m, struct ramdev *rd, unsigned int format)
 {
