@@ -3,9 +3,12 @@
 #
 # What lvs and the status line say, compared with what was done.
 
-# lvs_is FIELD VALUE
+# lvs_is FIELD=VALUE...: one lvs for them all.
 lvs_is() {
-	assert_eq "$(field "$1")" "$2" "lvs $1"
+	local have want
+	have=$(IFS=,; lvs --noheadings --nosuffix --units k --separator '|' -o "${*%%=*}" vg/lv)
+	want=$(IFS='|'; echo "${*#*=}")
+	assert_eq "${have#"${have%%[! ]*}"}" "$want" "lvs ${*%%=*}"
 }
 
 # percent PART WHOLE: as lvs prints it.
@@ -29,7 +32,6 @@ reads() {
 
 #@ fast timeout=120
 test_lvs_agrees_with_status() {
-	local f
 	standard_vg
 	cached_lv pool writeback
 	write_data /dev/vg/lv 1 0 16
@@ -39,21 +41,15 @@ test_lvs_agrees_with_status() {
 	until_true 60 all_clean vg-lv
 	udevadm settle
 	read_status vg-lv
-	for f in total used dirty; do
-		lvs_is cache_${f}_blocks "${ST[$f]}"
-	done
-	for f in read_hits read_misses write_hits write_misses; do
-		lvs_is cache_$f "${ST[$f]}"
-	done
-	lvs_is data_percent "$(percent "${ST[used]}" "${ST[total]}")"
-	lvs_is metadata_percent "$(percent "${ST[metadata_used]}" "${ST[metadata_total]}")"
-	lvs_is copy_percent "$(percent "${ST[dirty]}" "${ST[used]}")"
-	lvs_is kernel_cache_policy cleaner
-	lvs_is cache_mode writethrough
-	lvs_is kernel_metadata_format 2
-	lvs_is lv_health_status ""
-	lvs_is lv_check_needed ""
-	lvs_is kernel_discards ""
+	lvs_is cache_total_blocks="${ST[total]}" cache_used_blocks="${ST[used]}" \
+		cache_dirty_blocks="${ST[dirty]}" \
+		cache_read_hits="${ST[read_hits]}" cache_read_misses="${ST[read_misses]}" \
+		cache_write_hits="${ST[write_hits]}" cache_write_misses="${ST[write_misses]}" \
+		data_percent="$(percent "${ST[used]}" "${ST[total]}")" \
+		metadata_percent="$(percent "${ST[metadata_used]}" "${ST[metadata_total]}")" \
+		copy_percent="$(percent "${ST[dirty]}" "${ST[used]}")" \
+		kernel_cache_policy=cleaner cache_mode=writethrough kernel_metadata_format=2 \
+		lv_health_status= lv_check_needed= kernel_discards=
 	assert_match "$(field lv_attr)" '^Cwi-a-C---' attributes
 	assert_eq "${ST[total]}" 512 total
 }
@@ -62,7 +58,7 @@ test_lvs_agrees_with_status() {
 test_dirty_and_used_after_writes() {
 	standard_vg
 	cached_lv pool writeback
-	assert_le "$(stat_of vg-lv used)" 8 "used at first"
+	assert_le "$(stat_of vg-lv used)" 40 "used at first"
 	write_data /dev/vg/lv 1 0 16
 	read_status vg-lv
 	assert_ge "${ST[used]}" 256 used
@@ -75,7 +71,7 @@ test_dirty_and_used_after_writes() {
 test_hits_and_misses_are_counted() {
 	local hits misses
 	standard_vg
-	cached_lv pool writeback
+	CACHE_MIB=64 cached_lv pool writeback
 	write_data /dev/vg/lv 1 0 16
 	counted read_hits reads 0 16 2m
 	hits=$COUNT

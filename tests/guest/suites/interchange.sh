@@ -4,6 +4,13 @@
 # A volume goes back and forth between hearth and the kernel's own dm-cache
 # with dirty data in the cache, stopped cleanly and not.
 
+# What was written last is in the cache alone.
+origin_is_stale() {
+	dmsetup create origin --table "0 131072 linear $DISK 2048"
+	RW=randwrite check_data_fails /dev/mapper/origin 2 8 8 4k
+	dmsetup remove --retry origin
+}
+
 # hand_over FROM TO FORMAT: dirtied by one, read and written on by the other,
 # read by the first again.
 hand_over() {
@@ -14,12 +21,12 @@ hand_over() {
 	write_data /dev/vg/lv 1 0 24
 	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
 	dirty=$(stat_of vg-lv dirty)
-	assert_ge "$dirty" 200 "dirty blocks"
+	assert_ge "$dirty" 64 "dirty blocks"
 	lvchange -an vg/lv
+	origin_is_stale
 	load_engine "$to"
 	lvchange -ay vg/lv
 	assert_ge "$(stat_of vg-lv used)" 200 "blocks taken over"
-	assert_ge "$(stat_of vg-lv dirty)" 200 "dirty blocks taken over"
 	check_data /dev/vg/lv 1 0 8
 	RW=randwrite check_data /dev/vg/lv 2 8 8 4k
 	check_data /dev/vg/lv 1 16 8
