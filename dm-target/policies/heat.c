@@ -2,40 +2,72 @@
 /*
  * heat: the default policy; answers to smq, mq and default as well.
  *
- * It decides by what a block or its neighbourhood did before, never by one
- * touch alone:
+ * It promotes what has earned it on this volume lately:
  *
  *  - Residency is S3-FIFO: a small queue on probation, a main queue of blocks
- *    that were used again, two bits of hits per slot.
+ *    that were used again, two bits of hits per slot.  Evicted blocks that come
+ *    back soon move the border between the two.
  *  - A ghost remembers the blocks that were missed or evicted lately, as 16
- *    bit fingerprints.  A second visit admits.
- *  - Regions of 4 MiB gather heat from visits; a block of a hot region is
- *    admitted at its first touch.
- *  - Sequential streams pass by after a small cutoff: a disk serves them
- *    without seeking.
+ *    bit fingerprints, and regions of 4 MiB gather heat from what misses.
+ *  - A miss is put into one of 55 classes by what the ghost and its region
+ *    know and by its kind.  Slots remember the class they were promoted in,
+ *    and when they leave probation the class is credited with their hits.  A
+ *    class is promoted if its promotions are hit about half as often as all
+ *    are; a sample of the others is, too, so that a change is noticed.
+ *  - Sequential streams pass by after a small cutoff, for a disk serves them
+ *    without seeking.  Those that repeat before long are a class of their own.
  *
  * What hit() and miss() touch is plain words with racy stores, so they take no
  * lock; the queues belong to the serialised calls.  Nothing here knows of
- * requests beyond struct cache_io, nor of time other than the count of misses.
+ * requests beyond struct cache_io, nor of time other than by counting misses.
  */
 #include "slot-fifo.h"
 
 #define HEAT_MAX_LEVEL		5
-#define HEAT_MAX_HITS		3
+#define HEAT_DEFAULT_LEVEL	2
 #define HEAT_DEFAULT_CUTOFF_KIB	64
 #define HEAT_ROUNDS_PER_VICTIM	32
+#define HEAT_SAMPLE		64	/* one in so many is promoted regardless */
+#define HEAT_SMALL_SECTORS	16	/* requests up to this are of another kind */
+#define HEAT_REGION_SECTORS	8192	/* 4 MiB */
 
-/*
- * An entry of the ghost: fingerprint 16, visits 2, when 14.  Zero is empty.
- */
+/* The hit path's byte of the policy word: hits below, the class above. */
+#define HEAT_MAX_HITS		3
+#define HEAT_CLASS_SHIFT	2
+
+/* Classes: 6 by the ghost, 3 by the region, 3 by kind; 0 is none. */
+#define HEAT_KINDS		3
+#define HEAT_WARMTHS		3
+#define HEAT_CLASS_STREAM	(1 + 6 * HEAT_WARMTHS * HEAT_KINDS)
+#define HEAT_CLASSES		(HEAT_CLASS_STREAM + 1)
+
+/* Hits per promotion, in fixed point. */
+#define YIELD_ONE		1024
+#define YIELD_FIRST		700	/* before anything is known */
+#define YIELD_WEIGHT		32	/* samples in a class's moving average */
+#define YIELD_MEAN_WEIGHT	128	/* and in that of all */
+#define YIELD_STREAM		(YIELD_ONE / 4)	/* what a stream must earn */
+
+/* An entry of the ghost; zero is empty. */
 #define GHOST_WAYS		8
 #define GHOST_FP_MASK		0xffffu
 #define GHOST_VISITS_SHIFT	16
 #define GHOST_VISITS_MASK	0x3u
-#define GHOST_TIME_SHIFT	18
-#define GHOST_TIME_MASK		0x3fffu
+#define GHOST_CLASS_SHIFT	18
+#define GHOST_CLASS_MASK	0x3fu
+#define GHOST_TIME_SHIFT	24
+#define GHOST_TIME_MASK		0xffu
+#define GHOST_WINDOW		64	/* ghost time in which a visit counts */
+#define GHOST_SOON		16	/* and in which a return is a regret */
+/* In place of a class: what was evicted, and from where. */
+#define GHOST_FROM_SMALL	62
+#define GHOST_FROM_MAIN		63
 
-/* An entry of the region table: tag 12, heat 8, when 12. */
+/* Fixed point of the border between the queues. */
+#define BORDER_ONE		65536u
+#define BORDER_STEP		4	/* slots that one return moves it at most */
+
+/* An entry of the region table. */
 #define REGION_WAYS		4
 #define REGION_TAG_MASK		0xfffu
 #define REGION_HEAT_SHIFT	12
@@ -43,7 +75,16 @@
 #define REGION_TIME_SHIFT	20
 #define REGION_TIME_MASK	0xfffu
 
-#define HEAT_REGION_SECTORS	8192	/* 4 MiB */
+/* An entry of the table of streamed regions. */
+#define STREAM_TAG_MASK		0x1fffu
+#define STREAM_AGAIN		0x2000u
+#define STREAM_PLACE_SHIFT	14
+#define STREAM_PLACE_MASK	0x3fu
+#define STREAM_PLACES		64
+#define STREAM_TIME_SHIFT	20
+#define STREAM_TIME_MASK	0xfffu
+#define STREAM_WINDOW		16	/* stream time of one cache of traffic */
+#define STREAM_BACK		(STREAM_PLACES / 4) /* less is reordering */
 
 struct heat {
 	struct cache_policy policy;
@@ -54,24 +95,31 @@ struct heat {
 	struct fifo busy;	/* victims that were dirty or in use */
 	bool busy_turn;
 	struct fifo_loader loader;
-	u32 small_target;
 
 	/* Racy. */
+	u64 border;		/* length of the small queue, in BORDER_ONEs */
+	u32 small_share;	/* of the evictions, in parts of BORDER_ONE */
 	u32 *ghost;
 	u32 *regions;
+	u32 *streams;
 	u32 clock;		/* visits that missed */
+	u64 traffic;		/* sectors that missed */
+	u32 mean_yield;
+	u16 yield[HEAT_CLASSES];
 
 	u32 nr_buckets;
 	u32 nr_region_sets;
-	unsigned int time_shift;	/* clock to ghost time */
-	unsigned int region_time_shift;	/* clock to region time */
-	unsigned int region_shift;	/* block to region */
-	u32 window;			/* ghost time that a visit is valid */
+	u32 nr_streams;
+	unsigned int ghost_shift;	/* clock to ghost time */
+	unsigned int region_shift;	/* clock to region time */
+	unsigned int stream_shift;	/* traffic to stream time */
+	unsigned int blocks_shift;	/* block to region */
 
 	u64 read_level;
 	u64 write_level;
 	u64 full_write_level;
 	u64 seq_cutoff;
+	u64 seq_again;
 };
 
 static struct heat *to_heat(struct cache_policy *p)
@@ -81,17 +129,20 @@ static struct heat *to_heat(struct cache_policy *p)
 
 static const struct cache_tunable heat_tunables[] = {
 	{ "read_level", "",
-	  "evidence wanted to promote a read: 0 none, 1 to 3 a warm region or a second visit, 4 a second visit, 5 a third",
+	  "what reads must earn to be promoted: 0 nothing, to 5 twice the hits of the mean promotion",
 	  0, HEAT_MAX_LEVEL, offsetof(struct heat, read_level) },
 	{ "write_level", "",
-	  "the same for a write to part of a block, which costs a read",
+	  "the same for writes to part of a block, and one hit more for reading the rest",
 	  0, HEAT_MAX_LEVEL, offsetof(struct heat, write_level) },
 	{ "full_write_level", "",
-	  "the same for a write that needs no read of the origin",
+	  "the same for writes that need no read of the origin",
 	  0, HEAT_MAX_LEVEL, offsetof(struct heat, full_write_level) },
 	{ "seq_cutoff", "KiB",
 	  "bypass sequential streams after this much; 0 never does",
 	  0, 1 << 20, offsetof(struct heat, seq_cutoff) },
+	{ "seq_again", "",
+	  "1 promotes streams that repeat within a cache size of misses, if that earns hits",
+	  0, 1, offsetof(struct heat, seq_again) },
 	{ NULL }
 };
 
@@ -103,13 +154,20 @@ static u64 heat_hash(u64 key)
 	return key ^ key >> 32;
 }
 
+/* A number below @range. */
+static u32 heat_index(u64 hash, u32 range)
+{
+	return mul_u32_u32(hash >> 32, range) >> 32;
+}
+
 /*
- * The ghost.
+ * The ghost: which blocks were missed or evicted lately, how often, and in
+ * which class the last miss was put.
  */
 
 static u32 ghost_now(struct heat *h)
 {
-	return (READ_ONCE(h->clock) >> h->time_shift) & GHOST_TIME_MASK;
+	return (READ_ONCE(h->clock) >> h->ghost_shift) & GHOST_TIME_MASK;
 }
 
 static u32 ghost_age(struct heat *h, u32 entry)
@@ -117,94 +175,117 @@ static u32 ghost_age(struct heat *h, u32 entry)
 	return (ghost_now(h) - (entry >> GHOST_TIME_SHIFT)) & GHOST_TIME_MASK;
 }
 
-static u32 *ghost_bucket(struct heat *h, u64 hash)
-{
-	return h->ghost + GHOST_WAYS * (mul_u32_u32(hash >> 32, h->nr_buckets) >> 32);
-}
-
 static u32 ghost_fp(u64 hash)
 {
 	return (hash & GHOST_FP_MASK) ?: 1;
 }
 
-/*
- * The entry of @fp in @bucket; or else the one to replace, which is empty or
- * the oldest, and *@found is false.
- */
-static u32 *ghost_find(struct heat *h, u32 *bucket, u32 fp, bool *found)
+static u32 ghost_visits(u32 entry)
 {
+	return (entry >> GHOST_VISITS_SHIFT) & GHOST_VISITS_MASK;
+}
+
+/*
+ * The entry of the block that hashes to @hash, and what it holds in *@old; or
+ * else the one to replace, which is empty or the oldest, and *@old is 0.
+ */
+static u32 *ghost_find(struct heat *h, u64 hash, u32 *old)
+{
+	u32 *bucket = h->ghost + GHOST_WAYS * heat_index(hash, h->nr_buckets);
 	u32 *oldest = bucket;
 	u32 oldest_age = 0;
 	u32 i;
 
-	*found = true;
 	for (i = 0; i < GHOST_WAYS; i++) {
 		u32 entry = READ_ONCE(bucket[i]);
 		u32 age = entry ? ghost_age(h, entry) : U32_MAX;
 
-		if ((entry & GHOST_FP_MASK) == fp)
+		if ((entry & GHOST_FP_MASK) == ghost_fp(hash)) {
+			*old = entry;
 			return &bucket[i];
+		}
 		if (age >= oldest_age) {
 			oldest = &bucket[i];
 			oldest_age = age;
 		}
 	}
-	*found = false;
+	*old = 0;
 	return oldest;
 }
 
-/* Count a visit; returns how many there were lately, this one included. */
-static u32 ghost_visit(struct heat *h, u64 hash)
+/* The visits that @old stands for and one more. */
+static u32 ghost_count(struct heat *h, u32 old)
 {
-	u32 fp = ghost_fp(hash);
-	u32 visits = 0;
-	bool found;
-	u32 *entry = ghost_find(h, ghost_bucket(h, hash), fp, &found);
+	if (!old || ghost_age(h, old) > GHOST_WINDOW)
+		return 1;
+	return min(ghost_visits(old) + 1, GHOST_VISITS_MASK);
+}
 
-	if (found) {
-		u32 old = READ_ONCE(*entry);
-
-		if (ghost_age(h, old) <= h->window)
-			visits = (old >> GHOST_VISITS_SHIFT) & GHOST_VISITS_MASK;
-	}
-	visits = min(visits + 1, GHOST_VISITS_MASK);
+static void ghost_store(struct heat *h, u32 *entry, u64 hash, u32 visits,
+			u32 class)
+{
 	WRITE_ONCE(*entry, ghost_now(h) << GHOST_TIME_SHIFT |
-			   visits << GHOST_VISITS_SHIFT | fp);
-	return visits;
+			   class << GHOST_CLASS_SHIFT |
+			   visits << GHOST_VISITS_SHIFT | ghost_fp(hash));
+}
+
+static u32 ghost_class(u32 entry)
+{
+	return (entry >> GHOST_CLASS_SHIFT) & GHOST_CLASS_MASK;
+}
+
+/* The class of the last miss of @block, 0 if that is forgotten. */
+static u32 ghost_find_class(struct heat *h, u64 block)
+{
+	u32 old, class;
+
+	ghost_find(h, heat_hash(block), &old);
+	class = ghost_class(old);
+	return class < HEAT_CLASSES ? class : 0;
+}
+
+/* An eviction counts as a visit: the block was worth a promotion before. */
+static void ghost_evicted(struct heat *h, u64 block, u32 from)
+{
+	u64 hash = heat_hash(block);
+	u32 old;
+	u32 *entry = ghost_find(h, hash, &old);
+
+	ghost_store(h, entry, hash, ghost_count(h, old), from);
 }
 
 /*
- * Regions.
+ * Regions: how many misses they had lately; halved each time that about a
+ * cache full of misses has passed.
  */
 
 static u32 region_now(struct heat *h)
 {
-	return (READ_ONCE(h->clock) >> h->region_time_shift) & REGION_TIME_MASK;
+	return (READ_ONCE(h->clock) >> h->region_shift) & REGION_TIME_MASK;
 }
 
 static u32 region_heat(struct heat *h, u32 entry)
 {
-	u32 age = (region_now(h) - (entry >> REGION_TIME_SHIFT)) & REGION_TIME_MASK;
+	u32 age = (region_now(h) - (entry >> REGION_TIME_SHIFT)) &
+		  REGION_TIME_MASK;
 	u32 heat = (entry >> REGION_HEAT_SHIFT) & REGION_HEAT_MAX;
 
 	return age < 8 ? heat >> age : 0;
 }
 
-static u32 *region_find(struct heat *h, u64 block, u32 *tag)
+/* The entry of the region, or the coldest of its set. */
+static u32 *region_find(struct heat *h, u64 hash, u32 tag)
 {
-	u64 hash = heat_hash(~(block >> h->region_shift));
-	u32 *set = h->regions +
-		   REGION_WAYS * (mul_u32_u32(hash >> 32, h->nr_region_sets) >> 32);
+	u32 *set = h->regions + REGION_WAYS * heat_index(hash, h->nr_region_sets);
 	u32 *coldest = set;
 	u32 coldest_heat = U32_MAX;
 	u32 i;
 
-	*tag = (hash & REGION_TAG_MASK) ?: 1;
 	for (i = 0; i < REGION_WAYS; i++) {
 		u32 entry = READ_ONCE(set[i]);
 		u32 heat = region_heat(h, entry);
 
-		if ((entry & REGION_TAG_MASK) == *tag)
+		if ((entry & REGION_TAG_MASK) == tag)
 			return &set[i];
 		if (heat < coldest_heat) {
 			coldest = &set[i];
@@ -214,52 +295,250 @@ static u32 *region_find(struct heat *h, u64 block, u32 *tag)
 	return coldest;
 }
 
-/* Returns the heat of @block's region after adding @heat. */
-static u32 region_visit(struct heat *h, u64 block, u32 heat)
+/* Count a miss of @block; returns the heat of its region with it. */
+static u32 region_visit(struct heat *h, u64 block)
 {
-	u32 tag;
-	u32 *entry = region_find(h, block, &tag);
+	u64 hash = heat_hash(~(block >> h->blocks_shift));
+	u32 tag = (hash & REGION_TAG_MASK) ?: 1;
+	u32 *entry = region_find(h, hash, tag);
 	u32 old = READ_ONCE(*entry);
+	u32 heat = 1;
 
 	if ((old & REGION_TAG_MASK) == tag)
-		heat += region_heat(h, old);
-	heat = min(heat, REGION_HEAT_MAX);
+		heat = min(region_heat(h, old) + 1, REGION_HEAT_MAX);
 	WRITE_ONCE(*entry, region_now(h) << REGION_TIME_SHIFT |
 			   heat << REGION_HEAT_SHIFT | tag);
 	return heat;
 }
 
 /*
- * Admission.
+ * Streams past the cutoff: a region that was streamed through and is entered
+ * anew further back, before a cache full of other misses came by, repeats.
  */
+
+static u32 stream_place(struct heat *h, u64 block)
+{
+	u32 in_region = block & ((1ull << h->blocks_shift) - 1);
+
+	return (u64)in_region * STREAM_PLACES >> h->blocks_shift;
+}
+
+static bool stream_repeats(struct heat *h, u64 block)
+{
+	u64 hash = heat_hash(~(block >> h->blocks_shift));
+	u32 *entry = h->streams + heat_index(hash, h->nr_streams);
+	u32 now = (READ_ONCE(h->traffic) >> h->stream_shift) & STREAM_TIME_MASK;
+	u32 tag = (hash & STREAM_TAG_MASK) ?: 1;
+	u32 place = stream_place(h, block);
+	u32 old = READ_ONCE(*entry);
+	u32 again = 0;
+	u32 new;
+
+	if ((old & STREAM_TAG_MASK) == tag &&
+	    ((now - (old >> STREAM_TIME_SHIFT)) & STREAM_TIME_MASK) <=
+	    STREAM_WINDOW) {
+		u32 last = (old >> STREAM_PLACE_SHIFT) & STREAM_PLACE_MASK;
+
+		again = old & STREAM_AGAIN;
+		if (place + STREAM_BACK <= last)
+			again = STREAM_AGAIN;
+	}
+	new = now << STREAM_TIME_SHIFT | place << STREAM_PLACE_SHIFT | again | tag;
+	if (new != old)
+		WRITE_ONCE(*entry, new);
+	return again;
+}
+
+/*
+ * The border between the queues: a block that comes back soon after its
+ * eviction would have been kept had its queue been longer.  The rarer the
+ * evictions from that queue, the more a return weighs.
+ */
+
+static void border_evicted(struct heat *h, bool small)
+{
+	u32 share = READ_ONCE(h->small_share);
+
+	share -= share / 64;
+	if (small)
+		share += BORDER_ONE / 64;
+	WRITE_ONCE(h->small_share, share);
+}
+
+static void border_move(struct heat *h, u32 old)
+{
+	u64 all = (u64)h->policy.params.nr_slots * BORDER_ONE;
+	u64 border = READ_ONCE(h->border);
+	u32 small = clamp(READ_ONCE(h->small_share), BORDER_ONE / 8,
+			  BORDER_ONE - BORDER_ONE / 8);
+
+	if (!old || ghost_age(h, old) > GHOST_SOON)
+		return;
+	if (ghost_class(old) == GHOST_FROM_SMALL)
+		border += BORDER_STEP * (BORDER_ONE - small);
+	else if (ghost_class(old) == GHOST_FROM_MAIN)
+		border -= min_t(u64, border, BORDER_STEP * small);
+	else
+		return;
+	WRITE_ONCE(h->border, clamp(border, all / 16, all - all / 8));
+}
+
+/*
+ * Classes and what they earn.
+ */
+
+static u32 class_by_ghost(struct heat *h, u32 old, u32 visits)
+{
+	u32 age = ghost_age(h, old);
+
+	if (visits < 2)
+		return 0;
+	if (visits > 2)
+		return age < GHOST_WINDOW / 4 ? 4 : 5;
+	if (age < GHOST_WINDOW / 8)
+		return 1;
+	return age < GHOST_WINDOW * 3 / 8 ? 2 : 3;
+}
+
+static u32 class_by_region(u32 heat)
+{
+	return heat <= 4 ? 0 : heat <= 16 ? 1 : 2;
+}
+
+static u32 class_by_kind(const struct cache_io *io)
+{
+	if (io->flags & CACHE_IO_STREAM)
+		return 2;
+	return io->sectors > HEAT_SMALL_SECTORS;
+}
+
+static u32 class_of(u32 by_ghost, u32 by_region, u32 by_kind)
+{
+	return 1 + (by_ghost * HEAT_WARMTHS + by_region) * HEAT_KINDS + by_kind;
+}
+
+static u32 yield_average(u32 average, u32 hits, int weight)
+{
+	return average + ((int)(hits * YIELD_ONE) - (int)average) / weight;
+}
+
+/* Credit @slot's class with its hits, once. */
+static void class_learn(struct heat *h, u32 slot)
+{
+	u8 *byte = fifo_hits(&h->policy, slot);
+	u8 old = READ_ONCE(*byte);
+	u32 class = old >> HEAT_CLASS_SHIFT;
+	u32 hits = old & HEAT_MAX_HITS;
+
+	if (!class)
+		return;
+	WRITE_ONCE(h->yield[class],
+		   yield_average(h->yield[class], hits, YIELD_WEIGHT));
+	WRITE_ONCE(h->mean_yield,
+		   yield_average(h->mean_yield, hits, YIELD_MEAN_WEIGHT));
+	WRITE_ONCE(*byte, hits);
+}
+
+/* One in HEAT_SAMPLE is promoted whatever its class. */
+static bool class_sampled(u64 clock)
+{
+	return heat_hash(clock) % HEAT_SAMPLE == 0;
+}
+
+static bool heat_fetches(const struct cache_io *io)
+{
+	return io->op == CACHE_OP_WRITE &&
+	       !(io->flags & (CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH));
+}
+
+/*
+ * What a class must yield at @level: a share of what promotions yield on the
+ * whole, within bounds of the same proportion (at level 2: 5/8 of the mean,
+ * and from 1/7 to 5/9 of a hit).
+ */
+static u32 heat_share(struct heat *h, u64 level)
+{
+	static const u8 sixteenths[HEAT_MAX_LEVEL + 1] = { 0, 5, 10, 13, 16, 24 };
+	u32 n = sixteenths[level];
+
+	return clamp(READ_ONCE(h->mean_yield) * n / 16, n * YIELD_ONE / 72,
+		     n * YIELD_ONE / 18);
+}
+
+static u32 heat_price(struct heat *h, const struct cache_io *io)
+{
+	u64 level;
+
+	if (io->op == CACHE_OP_READ)
+		return heat_share(h, READ_ONCE(h->read_level));
+	if (!heat_fetches(io))
+		return heat_share(h, READ_ONCE(h->full_write_level));
+	level = READ_ONCE(h->write_level);
+	return level ? heat_share(h, level) + YIELD_ONE : 0;
+}
+
+/*
+ * Requests.
+ */
+
+/*
+ * Requests within a stream do not count, for the last one of them has just
+ * brought the block in; but those of whole blocks do.
+ */
+static bool heat_counts(struct heat *h, const struct cache_io *io)
+{
+	return !(io->flags & CACHE_IO_STREAM) ||
+	       io->sectors >= h->policy.params.block_sectors;
+}
 
 static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 		     const struct cache_io *io)
 {
-	u8 *hits = fifo_hits(p, slot);
-	u8 old = READ_ONCE(*hits);
+	u8 *byte = fifo_hits(p, slot);
+	u8 old = READ_ONCE(*byte);
 
-	if (old < HEAT_MAX_HITS && !(io->flags & CACHE_IO_STREAM))
-		WRITE_ONCE(*hits, old + 1);
+	if ((old & HEAT_MAX_HITS) < HEAT_MAX_HITS && heat_counts(to_heat(p), io))
+		WRITE_ONCE(*byte, old + 1);
 }
 
-static u64 heat_level(struct heat *h, const struct cache_io *io)
+static enum cache_verdict heat_stream(struct heat *h, u64 block,
+				      const struct cache_io *io)
 {
-	if (io->op == CACHE_OP_READ)
-		return READ_ONCE(h->read_level);
-	if (io->flags & (CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH))
-		return READ_ONCE(h->full_write_level);
-	return READ_ONCE(h->write_level);
-}
+	u64 hash = heat_hash(block);
+	u32 old, *entry;
 
-static enum cache_verdict heat_admit(u64 level, u32 visits, u32 region)
-{
-	u32 wanted = level == HEAT_MAX_LEVEL ? 3 : 2;
-
-	if (visits >= wanted)
-		return CACHE_PROMOTE_HOT;
-	if (!level || (level < 4 && region > 1u << (2 * level)))
+	if (io->flags & CACHE_IO_FREE_SLOTS)
 		return CACHE_PROMOTE;
+	if (!READ_ONCE(h->seq_again) || heat_fetches(io) ||
+	    !stream_repeats(h, block))
+		return CACHE_BYPASS_STREAM;
+	if (READ_ONCE(h->yield[HEAT_CLASS_STREAM]) < YIELD_STREAM &&
+	    !class_sampled(READ_ONCE(h->traffic)))
+		return CACHE_BYPASS_STREAM;
+	entry = ghost_find(h, hash, &old);
+	ghost_store(h, entry, hash, 1, HEAT_CLASS_STREAM);
+	return CACHE_PROMOTE;
+}
+
+static enum cache_verdict heat_visit(struct heat *h, u64 block,
+				     const struct cache_io *io)
+{
+	bool free = io->flags & CACHE_IO_FREE_SLOTS;
+	u32 clock = READ_ONCE(h->clock) + 1;
+	u64 hash = heat_hash(block);
+	u32 old, visits, class;
+	u32 *entry = ghost_find(h, hash, &old);
+
+	WRITE_ONCE(h->clock, clock);
+	border_move(h, old);
+	visits = ghost_count(h, old);
+	class = class_of(class_by_ghost(h, old, visits),
+			 class_by_region(region_visit(h, block)),
+			 class_by_kind(io));
+	ghost_store(h, entry, hash, visits, free ? 0 : class);
+	if (free || READ_ONCE(h->yield[class]) >= heat_price(h, io) ||
+	    class_sampled(clock))
+		return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
 	return CACHE_BYPASS_COLD;
 }
 
@@ -268,22 +547,13 @@ static enum cache_verdict heat_miss(struct cache_policy *p, u64 block,
 {
 	struct heat *h = to_heat(p);
 	u64 cutoff = READ_ONCE(h->seq_cutoff);
-	enum cache_verdict verdict;
-	u32 visits, region;
 
-	if (io->flags & CACHE_IO_STREAM) {
-		if (io->flags & CACHE_IO_FREE_SLOTS)
-			return CACHE_PROMOTE;
-		if (cutoff && io->stream_sectors >= 2 * cutoff)
-			return CACHE_BYPASS_STREAM;
-	}
-	WRITE_ONCE(h->clock, READ_ONCE(h->clock) + 1);
-	visits = ghost_visit(h, heat_hash(block));
-	region = region_visit(h, block, 1);
-	verdict = heat_admit(heat_level(h, io), visits, region);
-	if (verdict == CACHE_BYPASS_COLD && (io->flags & CACHE_IO_FREE_SLOTS))
-		return CACHE_PROMOTE;
-	return verdict;
+	WRITE_ONCE(h->traffic, READ_ONCE(h->traffic) + io->sectors);
+	if ((io->flags & CACHE_IO_STREAM) &&
+	    ((io->flags & CACHE_IO_FREE_SLOTS) ||
+	     (cutoff && io->stream_sectors >= 2 * cutoff)))
+		return heat_stream(h, block, io);
+	return heat_visit(h, block, io);
 }
 
 /*
@@ -299,17 +569,14 @@ static void heat_push(struct heat *h, u32 slot, u8 queue)
 /* Has @slot, the first of its queue, earned another round? */
 static bool heat_spare(struct heat *h, u32 slot, u8 mark)
 {
-	u8 *hits = fifo_hits(&h->policy, slot);
-	u8 old = READ_ONCE(*hits);
+	u8 *byte = fifo_hits(&h->policy, slot);
+	u8 hits;
 
-	if (mark & FIFO_MAIN) {
-		if (old)
-			WRITE_ONCE(*hits, old - 1);
-		return old;
-	}
-	if (old < 2)
+	class_learn(h, slot);
+	hits = READ_ONCE(*byte);
+	if (!hits)
 		return false;
-	WRITE_ONCE(*hits, 0);
+	WRITE_ONCE(*byte, mark & FIFO_MAIN ? hits - 1 : 0);
 	return true;
 }
 
@@ -318,7 +585,7 @@ static struct fifo *heat_source(struct heat *h)
 {
 	if (h->busy_turn && h->busy.nr)
 		return &h->busy;
-	if (h->small.nr > h->small_target)
+	if ((u64)h->small.nr * BORDER_ONE > READ_ONCE(h->border))
 		return &h->small;
 	if (h->main.nr)
 		return &h->main;
@@ -376,7 +643,8 @@ static void heat_inserted(struct cache_policy *p, u32 slot, u64 block,
 	struct heat *h = to_heat(p);
 	bool hot = why == CACHE_PROMOTE_HOT;
 
-	WRITE_ONCE(*fifo_hits(p, slot), 0);
+	WRITE_ONCE(*fifo_hits(p, slot),
+		   ghost_find_class(h, block) << HEAT_CLASS_SHIFT);
 	fifo_add(p, &h->links, hot ? &h->main : &h->small, slot,
 		 FIFO_LIVE | (hot ? FIFO_MAIN : 0));
 }
@@ -385,9 +653,13 @@ static void heat_removed(struct cache_policy *p, u32 slot, u64 block,
 			 enum cache_removal why)
 {
 	struct heat *h = to_heat(p);
+	bool small = !(fifo_get_mark(p, slot) & FIFO_MAIN);
 
-	if (why == CACHE_REMOVED_EVICTED)
-		ghost_visit(h, heat_hash(block));
+	if (why == CACHE_REMOVED_EVICTED) {
+		border_evicted(h, small);
+		ghost_evicted(h, block, small ? GHOST_FROM_SMALL :
+			      GHOST_FROM_MAIN);
+	}
 	fifo_forget(p, &h->links, slot);
 }
 
@@ -427,7 +699,7 @@ static void heat_load_done(struct cache_policy *p)
 static u32 heat_hint(struct cache_policy *p, u32 slot)
 {
 	struct heat *h = to_heat(p);
-	u32 round = min_t(u32, READ_ONCE(*fifo_hits(p, slot)), HEAT_MAX_HITS);
+	u32 round = READ_ONCE(*fifo_hits(p, slot)) & HEAT_MAX_HITS;
 	u32 rank;
 
 	if (!(fifo_get_mark(p, slot) & FIFO_MAIN)) {
@@ -442,35 +714,54 @@ static u32 heat_hint(struct cache_policy *p, u32 slot)
  * Life.
  */
 
+/* The exponent of the power of two nearest below @n / @d, 0 at least. */
 static unsigned int heat_log2_ratio(u64 n, u64 d)
 {
 	return n > d ? ilog2(div64_u64(n, d)) : 0;
 }
 
-static int heat_init(struct heat *h)
+static u32 *heat_table(u32 nr, u32 ways)
 {
-	const struct cache_policy_params *params = &h->policy.params;
-	u32 nr = params->nr_slots;
+	return kvcalloc(nr, ways * sizeof(u32), GFP_KERNEL);
+}
 
+static int heat_allocate(struct heat *h, u32 nr)
+{
 	h->nr_buckets = max_t(u32, 1, (u64)nr * 3 / 4 / GHOST_WAYS);
 	h->nr_region_sets = max_t(u32, 1, nr / 8 / REGION_WAYS);
-	h->ghost = kvcalloc(h->nr_buckets, GHOST_WAYS * sizeof(u32), GFP_KERNEL);
-	h->regions = kvcalloc(h->nr_region_sets, REGION_WAYS * sizeof(u32),
-			      GFP_KERNEL);
-	if (!h->ghost || !h->regions || fifo_links_init(&h->links, nr))
+	h->nr_streams = max_t(u32, 1, nr / 16);
+	h->ghost = heat_table(h->nr_buckets, GHOST_WAYS);
+	h->regions = heat_table(h->nr_region_sets, REGION_WAYS);
+	h->streams = heat_table(h->nr_streams, 1);
+	if (!h->ghost || !h->regions || !h->streams)
 		return -ENOMEM;
+	return fifo_links_init(&h->links, nr);
+}
+
+static void heat_init(struct heat *h, const struct cache_policy_params *params)
+{
+	u32 nr = params->nr_slots;
+	u32 i;
 
 	fifo_init(&h->small, &h->links);
 	fifo_init(&h->main, &h->links);
 	fifo_init(&h->busy, &h->links);
 	fifo_loader_init(&h->loader, &h->links);
-	h->small_target = max_t(u32, 1, nr / 10);
-	h->time_shift = heat_log2_ratio(nr, 4096);
-	h->region_time_shift = heat_log2_ratio(nr, 1);
-	h->region_shift = heat_log2_ratio(HEAT_REGION_SECTORS,
+	h->border = (u64)max_t(u32, nr / 10, 1) * BORDER_ONE;
+	for (i = 0; i < HEAT_CLASSES; i++)
+		h->yield[i] = YIELD_FIRST;
+	h->mean_yield = YIELD_FIRST;
+	h->ghost_shift = heat_log2_ratio(nr, GHOST_WINDOW);
+	h->region_shift = heat_log2_ratio(nr, 1);
+	h->stream_shift = heat_log2_ratio((u64)nr * params->block_sectors,
+					  STREAM_WINDOW);
+	h->blocks_shift = heat_log2_ratio(HEAT_REGION_SECTORS,
 					  params->block_sectors);
-	h->window = min_t(u32, nr >> h->time_shift, GHOST_TIME_MASK / 2);
-	return 0;
+	h->read_level = HEAT_DEFAULT_LEVEL;
+	h->write_level = HEAT_DEFAULT_LEVEL;
+	h->full_write_level = HEAT_DEFAULT_LEVEL;
+	h->seq_cutoff = params->rotational ? HEAT_DEFAULT_CUTOFF_KIB : 0;
+	h->seq_again = 1;
 }
 
 static void heat_destroy(struct cache_policy *p)
@@ -478,6 +769,7 @@ static void heat_destroy(struct cache_policy *p)
 	struct heat *h = to_heat(p);
 
 	fifo_links_exit(&h->links);
+	kvfree(h->streams);
 	kvfree(h->regions);
 	kvfree(h->ghost);
 	kfree(h);
@@ -490,14 +782,11 @@ static struct cache_policy *heat_create(const struct cache_policy_params *params
 	if (!h)
 		return NULL;
 	h->policy.params = *params;
-	if (heat_init(h)) {
+	if (heat_allocate(h, params->nr_slots)) {
 		heat_destroy(&h->policy);
 		return NULL;
 	}
-	h->read_level = 2;
-	h->write_level = 2;
-	h->full_write_level = 2;
-	h->seq_cutoff = params->rotational ? HEAT_DEFAULT_CUTOFF_KIB : 0;
+	heat_init(h, params);
 	return &h->policy;
 }
 
@@ -527,5 +816,5 @@ CACHE_POLICY_MODULE(heat_ops);
 MODULE_ALIAS("dm-cache-heat");
 MODULE_ALIAS("dm-cache-mq");
 MODULE_ALIAS("dm-cache-default");
-MODULE_DESCRIPTION("hearth cache policy: scan-resistant, admits on evidence");
+MODULE_DESCRIPTION("hearth cache policy: scan-resistant, promotes what has earned it");
 MODULE_LICENSE("GPL");
