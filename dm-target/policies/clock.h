@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * CLOCK residency, shared by the policies that decide only what is promoted:
+ * a hit sets one bit, and the worker gives a slot that has it another round
+ * before evicting it.  On block traces this is within a few thousandths of
+ * exact LRU, and needs no lock.
+ *
+ * A policy starts with a struct clock and fills its operations with the
+ * functions below; promotion, tunables and names are its own.
+ */
+#ifndef HEARTH_CLOCK_H
+#define HEARTH_CLOCK_H
+
+#include "slot-fifo.h"
+
+#define CLOCK_ROUNDS_PER_VICTIM	32
+#define CLOCK_CUTOFF_KIB	64	/* default where seeks cost */
+
+struct clock {
+	struct cache_policy policy;
+	struct fifo_links links;
+	struct fifo queue;
+	struct fifo_loader loader;
+	u32 nr_used;		/* slots that hold a block */
+	u64 seq_cutoff;
+};
+
+static inline struct clock *to_clock(struct cache_policy *p)
+{
+	return container_of(p, struct clock, policy);
+}
+
+static inline int clock_init(struct clock *c,
+			     const struct cache_policy_params *params)
+{
+	c->policy.params = *params;
+	if (fifo_links_init(&c->links, params->nr_slots))
+		return -ENOMEM;
+	fifo_init(&c->queue, &c->links);
+	fifo_loader_init(&c->loader, &c->links);
+	c->seq_cutoff = params->rotational ? CLOCK_CUTOFF_KIB : 0;
+	return 0;
+}
+
+static inline void clock_exit(struct clock *c)
+{
+	fifo_links_exit(&c->links);
+}
+
+/* Is @io part of a stream beyond the cutoff? */
+static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
+{
+	u64 cutoff = READ_ONCE(c->seq_cutoff);
+
+	return cutoff && io->stream_sectors >= 2 * cutoff;
+}
+
+static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
+			     const struct cache_io *io)
+{
+	u8 *used = fifo_hits(p, slot);
+
+	if (!READ_ONCE(*used))
+		WRITE_ONCE(*used, 1);
+}
+
+static inline u32 clock_victim(struct clock *c)
+{
+	struct cache_policy *p = &c->policy;
+	unsigned int rounds = CLOCK_ROUNDS_PER_VICTIM;
+	u32 slot;
+
+	for (;;) {
+		slot = fifo_pop(p, &c->links, &c->queue);
+		if (slot == FIFO_END)
+			return FIFO_END;
+		if (!(fifo_get_mark(p, slot) & FIFO_STALE)) {
+			if (!READ_ONCE(*fifo_hits(p, slot)) || !rounds)
+				return slot;
+			rounds--;
+			WRITE_ONCE(*fifo_hits(p, slot), 0);
+		}
+		fifo_push(p, &c->links, &c->queue, slot, FIFO_LIVE);
+	}
+}
+
+static inline unsigned int clock_victims(struct cache_policy *p, u32 *slots,
+					 unsigned int nr)
+{
+	struct clock *c = to_clock(p);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		slots[i] = clock_victim(c);
+		if (slots[i] == FIFO_END)
+			break;
+	}
+	return i;
+}
+
+static inline void clock_victim_busy(struct cache_policy *p, u32 slot)
+{
+	struct clock *c = to_clock(p);
+
+	fifo_push(p, &c->links, &c->queue, slot, FIFO_LIVE);
+}
+
+static inline void clock_inserted(struct cache_policy *p, u32 slot, u64 block,
+				  enum cache_verdict why)
+{
+	struct clock *c = to_clock(p);
+
+	WRITE_ONCE(c->nr_used, c->nr_used + 1);
+	WRITE_ONCE(*fifo_hits(p, slot), 0);
+	fifo_add(p, &c->links, &c->queue, slot, FIFO_LIVE);
+}
+
+static inline void clock_removed(struct cache_policy *p, u32 slot, u64 block,
+				 enum cache_removal why)
+{
+	struct clock *c = to_clock(p);
+
+	WRITE_ONCE(c->nr_used, c->nr_used - 1);
+	fifo_forget(p, &c->links, slot);
+}
+
+static inline void clock_load(struct cache_policy *p, u32 slot, u64 block,
+			      u32 hint, bool hint_valid)
+{
+	struct clock *c = to_clock(p);
+
+	c->nr_used++;
+	fifo_loader_add(p, &c->loader, &c->links, slot, hint_valid ? hint : 0);
+}
+
+/* Hints from 32 up had the bit set; the rest of the hint is the place. */
+static inline void clock_load_done(struct cache_policy *p)
+{
+	struct clock *c = to_clock(p);
+	u32 i;
+
+	for (i = 0; i < 32; i++) {
+		fifo_loader_queue(p, &c->loader, &c->links, i, &c->queue, 0, 0);
+		fifo_loader_queue(p, &c->loader, &c->links, 32 + i, &c->queue,
+				  0, 1);
+	}
+}
+
+static inline u32 clock_hint(struct cache_policy *p, u32 slot)
+{
+	u32 rank = fifo_rank(p, &to_clock(p)->queue, slot);
+
+	return READ_ONCE(*fifo_hits(p, slot)) ? rank + 32 : rank;
+}
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * nhit: a block is promoted at its n-th visit; as Open CAS has it.
+ *
+ * Below a share of the cache in use everything is promoted.  Visits are counted
+ * in a hashed table of one entry per slot, where a block that was not visited
+ * for long makes room for another.  Residency is CLOCK.  It looks at one block
+ * at a time and never learns: use it where its counting is what you want.
+ */
+#include "clock.h"
+
+#define NHIT_DEFAULT_VISITS	3
+#define NHIT_MAX_VISITS		1000
+#define NHIT_DEFAULT_TRIGGER	80
+
+/* An entry of the table: fingerprint 16, visits 10, when 6; zero is empty. */
+#define NHIT_WAYS		8
+#define NHIT_FP_MASK		0xffffu
+#define NHIT_VISITS_SHIFT	16
+#define NHIT_VISITS_MASK	0x3ffu
+#define NHIT_TIME_SHIFT		26
+#define NHIT_TIME_MASK		0x3fu
+
+struct nhit {
+	struct clock clock;
+	u64 visits;
+	u64 trigger;
+
+	/* Racy. */
+	u32 *table;
+	u32 misses;
+
+	u32 nr_buckets;
+	unsigned int time_shift;	/* misses to the table's time */
+};
+
+static struct nhit *to_nhit(struct cache_policy *p)
+{
+	return container_of(p, struct nhit, clock.policy);
+}
+
+static const struct cache_tunable nhit_tunables[] = {
+	{ "visits", "", "promote a block at this visit",
+	  2, NHIT_MAX_VISITS, offsetof(struct nhit, visits) },
+	{ "trigger", "%", "promote everything until so much of the cache is used",
+	  0, 100, offsetof(struct nhit, trigger) },
+	{ "seq_cutoff", "KiB",
+	  "bypass sequential streams after this much; 0 never does",
+	  0, 1 << 20, offsetof(struct nhit, clock.seq_cutoff) },
+	{ NULL }
+};
+
+static struct cache_policy *nhit_create(const struct cache_policy_params *params)
+{
+	struct nhit *n = kzalloc(sizeof(*n), GFP_KERNEL);
+
+	if (!n)
+		return NULL;
+	n->visits = NHIT_DEFAULT_VISITS;
+	n->trigger = NHIT_DEFAULT_TRIGGER;
+	n->nr_buckets = max_t(u32, 1, params->nr_slots / NHIT_WAYS);
+	n->time_shift = params->nr_slots > 16 ? ilog2(params->nr_slots / 16) : 0;
+	n->table = kvcalloc(n->nr_buckets, NHIT_WAYS * sizeof(u32), GFP_KERNEL);
+	if (!n->table || clock_init(&n->clock, params)) {
+		kvfree(n->table);
+		kfree(n);
+		return NULL;
+	}
+	return &n->clock.policy;
+}
+
+static void nhit_destroy(struct cache_policy *p)
+{
+	struct nhit *n = to_nhit(p);
+
+	clock_exit(&n->clock);
+	kvfree(n->table);
+	kfree(n);
+}
+
+static u64 nhit_hash(u64 block)
+{
+	block *= 0x9e3779b97f4a7c15ull;
+	block ^= block >> 32;
+	block *= 0xd6e8feb86659fd93ull;
+	return block ^ block >> 32;
+}
+
+static u32 nhit_now(struct nhit *n)
+{
+	return (READ_ONCE(n->misses) >> n->time_shift) & NHIT_TIME_MASK;
+}
+
+/* The entry with fingerprint @fp, or the one unvisited for longest. */
+static u32 *nhit_find(struct nhit *n, u64 hash, u32 fp)
+{
+	u32 *bucket = n->table + NHIT_WAYS *
+		      (mul_u32_u32(hash >> 32, n->nr_buckets) >> 32);
+	u32 *oldest = bucket;
+	u32 oldest_age = 0;
+	u32 i;
+
+	for (i = 0; i < NHIT_WAYS; i++) {
+		u32 entry = READ_ONCE(bucket[i]);
+		u32 age = entry ? (nhit_now(n) - (entry >> NHIT_TIME_SHIFT)) &
+				  NHIT_TIME_MASK : U32_MAX;
+
+		if ((entry & NHIT_FP_MASK) == fp)
+			return &bucket[i];
+		if (age >= oldest_age) {
+			oldest = &bucket[i];
+			oldest_age = age;
+		}
+	}
+	return oldest;
+}
+
+/* Count a visit of @block; returns how many there were. */
+static u32 nhit_visit(struct nhit *n, u64 block)
+{
+	u64 hash = nhit_hash(block);
+	u32 fp = (hash & NHIT_FP_MASK) ?: 1;
+	u32 *entry = nhit_find(n, hash, fp);
+	u32 old = READ_ONCE(*entry);
+	u32 visits = 1;
+
+	if ((old & NHIT_FP_MASK) == fp)
+		visits += (old >> NHIT_VISITS_SHIFT) & NHIT_VISITS_MASK;
+	visits = min(visits, NHIT_VISITS_MASK);
+	WRITE_ONCE(n->misses, READ_ONCE(n->misses) + 1);
+	WRITE_ONCE(*entry, nhit_now(n) << NHIT_TIME_SHIFT |
+			   visits << NHIT_VISITS_SHIFT | fp);
+	return visits;
+}
+
+/* Is the cache below its trigger? */
+static bool nhit_filling(struct nhit *n)
+{
+	return (u64)READ_ONCE(n->clock.nr_used) * 100 <
+	       (u64)n->clock.links.nr_slots * READ_ONCE(n->trigger);
+}
+
+static enum cache_verdict nhit_miss(struct cache_policy *p, u64 block,
+				    const struct cache_io *io)
+{
+	struct nhit *n = to_nhit(p);
+	bool filling = nhit_filling(n);
+	u32 visits;
+
+	if (!filling && clock_cuts(&n->clock, io))
+		return CACHE_BYPASS_STREAM;
+	visits = nhit_visit(n, block);
+	if (filling || visits >= READ_ONCE(n->visits))
+		return CACHE_PROMOTE;
+	return CACHE_BYPASS_COLD;
+}
+
+static const struct cache_policy_ops nhit_ops = {
+	.name = "nhit",
+	.version = { 1, 0, 0 },
+	.tunables = nhit_tunables,
+	.owner = THIS_MODULE,
+	.create = nhit_create,
+	.destroy = nhit_destroy,
+	.hit = clock_hit,
+	.miss = nhit_miss,
+	.victims = clock_victims,
+	.victim_busy = clock_victim_busy,
+	.inserted = clock_inserted,
+	.removed = clock_removed,
+	.load = clock_load,
+	.load_done = clock_load_done,
+	.hint = clock_hint,
+};
+
+CACHE_POLICY_MODULE(nhit_ops);
+MODULE_DESCRIPTION("hearth cache policy: promote at the n-th visit");
+MODULE_LICENSE("GPL");

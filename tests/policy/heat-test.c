@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What heat in particular promises: scans do not flush it, a moved working set
+ * gets in, streams pass by unless they repeat, one touch of a cold region does
+ * not promote, hints are sane to a stock smq.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "host.h"
+
+#define SLOTS		2048
+#define BLOCKS		(64 * SLOTS)
+#define BLOCK_SECTORS	128
+
+static const struct cache_io small_read = { .op = CACHE_OP_READ, .sectors = 8 };
+
+static struct host *heat_host(void)
+{
+	const struct cache_policy_ops *ops = policy_find("heat");
+
+	assert_non_null(ops);
+	return host_new(ops, SLOTS, BLOCKS);
+}
+
+/* Read @nr random blocks of @span from @base on; returns the hit ratio. */
+static double read_random(struct host *h, u32 base, u32 span, u32 nr)
+{
+	u64 hits = h->nr_hits;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		host_access(h, base + host_random(h, span), &small_read);
+	return (double)(h->nr_hits - hits) / nr;
+}
+
+static struct cache_io stream_at(u64 sectors)
+{
+	return (struct cache_io) {
+		.op = CACHE_OP_READ,
+		.flags = sectors ? CACHE_IO_STREAM : 0,
+		.sectors = BLOCK_SECTORS,
+		.stream_sectors = min_t(u64, sectors, U32_MAX),
+	};
+}
+
+/* Returns how many blocks of the pass were hits. */
+static u32 read_stream(struct host *h, u32 base, u32 nr)
+{
+	u64 hits = h->nr_hits;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		struct cache_io io = stream_at((u64)i * BLOCK_SECTORS);
+
+		host_access(h, base + i, &io);
+	}
+	return h->nr_hits - hits;
+}
+
+/* Steady: a working set of half the cache, and the cache full. */
+static struct host *steady(void)
+{
+	struct host *h = heat_host();
+
+	read_random(h, 0, SLOTS / 2, 20 * SLOTS);
+	read_random(h, SLOTS, 4 * SLOTS, 4 * SLOTS);
+	read_random(h, 0, SLOTS / 2, 20 * SLOTS);
+	assert_int_equal(h->nr_free, 0);
+	return h;
+}
+
+static void test_names(void **state)
+{
+	const struct cache_policy_ops *ops = policy_find("smq");
+
+	assert_non_null(ops);
+	assert_ptr_equal(ops, policy_find("mq"));
+	assert_ptr_equal(ops, policy_find("default"));
+	assert_ptr_equal(ops, policy_find("heat"));
+	assert_int_equal(ops->version[0], 2);
+}
+
+static void test_free_slots_take_everything(void **state)
+{
+	struct host *h = heat_host();
+
+	assert_int_equal(read_stream(h, 0, SLOTS), 0);
+	assert_int_equal(h->nr_free, 0);
+	assert_int_equal(read_stream(h, 0, SLOTS), SLOTS);
+	host_free(h);
+}
+
+/* Random reads, each block once: ten times the cache. */
+static void test_a_random_scan_does_not_flush(void **state)
+{
+	struct host *h = steady();
+	double before = read_random(h, 0, SLOTS / 2, 10 * SLOTS), after;
+	u32 i, block;
+
+	for (i = 0; i < 10 * SLOTS; i++) {
+		block = 6 * SLOTS + i * 7919ull % (40 * SLOTS);
+		host_access(h, block, &small_read);
+	}
+	after = read_random(h, 0, SLOTS / 2, SLOTS);
+	print_message("    hits before %.3f, after %.3f\n", before, after);
+	assert_true(after > before - .02);
+	host_free(h);
+}
+
+static void test_a_stream_does_not_flush(void **state)
+{
+	struct host *h = steady();
+	double before = read_random(h, 0, SLOTS / 2, 10 * SLOTS), after;
+
+	read_stream(h, 6 * SLOTS, 10 * SLOTS);
+	after = read_random(h, 0, SLOTS / 2, SLOTS);
+	print_message("    hits before %.3f, after %.3f\n", before, after);
+	assert_true(after > before - .01);
+	host_free(h);
+}
+
+/* Hits recover within twice the bytes of the new set. */
+static void test_a_moved_working_set_gets_in(void **state)
+{
+	struct host *h = steady();
+	u32 span = SLOTS / 2;
+	double before, after;
+
+	before = read_random(h, 0, span, 10 * SLOTS);
+	read_random(h, 10 * SLOTS, span, 2 * span * BLOCK_SECTORS /
+		    small_read.sectors);
+	after = read_random(h, 10 * SLOTS, span, SLOTS);
+	print_message("    hits before %.3f, after %.3f\n", before, after);
+	assert_true(after > before - .05);
+	host_free(h);
+}
+
+static enum cache_verdict ask(struct host *h, u32 block,
+			      const struct cache_io *io)
+{
+	return h->policy->ops->miss(h->policy, block, io);
+}
+
+static void test_streams_pass_by(void **state)
+{
+	struct host *h = steady();
+	struct cache_io io = stream_at(128);	/* 64 KiB before it */
+
+	assert_int_equal(ask(h, 50 * SLOTS, &io), CACHE_BYPASS_STREAM);
+	assert_int_equal(policy_set(h->policy, "seq_cutoff", 65), 0);
+	assert_int_not_equal(ask(h, 50 * SLOTS, &io), CACHE_BYPASS_STREAM);
+	assert_int_equal(policy_set(h->policy, "seq_cutoff", 0), 0);
+	io.stream_sectors = U32_MAX;
+	assert_int_not_equal(ask(h, 50 * SLOTS, &io), CACHE_BYPASS_STREAM);
+	host_free(h);
+}
+
+/* A stream of a quarter of the cache, read again and again. */
+static void test_repeated_streams_get_in(void **state)
+{
+	struct host *h = steady();
+	u32 nr = SLOTS / 4, hits = 0, pass;
+
+	for (pass = 0; pass < 6; pass++)
+		hits = read_stream(h, 8 * SLOTS, nr);
+	print_message("    %u of %u hit in the sixth pass\n", hits, nr);
+	assert_true(hits > nr / 2);
+	host_free(h);
+
+	h = steady();
+	assert_int_equal(policy_set(h->policy, "seq_again", 0), 0);
+	for (pass = 0; pass < 6; pass++)
+		hits = read_stream(h, 8 * SLOTS, nr);
+	assert_true(hits < nr / 4);
+	host_free(h);
+}
+
+/* Partial writes pay for reading the rest; whole blocks do not. */
+static void test_writes_of_part_of_a_block_are_dearer(void **state)
+{
+	struct cache_io part = { .op = CACHE_OP_WRITE, .sectors = 64 };
+	struct cache_io whole = {
+		.op = CACHE_OP_WRITE, .sectors = BLOCK_SECTORS,
+		.flags = CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH,
+	};
+	u32 parts = 0, wholes = 0, i;
+	struct host *h = heat_host();
+
+	read_random(h, 0, SLOTS, 20 * SLOTS);
+	for (i = 0; i < 1000; i++) {
+		parts += ask(h, 2 * SLOTS + i, &part) <= CACHE_PROMOTE_HOT;
+		wholes += ask(h, 8 * SLOTS + i, &whole) <= CACHE_PROMOTE_HOT;
+	}
+	print_message("    %u parts and %u whole blocks of 1000\n", parts,
+		      wholes);
+	assert_true(parts < wholes);
+	host_free(h);
+}
+
+static void test_levels_are_ordered(void **state)
+{
+	u32 promoted[6], level, i;
+
+	for (level = 0; level < ARRAY_SIZE(promoted); level++) {
+		struct host *h = heat_host();
+
+		assert_int_equal(policy_set(h->policy, "read_level", level), 0);
+		read_random(h, 0, SLOTS, 10 * SLOTS);
+		promoted[level] = 0;
+		for (i = 0; i < 60 * SLOTS; i++) {
+			u32 span = host_random(h, 3) ? SLOTS : 30 * SLOTS;
+			u32 block = host_random(h, span);
+			u32 slot = h->slot_of[block];
+
+			host_access(h, block, &small_read);
+			promoted[level] += slot == NO_SLOT &&
+					   h->slot_of[block] != NO_SLOT;
+		}
+		print_message("    level %u: %u promotions\n", level,
+			      promoted[level]);
+		if (level && promoted[level] > promoted[level - 1] * 1.1)
+			fail_msg("a higher level promotes more");
+		host_free(h);
+	}
+	assert_true(promoted[2] < promoted[0] / 2);
+}
+
+/* Every hint of a lived-in cache has a meaning to smq, and they differ. */
+static void test_hints_spread(void **state)
+{
+	struct host *h = steady();
+	u32 seen[64] = { 0 }, distinct = 0, i;
+
+	for (i = 0; i < SLOTS; i++)
+		seen[h->policy->ops->hint(h->policy, i)] = 1;
+	for (i = 0; i < 64; i++)
+		distinct += seen[i];
+	print_message("    %u distinct hints\n", distinct);
+	assert_true(distinct >= 8);
+	host_free(h);
+}
+
+static void test_hits_survive_a_restart(void **state)
+{
+	struct host *h = heat_host();
+	double before, after;
+
+	read_random(h, 0, 30 * SLOTS, 4 * SLOTS);
+	read_random(h, 0, SLOTS, 30 * SLOTS);
+	before = read_random(h, 0, SLOTS, 4 * SLOTS);
+	host_switch(h, h->policy->ops, true);
+	after = read_random(h, 0, SLOTS, 4 * SLOTS);
+	print_message("    hits before %.3f, after %.3f\n", before, after);
+	assert_true(after > before - .01);
+	host_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_free_slots_take_everything),
+		cmocka_unit_test(test_a_random_scan_does_not_flush),
+		cmocka_unit_test(test_a_stream_does_not_flush),
+		cmocka_unit_test(test_a_moved_working_set_gets_in),
+		cmocka_unit_test(test_streams_pass_by),
+		cmocka_unit_test(test_repeated_streams_get_in),
+		cmocka_unit_test(test_writes_of_part_of_a_block_are_dearer),
+		cmocka_unit_test(test_levels_are_ordered),
+		cmocka_unit_test(test_hints_spread),
+		cmocka_unit_test(test_hits_survive_a_restart),
+	};
+
+	return cmocka_run_group_tests_name("heat", tests, NULL, NULL);
+}
