@@ -141,6 +141,11 @@ static unsigned int name_number(struct reader *rd, const char *name)
 	return i;
 }
 
+static bool is_read_or_write(const char *op)
+{
+	return !strcmp(op, "read") || !strcmp(op, "write");
+}
+
 /* fio's iolog, version 2 (file, action, offset, length) or 3 (time first) */
 static int parse_fio(struct reader *rd, const char *line)
 {
@@ -152,12 +157,12 @@ static int parse_fio(struct reader *rd, const char *line)
 	if (!strncmp(line, "fio version", 11))
 		return 0;
 	n = sscanf(line, "%63s %15s %llu %llu", name, op, &offset, &length);
-	if (n < 4 || (strcmp(op, "read") && strcmp(op, "write")))
+	if (n < 2)
+		return -1;
+	if (!is_read_or_write(op))
 		n = sscanf(line, "%llu %63s %15s %llu %llu", &time, name, op,
 			   &offset, &length) - 1;
-	if (n < 1)
-		return -1;
-	if (n < 4 || (strcmp(op, "read") && strcmp(op, "write")))
+	if (n < 4 || !is_read_or_write(op))
 		return 0;	/* add, open, close, wait, trim */
 	r.time_us = time;
 	r.offset = space(name_number(rd, name), offset);

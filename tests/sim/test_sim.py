@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the simulator: formats, bounds, agreement with an independent
+# implementation of the classic algorithms, and the figures that the default
+# policy must reach on real traces.
+#
+# The last need traces: HEARTH_TRACES names their directory.  The one before
+# needs the Python package libcachesim.  Without, they are skipped and say so.
+
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIM = os.path.join(HERE, 'sim')
+BLOCK = 65536
+FIVE = ['arc_P3', 'arc_P12', 'arc_OLTP', 'cp_vscsi', 'diskmon_sys1']
+
+
+class Skip(Exception):
+    pass
+
+
+def sim(*args, code=0):
+    """Rows of figures as dictionaries, or the complaint if it fails."""
+    r = subprocess.run([SIM, '--tsv', *map(str, args)], text=True,
+                       capture_output=True, check=False)
+    assert r.returncode == code, f'{args}: exit {r.returncode}: {r.stderr}'
+    if code:
+        return r.stderr
+    lines = [line.split('\t') for line in r.stdout.splitlines()]
+    rows = []
+    for line in lines[1:]:
+        row = dict(zip(lines[0], line))
+        for key in lines[0][3:]:
+            row[key] = float(row[key])
+        rows.append(row)
+    return rows
+
+
+def mixed_requests(nr, seed=1):
+    """Zipf-like reads and writes, and a stream now and then."""
+    rng = random.Random(seed)
+    requests, stream = [], 0
+    for i in range(nr):
+        if rng.random() < .2:
+            stream = stream + BLOCK if rng.random() < .95 else \
+                rng.randrange(4000) * BLOCK
+            requests.append((i, stream, BLOCK, 0))
+            continue
+        block = int(2000 * rng.random() ** 4)
+        offset = block * BLOCK + 4096 * rng.randrange(8)
+        requests.append((i, offset, 4096 * rng.randint(1, 6),
+                         int(rng.random() < .3)))
+    return requests
+
+
+def write_bin(path, requests):
+    with open(path, 'wb') as f:
+        for r in requests:
+            f.write(struct.pack('<QQII', *r))
+
+
+def write_lines(path, head, line, requests):
+    with open(path, 'w', encoding='ascii') as f:
+        f.write(head)
+        for time, offset, length, op in requests:
+            f.write(line(time, offset, length, op) + '\n')
+
+
+def write_formats(where, requests):
+    """The same requests in every format; returns the paths."""
+    path = {name: os.path.join(where, 'trace.' + name)
+            for name in ('bin', 'msr', 'spc', 'blkparse', 'fio')}
+    write_bin(path['bin'], requests)
+    write_lines(path['msr'], '', lambda t, o, n, w:
+                f'{t * 10},host,0,{"Write" if w else "Read"},{o},{n},0',
+                requests)
+    write_lines(path['spc'], '', lambda t, o, n, w:
+                f'0,{o // 512},{n},{"w" if w else "R"},{t / 1e6:.6f}', requests)
+    write_lines(path['blkparse'], '', lambda t, o, n, w:
+                f'  8,0    1  {t + 1}  {t / 1e6:.9f}  77  Q  '
+                f'{"WS" if w else "R"} {o // 512} + {n // 512} [program]',
+                requests)
+    write_lines(path['fio'], 'fio version 2 iolog\n/dev/sda add\n'
+                '/dev/sda open\n', lambda t, o, n, w:
+                f'/dev/sda {"write" if w else "read"} {o} {n}', requests)
+    return path
+
+
+def figures(row):
+    return {k: v for k, v in row.items() if k not in ('trace',)}
+
+
+def test_formats_agree(where):
+    paths = write_formats(where, mixed_requests(20000))
+    want = figures(sim(paths['bin'])[0])
+    for name, path in paths.items():
+        for given in ([], ['-f', name]):
+            assert figures(sim(*given, path)[0]) == want, name
+
+
+def test_compressed_traces(where):
+    path = os.path.join(where, 'z.bin')
+    write_bin(path, mixed_requests(5000))
+    want = figures(sim(path)[0])
+    try:
+        subprocess.run(['zstd', '-qf', path], check=True)
+    except FileNotFoundError as e:
+        raise Skip('no zstd') from e
+    assert figures(sim(path + '.zst')[0]) == want
+
+
+def test_bad_input_is_refused(where):
+    path = os.path.join(where, 'bad.msr')
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('1,h,0,Read,0,4096,0\nnonsense\n')
+    assert 'line 2' in sim(path, '-f', 'msr', code=1)
+    good = os.path.join(where, 'good.bin')
+    write_bin(good, mixed_requests(100))
+    assert 'cannot be opened' in sim(os.path.join(where, 'none.bin'), code=1)
+    assert 'not a cache size' in sim('-c', '10x', good, code=2)
+    for policy in ('none', 'heat:none=1', 'heat:read_level=6',
+                   'heat:read_level=x'):
+        assert sim('-p', policy, good, code=1)
+    # A key that another policy knows is accepted.
+    assert sim('-p', 'lru:visits=3,sequential_threshold=512', good)
+
+
+def test_known_answers(where):
+    """Four blocks in turn, a cache of three: LRU never hits, MIN does."""
+    path = os.path.join(where, 'loop.bin')
+    write_bin(path, [(i, i % 4 * BLOCK * 100, 4096, 0) for i in range(400)])
+    hits = {}
+    for policy in ('LRU', 'FIFO', 'MIN'):
+        hits[policy] = sim('-c', 3, '-p', policy, path)[0]['HR']
+    assert hits['LRU'] == 0 and hits['FIFO'] == 0
+    assert .65 < hits['MIN'] < .67
+    row = sim('-c', 4, '-p', 'LRU', path)[0]
+    assert abs(row['HR'] - .99) < 1e-9 and abs(row['fills'] - 10) < 1e-9
+    # 4 promotions of whole blocks for 400 seeks of 4 KiB.
+    plain = 400 * (.008 + 4096 / 150e6)
+    saved = 1 - 4 * (.008 + BLOCK / 150e6) / plain
+    assert abs(row['OTf'] - saved) < 1e-5
+
+
+def test_min_is_a_bound(where):
+    path = os.path.join(where, 'mixed.bin')
+    write_bin(path, mixed_requests(40000))
+    policies = ['MIN', 'MIN-bypass', 'FIFO', 'LRU', 'CLOCK', 'SIEVE',
+                'S3-FIFO', '2Q', 'ARC', 'LARC', 'smq-like', 'heat', 'lru',
+                'nhit', 'cleaner']
+    args = [a for p in policies for a in ('-p', p)]
+    for size in ('1%', '5%', '20%'):
+        rows = {r['policy']: r for r in sim('-c', size, *args, path)}
+        best = rows['MIN-bypass']['HR']
+        assert abs(best - rows['MIN']['HR']) < .01
+        assert rows['MIN-bypass']['fills'] <= rows['MIN']['fills']
+        for name, row in rows.items():
+            assert row['HR'] <= best + 1e-9, name
+        assert rows['cleaner']['fills'] == 0
+
+
+def test_clock_is_near_lru(where):
+    path = os.path.join(where, 'mixed.bin')
+    write_bin(path, mixed_requests(40000))
+    rows = {r['policy']: r for r in
+            sim('-p', 'LRU', '-p', 'lru:seq_cutoff=0', path)}
+    assert abs(rows['LRU']['HR'] - rows['lru:seq_cutoff=0']['HR']) < .02
+
+
+def test_mix_counts_every_source(where):
+    parts = []
+    for i in range(3):
+        parts.append(os.path.join(where, f'part{i}.bin'))
+        write_bin(parts[-1], mixed_requests(3000 * (i + 1), seed=i))
+    rows = sim('-x', '-s', '-c', 500, '-p', 'LRU', *parts)
+    assert [r['trace'] for r in rows] == ['part0', 'part1', 'part2', 'mix']
+    assert min(r['HR'] for r in rows) > 0
+
+
+def test_curves_are_drawn(where):
+    path = os.path.join(where, 'mixed.bin')
+    svg = os.path.join(where, 'curves.svg')
+    write_bin(path, mixed_requests(5000))
+    sim('-c', '1%,5%,20%', '-p', 'heat', '-p', 'LRU', '--svg', svg, path)
+    with open(svg, encoding='ascii') as f:
+        text = f.read()
+    assert text.startswith('<svg') and text.count('<polyline') == 4
+
+
+def independent_ratio(library, name, blocks, size):
+    cache = getattr(library, name)(cache_size=size)
+    request = library.Request()
+    request.obj_size = 1
+    hits = 0
+    for block in blocks:
+        request.obj_id = block
+        hits += bool(cache.get(request))
+    return hits / len(blocks)
+
+
+def test_agreement_with_libcachesim(where):
+    try:
+        import libcachesim
+    except ImportError as e:
+        raise Skip('no libcachesim') from e
+    path = os.path.join(where, 'mixed.bin')
+    requests = mixed_requests(60000, seed=5)
+    write_bin(path, requests)
+    blocks = []
+    for _, offset, length, _ in requests:
+        blocks += range(offset // BLOCK, (offset + length - 1) // BLOCK + 1)
+    names = {'FIFO': 'FIFO', 'LRU': 'LRU', 'CLOCK': 'Clock', 'SIEVE': 'Sieve',
+             'S3-FIFO': 'S3FIFO', '2Q': 'TwoQ', 'ARC': 'ARC'}
+    for size in (100, 400):
+        for ours, theirs in names.items():
+            got = sim('-c', size, '-p', ours, path)[0]['HR']
+            want = independent_ratio(libcachesim, theirs, blocks, size)
+            print(f'    {ours} at {size}: {got:.4f}, libcachesim {want:.4f}')
+            assert abs(got - want) < .004, ours
+
+
+def traces(names):
+    where = os.environ.get('HEARTH_TRACES')
+    if not where:
+        raise Skip('HEARTH_TRACES is not set')
+    paths = [os.path.join(where, n + '.bin.zst') for n in names]
+    missing = [p for p in paths if not os.path.exists(p)]
+    if missing:
+        raise Skip('no ' + ' '.join(map(os.path.basename, missing)))
+    return paths
+
+
+def by_name(rows):
+    return {(r['trace'], r['policy'], r['cache']): r for r in rows}
+
+
+def test_figures_of_the_default(where):
+    """The mean of five traces against MIN with bypass, and against all."""
+    rivals = ['LRU', 'ARC', '2Q', 'S3-FIFO', 'LARC', 'nhit:seq_cutoff=0',
+              'smq-like']
+    args = [a for p in ['heat', 'MIN-bypass'] + rivals for a in ('-p', p)]
+    rows = by_name(sim('-c', '5%,10%,20%', *args, *traces(FIVE)))
+    for size, behind in (('5%', .04), ('10%', .01), ('20%', -.02)):
+        heat = rows['mean', 'heat', size]
+        best = rows['mean', 'MIN-bypass', size]
+        print(f'    {size}: OTf {heat["OTf"]:.3f}, MIN {best["OTf"]:.3f}; '
+              f'fills {heat["fills"]:.0f}, MIN {best["fills"]:.0f}')
+        assert heat['OTf'] >= best['OTf'] - behind
+        assert heat['fills'] <= .75 * best['fills']
+        for rival in rivals:
+            assert heat['OTf'] > rows['mean', rival, size]['OTf'], rival
+
+
+def test_never_far_below_lru(where):
+    most = {name: .05 for name in FIVE}
+    most.update({'wsrch_small': .06, 'postmark': .10})
+    rows = by_name(sim('-c', '5%,10%,20%', '-p', 'heat', '-p', 'LRU',
+                       *traces(most)))
+    for name, loss in most.items():
+        for size in ('5%', '10%', '20%'):
+            gain = rows[name, 'heat', size]['OTf'] - \
+                rows[name, 'LRU', size]['OTf']
+            assert gain >= -loss, f'{name} at {size}: {gain:.3f}'
+
+
+def test_scan_resistance(where):
+    """A trace of scans interleaved into the others."""
+    apart = traces(FIVE)
+    args = ['-x', '-s', '-c', 6000, '-p', 'heat', '-p', 'LRU']
+    before = by_name(sim(*args, *apart))
+    after = by_name(sim(*args, *apart, *traces(['hadoop_e9'])))
+    fills = {p: after['mix', p, '6000']['fills'] for p in ('heat', 'LRU')}
+    print(f'    fills {fills["heat"]:.0f}, LRU {fills["LRU"]:.0f}')
+    assert fills['heat'] <= .2 * fills['LRU']
+    for name in FIVE:
+        was = before[name, 'heat', '6000']['OTf']
+        now = after[name, 'heat', '6000']['OTf']
+        lru = after[name, 'LRU', '6000']['OTf']
+        print(f'    {name}: OTf {was:.3f} alone, {now:.3f} beside the scan, '
+              f'LRU {lru:.3f}')
+        assert now > was - .03
+
+
+def main():
+    counts = {'passed': 0, 'failed': 0, 'skipped': 0}
+    chosen = sys.argv[1:]
+    for name, test in sorted(globals().items()):
+        if not name.startswith('test_') or chosen and name not in chosen:
+            continue
+        with tempfile.TemporaryDirectory() as where:
+            try:
+                test(where)
+                result = 'passed'
+            except Skip as e:
+                result = 'skipped'
+                name += f': {e}'
+            except AssertionError as e:
+                result = 'failed'
+                name += f': {e!r}'
+        counts[result] += 1
+        print(f'{result}: {name}', flush=True)
+    print(f'{counts["passed"]} passed, {counts["failed"]} failed, '
+          f'{counts["skipped"]} skipped')
+    return counts['failed'] != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
