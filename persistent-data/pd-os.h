@@ -114,7 +114,7 @@ static inline u64 div64_u64(u64 n, u64 d)
 	return n / d;
 }
 
-static inline unsigned int hweight8(u8 v)
+static inline unsigned int hweight32(u32 v)
 {
 	return __builtin_popcount(v);
 }

@@ -60,6 +60,22 @@ static void set_entry(u8 *counts, u32 e, unsigned int count)
 	counts[e / 4] |= swap_bits(count) << shift;
 }
 
+/* One bit for each of 32 entries from @e on: whether the count is nonzero. */
+static u32 used_entries(const u8 *counts, u32 e)
+{
+	__le64 v;
+	u64 x;
+
+	memcpy(&v, counts + e / 4, sizeof(v));
+	x = le64_to_cpu(v);
+	x = (x | x >> 1) & 0x5555555555555555ULL;
+	x = (x | x >> 1) & 0x3333333333333333ULL;
+	x = (x | x >> 2) & 0x0f0f0f0f0f0f0f0fULL;
+	x = (x | x >> 4) & 0x00ff00ff00ff00ffULL;
+	x = (x | x >> 8) & 0x0000ffff0000ffffULL;
+	return x | x >> 16;
+}
+
 static unsigned int count_of(const struct pd_sm *sm, u32 nr)
 {
 	return get_entry(sm->maps[nr / PD_BITMAP_ENTRIES].counts,
@@ -453,17 +469,25 @@ static int write_map(const struct map *m, struct pd_device *dev)
 	return 0;
 }
 
+/*
+ * Both numbers are hints, over all entries of the bitmap, also those past the
+ * end of the device.
+ */
 static void fill_entry(const struct map *m, struct pd_index_entry *entry)
 {
 	u32 first_free = PD_BITMAP_ENTRIES;
-	u32 nr_free = 0;
+	u32 nr_free = PD_BITMAP_ENTRIES;
 	u32 e;
 
-	for (e = PD_BITMAP_ENTRIES; e-- > 0;)
-		if (!get_entry(m->counts, e)) {
-			first_free = e;
-			nr_free++;
-		}
+	for (e = PD_BITMAP_ENTRIES; e;) {
+		u32 used;
+
+		e -= 32;
+		used = used_entries(m->counts, e);
+		nr_free -= hweight32(used);
+		if (~used)
+			first_free = e + __ffs64(~used);
+	}
 	entry->blocknr = cpu_to_le64(m->block);
 	entry->nr_free = cpu_to_le32(nr_free);
 	entry->none_free_before = cpu_to_le32(first_free);
@@ -513,17 +537,18 @@ int pd_sm_write(struct pd_sm *sm, struct pd_device *dev,
 static void take_map_as_committed(struct pd_sm *sm, u32 i)
 {
 	u32 n = map_entries(sm, i);
-	u32 base = i * PD_BITMAP_ENTRIES;
-	u32 e;
+	u32 base = i * PD_BITMAP_ENTRIES / BITS_PER_LONG;
+	u32 e, k;
 
-	for (e = 0; e < n; e++) {
-		if (get_entry(sm->maps[i].counts, e)) {
-			__set_bit(base + e, sm->was);
-			__set_bit(base + e, sm->busy);
-		} else {
-			__clear_bit(base + e, sm->was);
-			__clear_bit(base + e, sm->busy);
-		}
+	BUILD_BUG_ON(PD_BITMAP_ENTRIES % BITS_PER_LONG);
+	for (e = 0; e < n; e += BITS_PER_LONG) {
+		unsigned long used = 0;
+
+		for (k = 0; k < BITS_PER_LONG; k += 32)
+			used |= (unsigned long)used_entries(sm->maps[i].counts,
+							    e + k) << k;
+		sm->was[base + e / BITS_PER_LONG] = used;
+		sm->busy[base + e / BITS_PER_LONG] = used;
 	}
 	sm->maps[i].changed = false;
 }
