@@ -116,6 +116,16 @@ device() {
 	udevadm settle
 }
 
+# udev may still be looking at a device that was just written to.
+dmsetup() {
+	if [ "$1" = remove ]; then
+		shift
+		command dmsetup remove --retry "$@"
+	else
+		command dmsetup "$@"
+	fi
+}
+
 sectors() {
 	blockdev --getsz "$1"
 }
@@ -334,7 +344,7 @@ unmount_all() {
 remove_cache() {
 	local name=$1 table meta
 	read -ra table < <(dmsetup table "$name")
-	dmsetup remove --retry "$name" || return
+	dmsetup remove "$name" || return
 	[ "$2" = pass ] && [ ! -e "$T/no-metadata-check" ] || return 0
 	meta=/dev/block/${table[3]}
 	cache_check "$meta" || touch "$T/bad-metadata"
@@ -348,7 +358,7 @@ remove_free_devices() {
 		if [ "$type" = cache ]; then
 			remove_cache "$name" "$1"
 		else
-			dmsetup remove --retry "$name"
+			dmsetup remove "$name"
 		fi
 	done
 }
