@@ -113,7 +113,7 @@ static void cleaner_load(struct cache_policy *p, u32 slot, u64 block, u32 hint,
 
 	hint = hint_valid ? min_t(u32, hint, FIFO_HINTS - 1) : 0;
 	WRITE_ONCE(*fifo_hits(p, slot), hint);
-	fifo_push(p, &c->links, &c->queue, slot, FIFO_LIVE);
+	fifo_add(p, &c->links, &c->queue, slot, FIFO_LIVE);
 }
 
 static void cleaner_load_done(struct cache_policy *p)

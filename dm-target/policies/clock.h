@@ -21,7 +21,6 @@ struct clock {
 	struct fifo_links links;
 	struct fifo queue;
 	struct fifo_loader loader;
-	u32 nr_used;		/* slots that hold a block */
 	u64 seq_cutoff;
 };
 
@@ -47,12 +46,13 @@ static inline void clock_exit(struct clock *c)
 	fifo_links_exit(&c->links);
 }
 
-/* Is @io part of a stream beyond the cutoff? */
+/* Is @io part of a stream beyond the cutoff, which a full cache lets pass? */
 static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
 {
 	u64 cutoff = READ_ONCE(c->seq_cutoff);
 
-	return cutoff && io->stream_sectors >= 2 * cutoff;
+	return !fifo_filling(&c->links, io) && cutoff &&
+	       io->stream_sectors >= 2 * cutoff;
 }
 
 static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
@@ -90,6 +90,7 @@ static inline unsigned int clock_victims(struct cache_policy *p, u32 *slots,
 	struct clock *c = to_clock(p);
 	unsigned int i;
 
+	fifo_now_full(&c->links);
 	for (i = 0; i < nr; i++) {
 		slots[i] = clock_victim(c);
 		if (slots[i] == FIFO_END)
@@ -110,7 +111,6 @@ static inline void clock_inserted(struct cache_policy *p, u32 slot, u64 block,
 {
 	struct clock *c = to_clock(p);
 
-	WRITE_ONCE(c->nr_used, c->nr_used + 1);
 	WRITE_ONCE(*fifo_hits(p, slot), 0);
 	fifo_add(p, &c->links, &c->queue, slot, FIFO_LIVE);
 }
@@ -120,7 +120,6 @@ static inline void clock_removed(struct cache_policy *p, u32 slot, u64 block,
 {
 	struct clock *c = to_clock(p);
 
-	WRITE_ONCE(c->nr_used, c->nr_used - 1);
 	fifo_forget(p, &c->links, slot);
 }
 
@@ -129,7 +128,6 @@ static inline void clock_load(struct cache_policy *p, u32 slot, u64 block,
 {
 	struct clock *c = to_clock(p);
 
-	c->nr_used++;
 	fifo_loader_add(p, &c->loader, &c->links, slot, hint_valid ? hint : 0);
 }
 

@@ -507,7 +507,7 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 	u64 hash = heat_hash(block);
 	u32 old, *entry;
 
-	if (io->flags & CACHE_IO_FREE_SLOTS)
+	if (fifo_filling(&h->links, io))
 		return CACHE_PROMOTE;
 	if (!READ_ONCE(h->seq_again) || heat_fetches(io) ||
 	    !stream_repeats(h, block))
@@ -523,7 +523,7 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 static enum cache_verdict heat_visit(struct heat *h, u64 block,
 				     const struct cache_io *io)
 {
-	bool free = io->flags & CACHE_IO_FREE_SLOTS;
+	bool filling = fifo_filling(&h->links, io);
 	u32 clock = READ_ONCE(h->clock) + 1;
 	u64 hash = heat_hash(block);
 	u32 old, visits, class;
@@ -535,8 +535,8 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	class = class_of(class_by_ghost(h, old, visits),
 			 class_by_region(region_visit(h, block)),
 			 class_by_kind(io));
-	ghost_store(h, entry, hash, visits, free ? 0 : class);
-	if (free || READ_ONCE(h->yield[class]) >= heat_price(h, io) ||
+	ghost_store(h, entry, hash, visits, filling ? 0 : class);
+	if (filling || READ_ONCE(h->yield[class]) >= heat_price(h, io) ||
 	    class_sampled(clock))
 		return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
 	return CACHE_BYPASS_COLD;
@@ -550,7 +550,7 @@ static enum cache_verdict heat_miss(struct cache_policy *p, u64 block,
 
 	WRITE_ONCE(h->traffic, READ_ONCE(h->traffic) + io->sectors);
 	if ((io->flags & CACHE_IO_STREAM) &&
-	    ((io->flags & CACHE_IO_FREE_SLOTS) ||
+	    (fifo_filling(&h->links, io) ||
 	     (cutoff && io->stream_sectors >= 2 * cutoff)))
 		return heat_stream(h, block, io);
 	return heat_visit(h, block, io);
@@ -622,6 +622,7 @@ static unsigned int heat_victims(struct cache_policy *p, u32 *slots,
 	struct heat *h = to_heat(p);
 	unsigned int i;
 
+	fifo_now_full(&h->links);
 	for (i = 0; i < nr; i++) {
 		slots[i] = heat_victim(h);
 		if (slots[i] == FIFO_END)

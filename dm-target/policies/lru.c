@@ -37,7 +37,7 @@ static void lru_destroy(struct cache_policy *p)
 static enum cache_verdict lru_miss(struct cache_policy *p, u64 block,
 				   const struct cache_io *io)
 {
-	if (!(io->flags & CACHE_IO_FREE_SLOTS) && clock_cuts(to_clock(p), io))
+	if (clock_cuts(to_clock(p), io))
 		return CACHE_BYPASS_STREAM;
 	return CACHE_PROMOTE;
 }

@@ -136,7 +136,7 @@ static u32 nhit_visit(struct nhit *n, u64 block)
 /* Is the cache below its trigger? */
 static bool nhit_filling(struct nhit *n)
 {
-	return (u64)READ_ONCE(n->clock.nr_used) * 100 <
+	return (u64)READ_ONCE(n->clock.links.nr_used) * 100 <
 	       (u64)n->clock.links.nr_slots * READ_ONCE(n->trigger);
 }
 

@@ -39,6 +39,8 @@ struct fifo {
 
 struct fifo_links {
 	u32 nr_slots;
+	u32 nr_used;		/* that hold a block */
+	bool full;		/* victims were wanted; see fifo_filling() */
 	u32 epoch_len;
 	u32 *next;
 };
@@ -79,6 +81,8 @@ static inline int fifo_links_init(struct fifo_links *l, u32 nr_slots)
 	u32 i;
 
 	l->nr_slots = nr_slots;
+	l->nr_used = 0;
+	l->full = false;
 	l->epoch_len = max_t(u32, 1, DIV_ROUND_UP(nr_slots, FIFO_EPOCHS));
 	l->next = kvcalloc(nr_slots, sizeof(*l->next), GFP_KERNEL);
 	if (!l->next)
@@ -91,6 +95,29 @@ static inline int fifo_links_init(struct fifo_links *l, u32 nr_slots)
 static inline void fifo_links_exit(struct fifo_links *l)
 {
 	kvfree(l->next);
+}
+
+static inline void fifo_used(struct fifo_links *l, int change)
+{
+	WRITE_ONCE(l->nr_used, l->nr_used + change);
+	if (l->nr_used < l->nr_slots - l->nr_slots / 8)
+		WRITE_ONCE(l->full, false);
+}
+
+/*
+ * Is the cache still filling up?  An engine that keeps some slots free always
+ * has free slots; what counts is whether it had to evict for them.  For
+ * miss(); victims() says fifo_now_full().
+ */
+static inline bool fifo_filling(const struct fifo_links *l,
+				const struct cache_io *io)
+{
+	return (io->flags & CACHE_IO_FREE_SLOTS) && !READ_ONCE(l->full);
+}
+
+static inline void fifo_now_full(struct fifo_links *l)
+{
+	WRITE_ONCE(l->full, true);
 }
 
 static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
@@ -168,6 +195,7 @@ static inline bool fifo_linked(const struct fifo_links *l, u32 slot)
 static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 			    struct fifo *f, u32 slot, u8 flags)
 {
+	fifo_used(l, 1);
 	if (fifo_linked(l, slot))
 		fifo_set_mark(p, slot, FIFO_STALE | flags);
 	else
@@ -176,8 +204,9 @@ static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 
 /* @slot lost its block, wherever it is queued. */
 static inline void fifo_forget(const struct cache_policy *p,
-			       const struct fifo_links *l, u32 slot)
+			       struct fifo_links *l, u32 slot)
 {
+	fifo_used(l, -1);
 	fifo_set_mark(p, slot, fifo_linked(l, slot) ? FIFO_STALE : 0);
 }
 
@@ -208,6 +237,7 @@ static inline void fifo_loader_add(const struct cache_policy *p,
 				   u32 slot, u32 hint)
 {
 	hint = min_t(u32, hint, FIFO_HINTS - 1);
+	fifo_used(l, 1);
 	fifo_push(p, l, &ld->by_hint[hint], slot, FIFO_LIVE);
 }
 

@@ -60,7 +60,7 @@ static enum cache_verdict twice_miss(struct cache_policy *p, u64 block,
 	u8 *seen = &t->seen[mul_u32_u32(hash >> 32, nr) >> 32];
 	u8 last = READ_ONCE(*seen);
 
-	if (io->flags & CACHE_IO_FREE_SLOTS)
+	if (fifo_filling(&t->clock.links, io))
 		return CACHE_PROMOTE;
 	if (clock_cuts(&t->clock, io))
 		return CACHE_BYPASS_STREAM;
