@@ -18,9 +18,7 @@
 
 #define INTENT_IDLE_SECONDS	5
 
-/*----------------------------------------------------------------
- * Failure
- *----------------------------------------------------------------*/
+/* ---- Failure ---- */
 
 void cache_metadata_failed(struct cache *c, const char *what, int error)
 {
@@ -37,9 +35,7 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 		dm_table_event(c->ti->table);
 }
 
-/*----------------------------------------------------------------
- * Flushing both devices, at the same time
- *----------------------------------------------------------------*/
+/* ---- Flushing both devices, at the same time ---- */
 
 struct flush_wait {
 	atomic_t pending;
@@ -77,12 +73,15 @@ int cache_flush_devices(struct cache *c)
 	wait_for_completion_io(&fw.done);
 	bio_uninit(&origin);
 	bio_uninit(&fast);
+	/* A device says so once; what it lost stays lost. */
+	if (fw.status)
+		WRITE_ONCE(c->flush_failed, true);
+	else if (READ_ONCE(c->flush_failed))
+		fw.status = BLK_STS_IOERR;
 	return blk_status_to_errno(fw.status);
 }
 
-/*----------------------------------------------------------------
- * Intents that nobody needs any more
- *----------------------------------------------------------------*/
+/* ---- Intents that nobody needs any more ---- */
 
 static u32 spare_intents(struct cache *c)
 {
@@ -114,6 +113,8 @@ static unsigned int sweep_collect(struct cache *c)
 	for (seen = 0; seen < c->map.nr_slots && nr < INTENT_SWEEP_BATCH; seen++) {
 		u32 slot = c->sweep_cursor;
 
+		if (!(seen % 4096))
+			cond_resched();
 		c->sweep_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
 		if (take_intent(c, slot))
 			c->sweep_slots[nr++] = slot;
@@ -125,7 +126,7 @@ static bool sweep_due(struct cache *c, unsigned int nr_new)
 {
 	u32 spare = spare_intents(c);
 
-	if (!spare)
+	if (!spare || READ_ONCE(c->flush_failed) || atomic_read(&c->nr_suspects))
 		return false;
 	if (spare + nr_new > c->intent_bound)
 		return true;
@@ -147,9 +148,7 @@ static int sweep_apply(struct cache *c, unsigned int nr)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * One group
- *----------------------------------------------------------------*/
+/* ---- One group ---- */
 
 struct group {
 	struct list_head ops;
@@ -292,6 +291,26 @@ void cache_commit_work(struct work_struct *work)
 	complete_ops(c, &g.ops, r);
 }
 
+/*
+ * A writer that misses what @change took away queues its own operation, which
+ * takes the same lock: it comes after this one.
+ */
+bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
+			   bool (*change)(struct cache *c, u32 slot))
+{
+	unsigned long flags;
+	bool changed;
+
+	spin_lock_irqsave(&c->commit_lock, flags);
+	changed = change(c, op->slot);
+	if (changed)
+		list_add_tail(&op->list, &c->commit_ops);
+	spin_unlock_irqrestore(&c->commit_lock, flags);
+	if (changed)
+		queue_work(c->commit_wq, &c->commit_work);
+	return changed;
+}
+
 void cache_commit_queue(struct cache *c, struct commit_op *op)
 {
 	unsigned long flags;
@@ -302,9 +321,7 @@ void cache_commit_queue(struct cache *c, struct commit_op *op)
 	queue_work(c->commit_wq, &c->commit_work);
 }
 
-/*----------------------------------------------------------------
- * Waiting for a commit
- *----------------------------------------------------------------*/
+/* ---- Waiting for a commit ---- */
 
 struct commit_wait {
 	struct commit_op op;

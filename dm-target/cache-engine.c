@@ -35,9 +35,7 @@ u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
 	return sum;
 }
 
-/*----------------------------------------------------------------
- * Ticking
- *----------------------------------------------------------------*/
+/* ---- Ticking ---- */
 
 static u64 user_ios(struct cache *c)
 {
@@ -71,9 +69,7 @@ static void tick_work(struct work_struct *work)
 	queue_delayed_work(c->wq, &c->tick_work, TICK);
 }
 
-/*----------------------------------------------------------------
- * Policy
- *----------------------------------------------------------------*/
+/* ---- Policy ---- */
 
 static struct cache_policy *create_policy(struct cache *c,
 					  const struct cache_policy_ops *ops)
@@ -107,11 +103,16 @@ static void destroy_policy(struct cache *c)
 
 static void adopt_policy(struct cache *c, struct cache_policy *p)
 {
+	const struct cache_tunable *tn = p->ops->tunables;
+	unsigned int i;
+
 	/* The table's reference may go before the engine. */
 	__module_get(p->ops->owner);
 	destroy_policy(c);
 	c->policy = p;
 	c->policy_ops = p->ops;
+	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
+		c->policy_defaults[i] = cache_tunable_value(p, &tn[i]);
 }
 
 /*
@@ -138,6 +139,8 @@ static int switch_policy(struct cache *c, struct cache_table *t)
 
 	p = create_policy(c, to);
 	if (!p) {
+		/* The old one has lost its words: start again from disk. */
+		c->broken = true;
 		kvfree(hints);
 		return -ENOMEM;
 	}
@@ -154,22 +157,18 @@ static int switch_policy(struct cache *c, struct cache_table *t)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * Loading
- *----------------------------------------------------------------*/
+/* ---- Loading ---- */
 
 struct load_context {
 	struct cache *c;
-	u64 dropped;		/* clean blocks past the origin's end */
 	bool unclean;
-	u32 *drop;		/* slots to unmap */
-	u32 nr_drop, max_drop;
 	const char *why;
 };
 
-static bool past_end(struct cache *c, u64 block)
+static bool is_past_end(struct cache *c, struct slot *s)
 {
-	return block >= c->origin_blocks;
+	return slot_state(slot_word(s)) == SLOT_VALID &&
+	       slot_block(s) >= c->origin_blocks;
 }
 
 static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
@@ -198,36 +197,42 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	return 0;
 }
 
-/* Blocks that the origin no longer has leave the cache, durably. */
+/*
+ * Clean blocks that the origin no longer has leave the cache, durably.  Dirty
+ * ones are never cut off: the volume does not start.
+ */
 static int drop_past_end(struct cache *c)
 {
-	u32 i, word, nr = 0, nr_dirty = 0;
+	u32 i, nr = 0;
 	int r;
 
 	for (i = 0; i < c->map.nr_slots; i++) {
 		struct slot *s = slot_at(&c->map, i);
 
-		word = slot_word(s);
-		if (slot_state(word) != SLOT_VALID || !past_end(c, slot_block(s)))
+		if (is_past_end(c, s) && (slot_word(s) & SLOT_DIRTY)) {
+			DMERR("unable to shrink origin to %llu sectors: its block %llu is dirty in cache block %u",
+			      (u64)c->origin_sectors, slot_block(s), i);
+			return -EFBIG;
+		}
+	}
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		struct slot *s = slot_at(&c->map, i);
+
+		if (!is_past_end(c, s))
 			continue;
 		r = cmd_remove(c->cmd, i);
 		if (r)
 			return r;
 		c->policy->ops->removed(c->policy, i, slot_block(s),
 					CACHE_REMOVED_INVALID);
-		if (word & SLOT_DIRTY) {
-			nr_dirty++;
-			atomic_dec(&c->nr_dirty);
-			atomic_dec(&c->nr_intents);
-		}
 		slot_map_remove(&c->map, i);
 		atomic_set(&s->word, SLOT_FREE);
 		atomic_dec(&c->nr_resident);
 		nr++;
 	}
 	if (nr)
-		DMWARN("dropped %u blocks past the end of the origin, %u of them dirty",
-		       nr, nr_dirty);
+		DMINFO("dropped %u clean blocks past the end of the origin", nr);
 	return 0;
 }
 
@@ -332,9 +337,7 @@ static void load_stats(struct cache *c)
 	cache_stat_add(c, STAT_WRITE_MISS, stats.write_misses);
 }
 
-/*----------------------------------------------------------------
- * Construction
- *----------------------------------------------------------------*/
+/* ---- Construction ---- */
 
 static int open_metadata(struct cache *c, struct cache_table *t)
 {
@@ -361,7 +364,7 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->fast = t->fast->bdev;
 	c->metadata = t->metadata->bdev;
 	c->origin_sectors = t->ti->len;
-	c->origin_blocks = DIV_ROUND_UP_ULL(t->ti->len, t->block_sectors);
+	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
 	c->mode = t->mode;
 	c->discard_passdown = !t->no_discard_passdown;
 	c->origin_discards = bdev_max_discard_sectors(c->origin);
@@ -405,9 +408,10 @@ static int alloc_parts(struct cache *c)
 	c->wb_items = kvmalloc_array(WRITEBACK_BATCH, sizeof(*c->wb_items),
 				     GFP_KERNEL);
 	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
 	if (!c->stats || !c->streams || !c->gates || !c->sweep_slots ||
-	    !c->wb_items || !c->wq || !c->commit_wq)
+	    !c->wb_items || !c->wq || !c->bg_wq || !c->commit_wq)
 		return -ENOMEM;
 	return mempool_init_kmalloc_pool(&c->migration_pool, MIGRATION_POOL,
 					 sizeof(struct migration));
@@ -436,6 +440,12 @@ static void destroy_engine(struct kref *ref)
 {
 	struct cache *c = container_of(ref, struct cache, ref);
 
+	mutex_lock(&engines_lock);
+	list_del(&c->list);
+	mutex_unlock(&engines_lock);
+
+	if (c->bg_wq)
+		destroy_workqueue(c->bg_wq);
 	if (c->wq)
 		destroy_workqueue(c->wq);
 	if (c->commit_wq)
@@ -461,7 +471,7 @@ static void destroy_engine(struct kref *ref)
 
 static u32 reserve_for(u32 nr_slots)
 {
-	return clamp(nr_slots / 512, min(RESERVE_MIN, nr_slots / 16), nr_slots);
+	return max3(nr_slots / 512, min(RESERVE_MIN, nr_slots / 16), 1U);
 }
 
 static int build_parts(struct cache *c, struct cache_table *t)
@@ -529,6 +539,8 @@ static int build_engine(struct cache_table *t, struct cache **result)
 	c->intent_bound = max_t(u64, INTENT_BOUND_MIN, (u64)t->nr_slots *
 				INTENT_BOUND_PERCENT / 100);
 	c->quiescing = true;
+	c->wb_backoff = jiffies;
+	c->last_intent = jiffies;
 	set_devices(c, t);
 
 	r = build_parts(c, t);
@@ -547,9 +559,7 @@ static int build_engine(struct cache_table *t, struct cache **result)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * From table to table
- *----------------------------------------------------------------*/
+/* ---- From table to table ---- */
 
 static struct cache *find_engine(dev_t dev)
 {
@@ -565,7 +575,8 @@ static struct cache *find_engine(dev_t dev)
 /* Can the suspended engine serve this table as it is? */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
-	return cache_writable(c) && c->block_sectors == t->block_sectors &&
+	return cache_writable(c) && !c->broken && !READ_ONCE(c->flush_failed) &&
+	       c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
 	       c->metadata == t->metadata->bdev &&
@@ -573,8 +584,8 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 }
 
 /*
- * For the constructor: would the metadata be accepted?  Reads only.  The live
- * engine, if there is one, has read it already.
+ * For the constructor: would the metadata be accepted?  Reads only.  A live
+ * engine has read it already.
  */
 int cache_check_metadata(struct cache_table *t, const char **why)
 {
@@ -585,28 +596,28 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 	struct pd_device *pd;
 	struct cache *c;
 	struct cmd *cmd;
+	bool live, fits;
 	int r;
 
-	*why = "the device cannot be read";
 	mutex_lock(&engines_lock);
 	c = find_engine(t->metadata->bdev->bd_dev);
-	if (c && c->owner) {
-		r = c->block_sectors == t->block_sectors ? 0 : -EINVAL;
-		*why = "its block size is not the table's";
-		goto out;
-	}
+	live = c && c->owner;
+	fits = live && c->block_sectors == t->block_sectors;
+	mutex_unlock(&engines_lock);
+	*why = "its block size is not the table's";
+	if (live)
+		return fits ? 0 : -EINVAL;
 
+	*why = "the device cannot be read";
 	r = pd_device_open_bdev(t->metadata->bdev, true, &pd);
 	if (r)
-		goto out;
+		return r;
 	r = cmd_open(pd, &geometry, &cmd, why);
 	if (!r)
 		cmd_close(cmd);
 	else if (r == -ENODATA)
 		r = 0;
 	pd_device_close(pd);
-out:
-	mutex_unlock(&engines_lock);
 	return r;
 }
 
@@ -614,11 +625,12 @@ static int reuse_engine(struct cache *c, struct cache_table *t)
 {
 	int r;
 
-	set_devices(c, t);
 	r = switch_policy(c, t);
-	if (!r)
-		cache_settings_apply(c, t);
-	return r;
+	if (r)
+		return r;
+	set_devices(c, t);
+	cache_settings_apply(c, t);
+	return 0;
 }
 
 static int check_mode(struct cache *c, struct cache_table *t)
@@ -630,15 +642,93 @@ static int check_mode(struct cache *c, struct cache_table *t)
 	return -EINVAL;
 }
 
-static void attach(struct cache *c, struct cache_table *t)
+/*
+ * Being resumed: nobody else may resume on the same metadata meanwhile.  The
+ * lock itself is not held, since that does I/O, perhaps to another cache.
+ */
+struct resuming {
+	struct list_head list;
+	dev_t dev;
+};
+
+static LIST_HEAD(resumings);	/* guarded by engines_lock */
+
+/* Returns -EBUSY when the metadata is in use; @c gets the engine to take over. */
+static int begin_resume(struct cache_table *t, struct resuming *me,
+			struct cache **c)
 {
-	if (t->cache != c) {
-		kref_get(&c->ref);
-		if (t->cache)
-			kref_put(&t->cache->ref, destroy_engine);
-		t->cache = c;
+	struct resuming *other;
+	int r = 0;
+
+	me->dev = t->metadata->bdev->bd_dev;
+	mutex_lock(&engines_lock);
+	*c = find_engine(me->dev);
+	/* One that is being destroyed has nothing to hand over. */
+	if (*c && !kref_get_unless_zero(&(*c)->ref))
+		*c = NULL;
+	if (*c && (*c)->owner && (*c)->owner != t)
+		r = -EBUSY;
+	list_for_each_entry(other, &resumings, list)
+		if (other->dev == me->dev)
+			r = -EBUSY;
+	if (!r)
+		list_add(&me->list, &resumings);
+	mutex_unlock(&engines_lock);
+	if (r) {
+		DMERR("metadata device is in use by another active cache");
+		if (*c)
+			kref_put(&(*c)->ref, destroy_engine);
 	}
-	c->owner = t;
+	return r;
+}
+
+/* Make @c the engine of @t, or (NULL) leave all as it was. */
+static void end_resume(struct cache_table *t, struct resuming *me,
+		       struct cache *c)
+{
+	struct cache *old;
+
+	mutex_lock(&engines_lock);
+	list_del(&me->list);
+	if (c) {
+		old = find_engine(me->dev);
+		if (old != c) {
+			if (old)
+				list_del_init(&old->list);
+			list_add(&c->list, &engines);
+		}
+		c->owner = t;
+		swap(t->cache, c);
+	}
+	mutex_unlock(&engines_lock);
+	/* What the table had before, if anything. */
+	if (c)
+		kref_put(&c->ref, destroy_engine);
+}
+
+/* The engine for @t, with a reference: the suspended one, or a new one. */
+static int engine_for(struct cache_table *t, struct cache *suspended,
+		      struct cache **result)
+{
+	int r;
+
+	if (suspended && still_fits(suspended, t)) {
+		r = check_mode(suspended, t);
+		if (!r)
+			r = reuse_engine(suspended, t);
+		if (!r)
+			kref_get(&suspended->ref);
+		*result = suspended;
+		return r;
+	}
+
+	r = build_engine(t, result);
+	if (r)
+		return r;
+	r = check_mode(*result, t);
+	if (r)
+		kref_put(&(*result)->ref, destroy_engine);
+	return r;
 }
 
 /*
@@ -647,41 +737,26 @@ static void attach(struct cache *c, struct cache_table *t)
  */
 int cache_engine_resume(struct cache_table *t)
 {
-	struct cache *c, *old;
+	unsigned int noio = memalloc_noio_save();
+	struct cache *suspended, *c = NULL;
+	struct resuming me;
 	int r;
 
-	mutex_lock(&engines_lock);
-	c = find_engine(t->metadata->bdev->bd_dev);
-	if (c && c->owner) {
-		r = c->owner == t ? 0 : -EBUSY;
-		if (r)
-			DMERR("metadata device is in use by another active cache");
-		goto out;
-	}
-
-	if (c && still_fits(c, t)) {
-		r = check_mode(c, t);
-		if (!r)
-			r = reuse_engine(c, t);
-		if (!r)
-			attach(c, t);
-		goto out;
-	}
-
-	old = c;
-	r = build_engine(t, &c);
+	r = begin_resume(t, &me, &suspended);
 	if (r)
 		goto out;
-	r = check_mode(c, t);
-	if (!r) {
-		if (old)
-			list_del_init(&old->list);
-		list_add(&c->list, &engines);
-		attach(c, t);
+
+	/* Resumed before, and something else in the table was not. */
+	if (suspended && suspended->owner == t)
+		end_resume(t, &me, NULL);
+	else {
+		r = engine_for(t, suspended, &c);
+		end_resume(t, &me, r ? NULL : c);
 	}
-	kref_put(&c->ref, destroy_engine);
+	if (suspended)
+		kref_put(&suspended->ref, destroy_engine);
 out:
-	mutex_unlock(&engines_lock);
+	memalloc_noio_restore(noio);
 	return r;
 }
 
@@ -691,6 +766,7 @@ void cache_engine_run(struct cache *c)
 	WRITE_ONCE(c->quiescing, false);
 	WRITE_ONCE(c->last_io, jiffies);
 	queue_delayed_work(c->wq, &c->tick_work, TICK);
+	cache_kick_writeback(c);
 }
 
 /* Presuspend: start nothing new in the background. */
@@ -727,6 +803,25 @@ static void store_stats(struct cache *c)
 	cmd_set_stats(c->cmd, &stats);
 }
 
+/*
+ * A flush failed: the cache device may have lost writes that reached both
+ * devices.  The origin has them, unless the block is dirty.
+ */
+static int drop_suspects(struct cache *c)
+{
+	u32 i, word;
+	int r = 0;
+
+	lockdep_assert_held(&c->md_lock);
+	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		word = slot_word(slot_at(&c->map, i));
+		if (slot_state(word) == SLOT_VALID && (word & SLOT_INTENT) &&
+		    !(word & SLOT_DIRTY))
+			r = cmd_remove(c->cmd, i);
+	}
+	return r;
+}
+
 /* All that is better known after a clean stop than after a power cut. */
 static int store_state(struct cache *c)
 {
@@ -735,14 +830,17 @@ static int store_state(struct cache *c)
 	r = cache_flush_devices(c);
 	if (r)
 		DMERR("flush before suspend failed: error %d", r);
-	else
-		r = cache_sweep_all_intents(c);
-	if (r && !cache_writable(c))
-		return r;
+	else if (cache_sweep_all_intents(c))
+		DMERR("dirty bits could not be taken back before suspend");
+	/* The metadata's own commit is another matter. */
+	r = 0;
 
 	mutex_lock(&c->md_lock);
-	r = cmd_write_hints(c->cmd, c->policy_ops->name, c->policy_ops->version,
-			    hint_of, c);
+	if (READ_ONCE(c->flush_failed))
+		r = drop_suspects(c);
+	if (!r)
+		r = cmd_write_hints(c->cmd, c->policy_ops->name,
+				    c->policy_ops->version, hint_of, c);
 	store_stats(c);
 	if (!r)
 		r = cmd_commit(c->cmd, true);
@@ -758,6 +856,7 @@ static void drain_work(struct cache *c)
 	flush_work(&c->writeback_work);
 	flush_work(&c->evict_work);
 	wait_event(c->migration_wait, !atomic_read(&c->nr_migrations));
+	flush_workqueue(c->bg_wq);
 	flush_workqueue(c->wq);
 	flush_workqueue(c->commit_wq);
 }
@@ -779,7 +878,7 @@ void cache_engine_suspend(struct cache_table *t)
 	memalloc_noio_restore(noio);
 }
 
-/* The table goes; the engine with the last of them. */
+/* The table goes; the engine with the last reference. */
 void cache_engine_put(struct cache_table *t)
 {
 	struct cache *c = t->cache;
@@ -789,8 +888,6 @@ void cache_engine_put(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	if (c->owner == t)
 		c->owner = NULL;
-	if (kref_read(&c->ref) == 1)
-		list_del_init(&c->list);
-	kref_put(&c->ref, destroy_engine);
 	mutex_unlock(&engines_lock);
+	kref_put(&c->ref, destroy_engine);
 }

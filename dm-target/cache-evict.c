@@ -36,9 +36,10 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 old;
 
-	old = atomic_xchg(&s->word, m->was_dirty ?
-			  SLOT_VALID | SLOT_DIRTY | SLOT_INTENT : SLOT_VALID);
-	if (!m->was_dirty && (old & SLOT_INTENT))
+	/* Without INTENT: whether the disk still has the bit, nobody knows. */
+	old = atomic_xchg(&s->word, m->was_dirty ? SLOT_VALID | SLOT_DIRTY :
+						   SLOT_VALID);
+	if (old & SLOT_INTENT)
 		atomic_dec(&c->nr_intents);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, m->slot);
@@ -83,14 +84,19 @@ static bool may_unmap(u32 word, bool dirty_too)
 	       (dirty_too || !(word & SLOT_DIRTY));
 }
 
-/* From VALID to EVICTING, and out of the policy's order, as one step. */
-static bool claim(struct cache *c, struct migration *m, u32 word,
+/*
+ * From VALID to EVICTING, and out of the policy's order, as one step.  A slot
+ * gets and loses its block under the same lock, so that the comparison holds.
+ */
+static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 		  bool dirty_too, enum cache_removal why)
 {
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 new = slot_with_state(word, SLOT_EVICTING) & ~SLOT_DIRTY;
 
 	lockdep_assert_held(&c->policy_lock);
+	if (block != ANY_BLOCK && slot_block(s) != block)
+		return false;
 	if (!may_unmap(word, dirty_too) || !slot_try_change(s, &word, new))
 		return false;
 	m->block = slot_block(s);
@@ -101,18 +107,19 @@ static bool claim(struct cache *c, struct migration *m, u32 word,
 	return true;
 }
 
-bool cache_begin_unmap(struct cache *c, u32 slot, u32 word, bool dirty_too,
+bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why)
 {
+	struct slot *s = slot_at(&c->map, slot);
 	struct migration *m;
 	bool claimed;
 
-	if (!may_unmap(word, dirty_too))
+	if (!may_unmap(slot_word(s), dirty_too))
 		return false;
 
 	m = migration_alloc(c, slot);
 	spin_lock(&c->policy_lock);
-	claimed = claim(c, m, word, dirty_too, why);
+	claimed = claim(c, m, block, slot_word(s), dirty_too, why);
 	spin_unlock(&c->policy_lock);
 	if (!claimed) {
 		migration_free(c, m);
@@ -122,24 +129,7 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u32 word, bool dirty_too,
 	return true;
 }
 
-bool cache_begin_unmap_block(struct cache *c, u32 slot, u64 block,
-			     bool dirty_too, enum cache_removal why)
-{
-	u32 word = slot_word(slot_at(&c->map, slot));
-
-	/*
-	 * Read after the word: if the slot changes its block after this, it
-	 * changes its word as well.
-	 */
-	smp_rmb();
-	if (slot_block(slot_at(&c->map, slot)) != block)
-		return false;
-	return cache_begin_unmap(c, slot, word, dirty_too, why);
-}
-
-/*----------------------------------------------------------------
- * Room
- *----------------------------------------------------------------*/
+/* ---- Room ---- */
 
 struct evict_round {
 	struct migration *m[EVICT_BATCH];
@@ -161,7 +151,8 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 
 		word = slot_word(slot_at(&c->map, slots[i]));
 		m->slot = slots[i];
-		if (claim(c, m, word, false, CACHE_REMOVED_EVICTED)) {
+		if (claim(c, m, ANY_BLOCK, word, false,
+			  CACHE_REMOVED_EVICTED)) {
 			round->claimed++;
 			continue;
 		}
@@ -174,7 +165,7 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 
 static unsigned int slots_wanted(struct cache *c)
 {
-	u32 target = c->reserve + c->reserve / 2;
+	u32 target = c->reserve + c->reserve / 2 + 1;
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 
 	return nr_free < target ? min(target - nr_free, EVICT_BATCH) : 0;
@@ -219,5 +210,5 @@ void cache_evict_work(struct work_struct *work)
 void cache_want_slots(struct cache *c)
 {
 	if (!READ_ONCE(c->quiescing))
-		queue_work(c->wq, &c->evict_work);
+		queue_work(c->bg_wq, &c->evict_work);
 }

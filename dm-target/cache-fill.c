@@ -21,7 +21,6 @@ struct fill {
 	struct cache *c;
 	u32 slot;
 	u64 block;
-	u32 sectors;
 	enum cache_verdict why;
 	bool dirty;		/* a write waits for it: commit it as an intent */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
@@ -32,9 +31,7 @@ struct fill {
 	struct page_list pages[];
 };
 
-/*----------------------------------------------------------------
- * How many at a time
- *----------------------------------------------------------------*/
+/* ---- How many at a time ---- */
 
 bool cache_may_migrate(struct cache *c)
 {
@@ -59,9 +56,7 @@ void cache_migration_ended(struct cache *c, u32 sectors)
 	wake_up_all(&c->migration_wait);
 }
 
-/*----------------------------------------------------------------
- * Memory
- *----------------------------------------------------------------*/
+/* ---- Memory ---- */
 
 static void free_fill(struct fill *fill)
 {
@@ -84,7 +79,6 @@ static struct fill *alloc_fill(struct cache *c, u64 block,
 		return NULL;
 	fill->c = c;
 	fill->block = block;
-	fill->sectors = cache_block_len(c, block);
 	fill->why = why;
 	cache_migration_started(c, c->block_sectors);
 	return fill;
@@ -111,9 +105,7 @@ static unsigned int fill_pages_wanted(struct cache *c)
 	return nr <= FILL_MAX_PAGES ? nr : 0;
 }
 
-/*----------------------------------------------------------------
- * The slot
- *----------------------------------------------------------------*/
+/* ---- The slot ---- */
 
 static void release_slot(struct cache *c, u32 slot)
 {
@@ -165,6 +157,7 @@ static int publish_slot(struct fill *fill)
 		return r;
 	}
 
+	/* Publish, then look: the other half is in enter_gate(). */
 	smp_mb();
 	if (writer_or_discard_at(c, fill->block)) {
 		slot_map_remove(&c->map, slot);
@@ -176,9 +169,7 @@ static int publish_slot(struct fill *fill)
 	return 0;
 }
 
-/*----------------------------------------------------------------
- * Commit
- *----------------------------------------------------------------*/
+/* ---- Commit ---- */
 
 static void serve_overwrite(struct fill *fill, int error)
 {
@@ -191,12 +182,39 @@ static void serve_overwrite(struct fill *fill, int error)
 	bio_endio(bio);
 }
 
+/*
+ * The commit failed and the metadata can no longer be written: whether the
+ * mapping is on the disk, nobody knows.  The origin alone must not be written
+ * any more, so the slot stays, for reading; a write asks for an intent and is
+ * refused.  What an overwriting bio brought was not acknowledged.
+ */
+static void fill_uncertain(struct fill *fill, int error)
+{
+	struct cache *c = fill->c;
+	struct slot *s = slot_at(&c->map, fill->slot);
+	u32 old;
+
+	spin_lock(&c->policy_lock);
+	old = atomic_xchg(&s->word, SLOT_VALID);
+	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
+	spin_unlock(&c->policy_lock);
+	atomic_inc(&c->nr_resident);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, fill->slot);
+	serve_overwrite(fill, error);
+	free_fill(fill);
+}
+
 static void fill_committed(struct cache *c, struct commit_op *op, int error)
 {
 	struct fill *fill = container_of(op, struct fill, op);
 	bool overwritten = fill->bio;
 	u32 old, new = SLOT_VALID;
 
+	if (error && !cache_writable(c)) {
+		fill_uncertain(fill, error);
+		return;
+	}
 	if (error) {
 		serve_overwrite(fill, error);
 		abort_fill(fill);
@@ -235,9 +253,7 @@ static void commit_fill(struct fill *fill)
 	cache_commit_queue(fill->c, &fill->op);
 }
 
-/*----------------------------------------------------------------
- * Copying
- *----------------------------------------------------------------*/
+/* ---- Copying ---- */
 
 static void fill_io(struct fill *fill, blk_opf_t opf,
 		    struct block_device *bdev, sector_t sector, io_notify_fn fn)
@@ -245,7 +261,7 @@ static void fill_io(struct fill *fill, blk_opf_t opf,
 	struct dm_io_region where = {
 		.bdev = bdev,
 		.sector = sector,
-		.count = fill->sectors,
+		.count = fill->c->block_sectors,
 	};
 	struct dm_io_request req = {
 		.bi_opf = opf,
@@ -269,7 +285,7 @@ static void slot_written_work(struct work_struct *work)
 		abort_fill(fill);
 		return;
 	}
-	cache_stat_add(c, STAT_CACHE_SECTORS, fill->sectors);
+	cache_stat_add(c, STAT_CACHE_SECTORS, c->block_sectors);
 	commit_fill(fill);
 }
 
@@ -359,12 +375,12 @@ static void copy_large_block(struct fill *fill)
 	struct dm_io_region from = {
 		.bdev = c->origin,
 		.sector = cache_block_start(c, fill->block),
-		.count = fill->sectors,
+		.count = c->block_sectors,
 	};
 	struct dm_io_region to = {
 		.bdev = c->fast,
 		.sector = cache_block_start(c, fill->slot),
-		.count = fill->sectors,
+		.count = c->block_sectors,
 	};
 	struct bio *bio = fill->bio;
 
@@ -388,9 +404,7 @@ static void start_copy(struct fill *fill)
 		cache_block_start(c, fill->block), origin_read);
 }
 
-/*----------------------------------------------------------------
- * Promotion by a bio.  Worker context.
- *----------------------------------------------------------------*/
+/* ---- Promotion by a bio.  Worker context ---- */
 
 static enum promote_result promote_result(int error)
 {
@@ -404,7 +418,7 @@ static enum promote_result promote_overwrite(struct cache *c, struct bio *bio)
 	struct fill *fill;
 	int r;
 
-	fill = alloc_fill(c, cb->block, cb->verdict, 0, GFP_NOIO);
+	fill = alloc_fill(c, cb->block, cb->verdict, 0, GFP_NOWAIT);
 	if (!fill)
 		return PROMOTE_BYPASS;
 	r = publish_slot(fill);
@@ -431,7 +445,7 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 
 	cb->fill = NULL;
 	if (!error) {
-		cache_stat_add(c, STAT_CACHE_SECTORS, fill->sectors);
+		cache_stat_add(c, STAT_CACHE_SECTORS, c->block_sectors);
 		commit_fill(fill);
 		return;
 	}
@@ -452,9 +466,10 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 	struct fill *fill;
 	int r;
 
-	if (!cache_writable(c) || READ_ONCE(c->quiescing))
+	/* The bios of a burst were all judged before the first began. */
+	if (!cache_writable(c) || !cache_may_migrate(c))
 		return PROMOTE_BYPASS;
-	if (write && bio_sectors(bio) == cache_block_len(c, cb->block))
+	if (write && bio_sectors(bio) == c->block_sectors)
 		return promote_overwrite(c, bio);
 
 	fill = alloc_fill(c, cb->block, cb->verdict, nr_pages,
@@ -477,9 +492,7 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 	return write ? PROMOTE_RETRY : PROMOTE_STARTED;
 }
 
-/*----------------------------------------------------------------
- * Promotion after a write to the origin
- *----------------------------------------------------------------*/
+/* ---- Promotion after a write to the origin ---- */
 
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why)

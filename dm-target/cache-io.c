@@ -12,9 +12,7 @@
  */
 #include "cache.h"
 
-/*----------------------------------------------------------------
- * Remapping
- *----------------------------------------------------------------*/
+/* ---- Remapping ---- */
 
 void cache_remap_origin(struct cache *c, struct bio *bio)
 {
@@ -34,14 +32,12 @@ static void remap_fast(struct cache *c, struct bio *bio, u32 slot, u64 block)
 	bio_set_dev(bio, c->fast);
 }
 
-static bool covers_block(struct cache *c, struct bio *bio, u64 block)
+static bool covers_block(struct cache *c, struct bio *bio)
 {
-	return bio_sectors(bio) == cache_block_len(c, block);
+	return bio_sectors(bio) == c->block_sectors;
 }
 
-/*----------------------------------------------------------------
- * Waiting
- *----------------------------------------------------------------*/
+/* ---- Waiting ---- */
 
 void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 {
@@ -100,9 +96,7 @@ void cache_unpin(struct cache *c, u32 slot, u32 unit)
 		cache_wake_waiters(c, slot);
 }
 
-/*----------------------------------------------------------------
- * What the policy is told
- *----------------------------------------------------------------*/
+/* ---- What the policy is told ---- */
 
 static enum cache_op io_op(struct bio *bio)
 {
@@ -175,7 +169,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		io.flags |= CACHE_IO_STREAM;
 	if (bio->bi_opf & REQ_META)
 		io.flags |= CACHE_IO_META;
-	if (io.op == CACHE_OP_WRITE && covers_block(c, bio, cb->block))
+	if (io.op == CACHE_OP_WRITE && covers_block(c, bio))
 		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
 	if (nr_free > c->reserve)
 		io.flags |= CACHE_IO_FREE_SLOTS;
@@ -204,9 +198,7 @@ static bool wants_promotion(struct cache_bio *cb)
 	return cb->verdict <= CACHE_PROMOTE_HOT;
 }
 
-/*----------------------------------------------------------------
- * Reads
- *----------------------------------------------------------------*/
+/* ---- Reads ---- */
 
 static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
@@ -287,9 +279,7 @@ retry:
 	return DM_MAPIO_REMAPPED;
 }
 
-/*----------------------------------------------------------------
- * Writes that hit
- *----------------------------------------------------------------*/
+/* ---- Writes that hit ---- */
 
 static void fast_leg_end(struct bio *leg)
 {
@@ -315,7 +305,13 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 {
 	struct bio *leg = &cb->fast_leg;
 
-	bio_init_clone(c->fast, leg, bio, GFP_NOIO);
+	if (bio_init_clone(c->fast, leg, bio, GFP_NOIO)) {
+		cb->fast_status = BLK_STS_RESOURCE;
+		atomic_dec(&cb->legs);
+		return;
+	}
+	/* Nobody polls for it. */
+	leg->bi_opf &= ~REQ_POLLED;
 	leg->bi_iter.bi_sector = slot_sector(c, cb->slot,
 					     bio->bi_iter.bi_sector, cb->block);
 	leg->bi_private = cb;
@@ -447,9 +443,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	return HIT_PINNED;
 }
 
-/*----------------------------------------------------------------
- * Writes that miss
- *----------------------------------------------------------------*/
+/* ---- Writes that miss ---- */
 
 static void leave_gate(struct cache *c, u32 gate)
 {
@@ -468,6 +462,7 @@ static bool enter_gate(struct cache *c, struct cache_bio *cb)
 	u32 gate = gate_of(cb->block);
 
 	atomic_inc(&c->gates[gate]);
+	/* Enter, then look: the other half is in publish_slot(). */
 	smp_mb__after_atomic();
 	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
 		leave_gate(c, gate);
@@ -501,6 +496,15 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 	return true;
 }
 
+/*
+ * Will the word of this slot change without our doing?  Nobody may park on one
+ * that does not.
+ */
+static bool is_busy(u32 word)
+{
+	return slot_state(word) != SLOT_VALID || (word & SLOT_PIN_MASK);
+}
+
 /* Passthrough: what a write makes outdated leaves the cache first. */
 static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 				 u32 word, bool worker)
@@ -513,9 +517,14 @@ static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 		cache_defer_bio(c, bio, STEP_MAP);
 		return true;
 	}
-	if (cache_begin_unmap(c, slot, word, false, CACHE_REMOVED_INVALID))
+	if (cache_begin_unmap(c, slot, cache_bio(bio)->block, false,
+			      CACHE_REMOVED_INVALID))
 		return false;
-	return cache_wait_for_slot(c, slot, word, bio);
+	if (word & SLOT_DIRTY) {
+		bio_io_error(bio);
+		return true;
+	}
+	return is_busy(word) && cache_wait_for_slot(c, slot, word, bio);
 }
 
 static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
@@ -569,9 +578,7 @@ retry:
 	return wait_for_intent(c, bio, cb);
 }
 
-/*----------------------------------------------------------------
- * Flushes
- *----------------------------------------------------------------*/
+/* ---- Flushes ---- */
 
 /*
  * Nothing acknowledged depends on metadata that is not durable yet, so a flush
@@ -579,13 +586,12 @@ retry:
  */
 static int map_flush(struct cache *c, struct bio *bio)
 {
+	cache_bio(bio)->kind = BIO_FLUSH;
 	bio_set_dev(bio, dm_bio_get_target_bio_nr(bio) ? c->fast : c->origin);
 	return DM_MAPIO_REMAPPED;
 }
 
-/*----------------------------------------------------------------
- * Discards
- *----------------------------------------------------------------*/
+/* ---- Discards ---- */
 
 bool cache_discard_overlaps(struct cache *c, u64 block)
 {
@@ -607,7 +613,7 @@ bool cache_discard_overlaps(struct cache *c, u64 block)
 	return found;
 }
 
-/* The whole blocks inside the discarded range; the origin's tail is whole. */
+/* The whole blocks inside the discarded range. */
 static void discard_begin(struct cache *c, struct bio *bio,
 			  struct cache_discard *d)
 {
@@ -616,8 +622,7 @@ static void discard_begin(struct cache *c, struct bio *bio,
 	unsigned long flags;
 
 	d->first = cache_block_of(c, begin + c->block_sectors - 1);
-	d->last = end >= c->origin_sectors ? c->origin_blocks :
-					     cache_block_of(c, end);
+	d->last = min(cache_block_of(c, end), c->origin_blocks);
 	if (d->last < d->first)
 		d->last = d->first;
 	d->cursor = d->first;
@@ -651,8 +656,7 @@ static void discard_unmap_range(struct cache *c, struct cache_discard *d)
 		slot = slot_map_find(&c->map, block);
 		if (slot == SLOT_NONE)
 			continue;
-		cache_begin_unmap_block(c, slot, block, true,
-					CACHE_REMOVED_INVALID);
+		cache_begin_unmap(c, slot, block, true, CACHE_REMOVED_INVALID);
 	}
 }
 
@@ -676,8 +680,9 @@ static bool discard_wait(struct cache *c, struct bio *bio,
 			cpu_relax();
 			continue;
 		case SLOT_VALID:
-			if (cache_begin_unmap(c, slot, word, true,
-					      CACHE_REMOVED_INVALID))
+			if (cache_begin_unmap(c, slot, d->cursor, true,
+					      CACHE_REMOVED_INVALID) ||
+			    !is_busy(word))
 				continue;
 			break;
 		case SLOT_FILLING:
@@ -696,8 +701,7 @@ static void discard_pass_down(struct cache *c, struct bio *bio,
 {
 	struct cache_discard *d = &cb->discard;
 	sector_t begin = cache_block_start(c, d->first);
-	sector_t end = min_t(sector_t, cache_block_start(c, d->last),
-			     c->origin_sectors);
+	sector_t end = cache_block_start(c, d->last);
 
 	if (d->first == d->last || !c->discard_passdown || !c->origin_discards) {
 		discard_end(c, d);
@@ -718,7 +722,10 @@ static void process_discard(struct cache *c, struct bio *bio,
 	struct cache_discard *d = &cb->discard;
 
 	if (!cache_writable(c)) {
-		bio_io_error(bio);
+		if (d->registered)
+			discard_end(c, d);
+		bio->bi_status = BLK_STS_NOTSUPP;
+		bio_endio(bio);
 		return;
 	}
 	if (!d->registered) {
@@ -729,9 +736,7 @@ static void process_discard(struct cache *c, struct bio *bio,
 		discard_pass_down(c, bio, cb);
 }
 
-/*----------------------------------------------------------------
- * Mapping
- *----------------------------------------------------------------*/
+/* ---- Mapping ---- */
 
 static int map_data(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		    bool worker)
@@ -761,12 +766,14 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->verdict = NR_CACHE_VERDICTS;
 	cb->step = STEP_MAP;
 	cb->fill = NULL;
+	if (unlikely(cb->block >= c->origin_blocks)) {
+		cache_remap_origin(c, bio);
+		return DM_MAPIO_REMAPPED;
+	}
 	return map_data(c, bio, cb, false);
 }
 
-/*----------------------------------------------------------------
- * The worker: bios that waited go on where they stopped
- *----------------------------------------------------------------*/
+/* ---- The worker: bios that waited go on where they stopped ---- */
 
 static void submit_if_mapped(struct bio *bio, int r)
 {
@@ -793,11 +800,11 @@ static void process_promote(struct cache *c, struct bio *bio,
 
 /*
  * Unmap the block that @bio could not use.  True when it is gone (or going,
- * if @going_will_do); false when the bio waits, or was ended with an error
- * because what the slot holds cannot be given up.
+ * if the bio only @reads the origin then); false when the bio waits, or was
+ * ended with an error because what the slot holds cannot be given up.
  */
 static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		       bool going_will_do)
+		       bool reads)
 {
 	u32 slot, word;
 
@@ -809,20 +816,36 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		if (slot_block(slot_at(&c->map, slot)) != cb->block ||
 		    slot_state(word) == SLOT_FREE)
 			continue;
-		if (going_will_do && (slot_state(word) == SLOT_EVICTING ||
-				      slot_state(word) == SLOT_FILLING))
+		if (reads && (slot_state(word) == SLOT_EVICTING ||
+			      slot_state(word) == SLOT_FILLING))
+			return true;
+		/* It stays, but the origin has the same. */
+		if (reads && !cache_writable(c) && !(word & SLOT_DIRTY))
 			return true;
 		if (!cache_writable(c) || (word & SLOT_DIRTY)) {
 			bio_io_error(bio);
 			return false;
 		}
 		if (slot_state(word) == SLOT_VALID &&
-		    cache_begin_unmap(c, slot, word, false,
+		    cache_begin_unmap(c, slot, cb->block, false,
 				      CACHE_REMOVED_INVALID))
 			continue;
-		if (cache_wait_for_slot(c, slot, word, bio))
+		if (is_busy(word) && cache_wait_for_slot(c, slot, word, bio))
 			return false;
 	}
+}
+
+/* Only one copy of a write arrived: its slot goes before the bio ends. */
+static void drop_then_end(struct cache *c, struct bio *bio,
+			  struct cache_bio *cb)
+{
+	if (cb->slot != SLOT_NONE) {
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		cb->slot = SLOT_NONE;
+	}
+	bio->bi_status = cb->origin_status;
+	if (drop_block(c, bio, cb, false))
+		bio_endio(bio);
 }
 
 static void process_bio(struct cache *c, struct bio *bio)
@@ -846,10 +869,7 @@ static void process_bio(struct cache *c, struct bio *bio)
 		submit_bio_noacct(bio);
 		return;
 	case STEP_DROP_THEN_END:
-		if (!drop_block(c, bio, cb, false))
-			return;
-		bio->bi_status = cb->origin_status;
-		bio_endio(bio);
+		drop_then_end(c, bio, cb);
 		return;
 	case STEP_DISCARD:
 		process_discard(c, bio, cb);
@@ -875,9 +895,7 @@ void cache_deferred_work(struct work_struct *work)
 	blk_finish_plug(&plug);
 }
 
-/*----------------------------------------------------------------
- * Completion.  Any context.
- *----------------------------------------------------------------*/
+/* ---- Completion.  Any context ---- */
 
 static void rewind_bio(struct bio *bio, struct cache_bio *cb)
 {
@@ -913,19 +931,23 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 	struct cache_bio *cb = cache_bio(bio);
 	bool dirty = slot_word(slot_at(&c->map, cb->slot)) & SLOT_DIRTY;
 
-	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 	cb->kind = BIO_PLAIN;
 	*error = cb->origin_status;
-	if (likely(!cb->fast_status && !cb->origin_status))
+	if (likely(!cb->fast_status && !cb->origin_status)) {
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		return DM_ENDIO_DONE;
+	}
 
 	cache_stat_inc(c, cb->fast_status ? STAT_CACHE_WRITE_ERROR :
 					    STAT_ORIGIN_ERROR);
 	if (dirty) {
+		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		*error = cb->fast_status;
 		return DM_ENDIO_DONE;
 	}
-	bio->bi_status = BLK_STS_OK;
+	/* Until it is dropped, nobody may say that the copies are equal. */
+	cb->kind = BIO_SUSPECT;
+	atomic_inc(&c->nr_suspects);
 	cache_defer_bio(c, bio, STEP_DROP_THEN_END);
 	return DM_ENDIO_INCOMPLETE;
 }
@@ -979,6 +1001,14 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 		return DM_ENDIO_INCOMPLETE;
 	case BIO_DISCARD:
 		discard_end(c, &cb->discard);
+		break;
+	case BIO_FLUSH:
+		/* A device says so once; what it lost stays lost. */
+		if (unlikely(*error))
+			WRITE_ONCE(c->flush_failed, true);
+		break;
+	case BIO_SUSPECT:
+		atomic_dec(&c->nr_suspects);
 		break;
 	}
 	return DM_ENDIO_DONE;

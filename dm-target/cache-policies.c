@@ -109,9 +109,7 @@ void cache_policy_unregister(const struct cache_policy_ops *ops)
 }
 EXPORT_SYMBOL_GPL(cache_policy_unregister);
 
-/*----------------------------------------------------------------
- * Settings
- *----------------------------------------------------------------*/
+/* ---- Settings ---- */
 
 bool cache_policy_key_known(const char *key)
 {

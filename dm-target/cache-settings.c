@@ -95,9 +95,7 @@ void cache_settings_load(struct cache *c)
 	c->record[len] = '\0';
 }
 
-/*----------------------------------------------------------------
- * Mode
- *----------------------------------------------------------------*/
+/* ---- Mode ---- */
 
 /*
  * lvm2 knows three modes.  Two more live on top of the table's: they only
@@ -134,9 +132,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 	return r;
 }
 
-/*----------------------------------------------------------------
- * At resume
- *----------------------------------------------------------------*/
+/* ---- At resume ---- */
 
 static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
 {
@@ -148,7 +144,19 @@ static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
 	return false;
 }
 
-/* The record's settings, where the table is silent; then the table's. */
+static void reset_tunables(struct cache *c)
+{
+	const struct cache_tunable *tn = c->policy_ops->tunables;
+	unsigned int i;
+
+	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
+		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
+}
+
+/*
+ * The defaults, then the record's settings where the table is silent, then the
+ * table's.
+ */
 void cache_settings_apply(struct cache *c, struct cache_table *t)
 {
 	const struct cache_tunable *tn;
@@ -161,6 +169,7 @@ void cache_settings_apply(struct cache *c, struct cache_table *t)
 	    !overlay_mode(t->mode, value, &mode))
 		WRITE_ONCE(c->mode, mode);
 
+	reset_tunables(c);
 	for (tn = c->policy_ops->tunables; tn && tn->key; tn++)
 		if (!in_table(t, tn) &&
 		    get(c, tn->key, value, sizeof(value)) &&

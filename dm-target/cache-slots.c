@@ -129,6 +129,7 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
 		WRITE_ONCE(s->next, map->buckets[bucket]);
 		/* Whoever sees the word sees whose it is. */
 		atomic_set_release(&s->word, word);
+		/* The head last: a walker that sees the slot sees its link. */
 		smp_store_release(&map->buckets[bucket], slot);
 		r = 0;
 	}

@@ -29,7 +29,7 @@
 #include <linux/types.h>
 
 #define SLOT_NONE	U32_MAX
-#define SLOT_MAX_NR	((1U << 31) - 1)
+#define SLOT_MAX_NR	((1U << 27) - 1)	/* one allocation, below 2 GiB */
 
 /*
  * FREE		holds nothing and is in no chain (or about to be)

@@ -8,9 +8,7 @@
  */
 #include "cache-table.h"
 
-/*----------------------------------------------------------------
- * Status
- *----------------------------------------------------------------*/
+/* ---- Status ---- */
 
 static unsigned int emit_features(struct cache_table *t, char *result,
 				  unsigned int maxlen)
@@ -109,12 +107,19 @@ static void emit_ima(struct cache_table *t, char *result, unsigned int maxlen)
 	DMEMIT(",no_discard_passdown=%c;", yes_no(t->no_discard_passdown));
 }
 
-static void emit_inactive_info(char *result, unsigned int maxlen)
+/*
+ * Loaded, and not resumed (yet, or because that failed): nothing is known of
+ * the metadata.  All may be dirty; never let lvm2 believe otherwise.
+ */
+static void emit_inactive_info(struct cache_table *t, char *result,
+			       unsigned int maxlen)
 {
 	unsigned int sz = 0;
 
-	/* Loaded, never resumed: nothing is known of the metadata yet. */
-	DMEMIT("Error");
+	DMEMIT("%u 0/0 %u %u/%u 0 0 0 0 0 0 %u 1 %s 2 migration_threshold %u %s 0 ro - ",
+	       CMD_BLOCK_SECTORS, t->block_sectors, t->nr_slots, t->nr_slots,
+	       t->nr_slots, cache_mode_names[t->mode], t->migration_threshold,
+	       t->policy_name);
 }
 
 void cache_status(struct dm_target *ti, status_type_t type,
@@ -125,7 +130,7 @@ void cache_status(struct dm_target *ti, status_type_t type,
 	switch (type) {
 	case STATUSTYPE_INFO:
 		if (!t->cache) {
-			emit_inactive_info(result, maxlen);
+			emit_inactive_info(t, result, maxlen);
 			return;
 		}
 		/* As stock: asking without noflush shows whether a commit works. */
@@ -142,9 +147,7 @@ void cache_status(struct dm_target *ti, status_type_t type,
 	}
 }
 
-/*----------------------------------------------------------------
- * Messages
- *----------------------------------------------------------------*/
+/* ---- Messages ---- */
 
 struct block_range {
 	u32 begin, end;
@@ -179,8 +182,8 @@ static void invalidate_range(struct cache *c, const struct block_range *r)
 	u32 slot;
 
 	for (slot = r->begin; slot < r->end; slot++)
-		cache_begin_unmap(c, slot, slot_word(slot_at(&c->map, slot)),
-				  false, CACHE_REMOVED_INVALID);
+		cache_begin_unmap(c, slot, ANY_BLOCK, false,
+				  CACHE_REMOVED_INVALID);
 }
 
 /* The stock range is half open: 5-8 is 5, 6 and 7. */

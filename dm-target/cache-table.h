@@ -9,7 +9,7 @@
 
 #include "cache.h"
 
-#define CACHE_MAX_SETTINGS	32
+#define CACHE_MAX_SETTINGS	CACHE_MAX_TUNABLES
 #define CACHE_WHY_LEN		128
 
 struct cache_setting {

@@ -69,9 +69,21 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 {
 	struct migration *m = container_of(op, struct migration, op);
 
-	/* On an error the bit on disk still says dirty: so does the slot. */
-	settle(c, m->slot, error ? SLOT_DIRTY | SLOT_INTENT : 0);
-	atomic_dec(&c->nr_dirty);
+	/*
+	 * After a flush that failed the bit on disk still says dirty.  After a
+	 * commit that failed nobody knows: the block is dirty and its next
+	 * write asks for an intent, which read-only health refuses.
+	 */
+	if (!error)
+		settle(c, m->slot, 0);
+	else
+		settle(c, m->slot, cache_writable(c) ?
+		       SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY);
+	if (error)
+		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	/* Who waits for a clean cache is told. */
+	if (atomic_dec_and_test(&c->nr_dirty))
+		dm_table_event(c->ti->table);
 	if (!error)
 		cache_stat_inc(c, STAT_WRITEBACK);
 	end_migration(c, m);
@@ -87,6 +99,7 @@ static bool clear_marks(struct cache *c, u32 slot)
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s);
 
+	lockdep_assert_held(&c->commit_lock);
 	do {
 		if (old & (SLOT_TOUCHED | SLOT_WRITER_MASK))
 			return false;
@@ -109,17 +122,15 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 			    m->block, read_err ? "cache read" : "origin write");
 		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
 	}
-	if (read_err || write_err || !clear_marks(c, m->slot)) {
-		settle(c, m->slot, 0);
-		end_migration(c, m);
-		return;
-	}
-
 	m->op.kind = COMMIT_CLEAR_DIRTY;
 	m->op.slot = m->slot;
 	m->op.block = m->block;
 	m->op.done = writeback_committed;
-	cache_commit_queue(c, &m->op);
+	if (read_err || write_err ||
+	    !cache_commit_queue_if(c, &m->op, clear_marks)) {
+		settle(c, m->slot, 0);
+		end_migration(c, m);
+	}
 }
 
 static bool begin(struct cache *c, const struct writeback_item *item)
@@ -152,16 +163,14 @@ static void write_back(struct cache *c, const struct writeback_item *item)
 	m->block = slot_block(slot_at(&c->map, item->slot));
 	from.bdev = c->fast;
 	from.sector = cache_block_start(c, m->slot);
-	from.count = cache_block_len(c, m->block);
+	from.count = c->block_sectors;
 	to.bdev = c->origin;
 	to.sector = cache_block_start(c, m->block);
 	to.count = from.count;
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
 }
 
-/*----------------------------------------------------------------
- * What to write, and in which order
- *----------------------------------------------------------------*/
+/* ---- What to write, and in which order ---- */
 
 static int by_block(const void *a, const void *b)
 {
@@ -183,6 +192,8 @@ static unsigned int collect(struct cache *c)
 		struct slot *s = slot_at(&c->map, slot);
 		u32 word = slot_word(s);
 
+		if (!(seen % 4096))
+			cond_resched();
 		c->wb_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
 		if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY))
 			continue;
@@ -233,5 +244,5 @@ void cache_writeback_work(struct work_struct *work)
 void cache_kick_writeback(struct cache *c)
 {
 	if (!READ_ONCE(c->quiescing))
-		queue_work(c->wq, &c->writeback_work);
+		queue_work(c->bg_wq, &c->writeback_work);
 }

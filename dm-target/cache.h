@@ -45,6 +45,8 @@
 #define CACHE_BLOCK_MULTIPLE		64U
 #define CACHE_MIGRATION_THRESHOLD	2048U	/* sectors; as stock */
 
+#define CACHE_MAX_TUNABLES		32
+
 struct cache;
 
 enum cache_mode {
@@ -61,9 +63,7 @@ enum cache_health {
 	HEALTH_READ_ONLY,	/* the metadata cannot be changed any more */
 };
 
-/*----------------------------------------------------------------
- * Statistics, per CPU
- *----------------------------------------------------------------*/
+/* ---- Statistics, per CPU ---- */
 
 enum cache_stat {
 	STAT_READ_HIT,
@@ -95,9 +95,7 @@ struct cache_stats {
 	u64 count[NR_CACHE_STATS];
 };
 
-/*----------------------------------------------------------------
- * Commits
- *----------------------------------------------------------------*/
+/* ---- Commits ---- */
 
 enum commit_kind {
 	COMMIT_SET_DIRTY,	/* an intent: before a write that parts the copies */
@@ -121,9 +119,7 @@ struct commit_op {
 	void (*done)(struct cache *c, struct commit_op *op, int error);
 };
 
-/*----------------------------------------------------------------
- * The engine
- *----------------------------------------------------------------*/
+/* ---- The engine ---- */
 
 #define CACHE_NR_GATES		4096	/* power of 2 */
 #define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
@@ -145,7 +141,7 @@ struct cache {
 	struct block_device *fast;
 	struct block_device *metadata;
 	sector_t origin_sectors;
-	u64 origin_blocks;
+	u64 origin_blocks;		/* whole ones; a short tail is never cached */
 	u32 block_sectors;
 	int block_shift;		/* log2 of block_sectors, or -1 */
 	enum cache_mode mode;
@@ -157,6 +153,8 @@ struct cache {
 	struct stream_cpu __percpu *streams;
 
 	struct cache_policy *policy;
+	u64 policy_defaults[CACHE_MAX_TUNABLES];
+	bool broken;			/* not to be taken over by another table */
 	const struct cache_policy_ops *policy_ops;
 	/* Serialises the policy's calls other than hit() and miss(). */
 	spinlock_t policy_lock;
@@ -190,6 +188,12 @@ struct cache {
 	u32 intent_bound;		/* clean slots with a dirty bit on disk, at most */
 	atomic_t nr_intents;		/* slots with SLOT_INTENT */
 	unsigned long last_intent;	/* jiffies; racy, for the sweep when idle */
+	/*
+	 * While either says so, no dirty bit is cleared: copies that were
+	 * thought equal may not be.
+	 */
+	atomic_t nr_suspects;		/* slots about to be dropped after an error */
+	bool flush_failed;		/* a device lost what it had not flushed */
 	enum cache_health health;
 
 	/* Counts for status; each changed where the fact becomes durable. */
@@ -219,7 +223,8 @@ struct cache {
 	u64 last_io_count;
 	struct delayed_work tick_work;
 
-	struct workqueue_struct *wq;		/* per-bio and migration work */
+	struct workqueue_struct *wq;		/* bios and promotions; waits for nobody */
+	struct workqueue_struct *bg_wq;		/* eviction, write-back: may wait for wq */
 	struct workqueue_struct *commit_wq;	/* commits only */
 };
 
@@ -245,6 +250,8 @@ enum bio_kind {
 	BIO_GATED,		/* writes the origin of a block without a slot */
 	BIO_OVERWRITE,		/* a whole-block write that is its own promotion */
 	BIO_DISCARD,		/* passed down to the origin */
+	BIO_FLUSH,		/* of one of the devices */
+	BIO_SUSPECT,		/* counted in nr_suspects until it ends */
 };
 
 enum bio_step {
@@ -320,13 +327,6 @@ static inline sector_t cache_block_start(const struct cache *c, u64 block)
 	return block * c->block_sectors;
 }
 
-/* Sectors of the origin that @block covers: the last one may be short. */
-static inline u32 cache_block_len(const struct cache *c, u64 block)
-{
-	return min_t(sector_t, c->block_sectors,
-		     c->origin_sectors - cache_block_start(c, block));
-}
-
 static inline bool cache_mode_keeps_dirty(enum cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
@@ -383,15 +383,13 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error);
 void cache_evict_work(struct work_struct *work);
 void cache_want_slots(struct cache *c);
 /*
- * Begin to unmap @slot, whose word was @word.  False if it is in use, dirty
- * (unless @dirty_too) or has changed.  Worker context.
+ * Begin to unmap @slot if it holds @block (or whatever it holds, ANY_BLOCK).
+ * False if it is in use, is dirty (unless @dirty_too) or has changed.  May
+ * sleep.
  */
-bool cache_begin_unmap(struct cache *c, u32 slot, u32 word, bool dirty_too,
+#define ANY_BLOCK U64_MAX
+bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
-
-/* The same for the slot that was found for @block. */
-bool cache_begin_unmap_block(struct cache *c, u32 slot, u64 block,
-			     bool dirty_too, enum cache_removal why);
 
 /* cache-writeback.c */
 struct writeback_item {
@@ -411,6 +409,10 @@ int cache_flush_devices(struct cache *c);
 int cache_sweep_all_intents(struct cache *c);
 void cache_metadata_failed(struct cache *c, const char *what, int error);
 #define INTENT_SWEEP_BATCH 4096U
+
+/* Queue @op together with a change of @s that must not be seen before it. */
+bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
+			   bool (*change)(struct cache *c, u32 slot));
 
 /* cache-policies.c */
 const struct cache_policy_ops *cache_policy_get(const char *name);
