@@ -89,6 +89,27 @@ static int parse_devices(struct parser *p)
 	return 0;
 }
 
+/*
+ * Arrays of mappings, dirty bits and hints, the latter two with a second copy
+ * while they are rewritten, and what every metadata has.
+ */
+static u64 metadata_blocks_needed(u32 nr_slots)
+{
+	return DIV_ROUND_UP(nr_slots, 509) + 2 * DIV_ROUND_UP(nr_slots, 1018) +
+	       2 * DIV_ROUND_UP(nr_slots, 32576) + nr_slots / (509 * 126) + 8;
+}
+
+static int check_metadata_room(struct cache_table *t)
+{
+	u64 have = bdev_nr_sectors(t->metadata->bdev) / CMD_BLOCK_SECTORS;
+	u64 need = metadata_blocks_needed(t->nr_slots);
+
+	if (have >= need)
+		return 0;
+	return refuse(t, "Metadata device too small: %llu KiB, %u cache blocks need %llu KiB",
+		      have * 4, t->nr_slots, need * 4);
+}
+
 static int parse_block_size(struct parser *p)
 {
 	struct cache_table *t = p->t;
@@ -119,27 +140,6 @@ static int parse_block_size(struct parser *p)
 	t->block_sectors = sectors;
 	t->nr_slots = slots;
 	return check_metadata_room(t);
-}
-
-/*
- * Arrays of mappings, dirty bits and hints, the latter two with a second copy
- * while they are rewritten, and what every metadata has.
- */
-static u64 metadata_blocks_needed(u32 nr_slots)
-{
-	return DIV_ROUND_UP(nr_slots, 509) + 2 * DIV_ROUND_UP(nr_slots, 1018) +
-	       2 * DIV_ROUND_UP(nr_slots, 32576) + nr_slots / (509 * 126) + 8;
-}
-
-static int check_metadata_room(struct cache_table *t)
-{
-	u64 have = bdev_nr_sectors(t->metadata->bdev) / CMD_BLOCK_SECTORS;
-	u64 need = metadata_blocks_needed(t->nr_slots);
-
-	if (have >= need)
-		return 0;
-	return refuse(t, "Metadata device too small: %llu KiB, %u cache blocks need %llu KiB",
-		      have * 4, t->nr_slots, need * 4);
 }
 
 static int parse_feature(struct cache_table *t, const char *word, bool *mode_set)
