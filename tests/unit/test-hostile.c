@@ -291,6 +291,15 @@ static void set_node(struct ramdev *rd, u64 nr, u32 flags, u32 n,
 	ramdev_set(rd, nr, data);
 }
 
+/* A leaf with the one entry 0 -> @value. */
+static void leaf_of_one(struct store *s, u64 nr, u64 value)
+{
+	const u64 entry[1][2] = { { 0, value } };
+
+	set_node(s->rd, nr, PD_NODE_LEAF, 1, entry);
+	assert_ok(pd_device_reset(s->dev));
+}
+
 static int any_value(void *ctx, u64 key, const void *value)
 {
 	(void)key;
@@ -355,10 +364,156 @@ static void shapes(void **state)
 	pd_quiet = false;
 }
 
+/* Opened and verified: true if anything was wrong. */
+static bool noticed(struct ramdev *rd)
+{
+	struct meta x;
+	int r = meta_open(&x, rd, 0);
+
+	if (r) {
+		assert_int_equal(r, -EILSEQ);
+		return true;
+	}
+	r = metadata_check(x.cmd, NULL, NULL);
+	meta_shut(&x);
+	return r > 0;
+}
+
+/* One flipped bit anywhere, and one block in the place of another. */
+static void damaged_blocks(void **state)
+{
+	u64 rng = test_seed("damage", 703);
+	struct ramdev *rd = sample(2, 40000);
+	u8 good[PD_BLOCK_SIZE], bad[PD_BLOCK_SIZE];
+	u32 used = 0, moved = 0;
+
+	(void)state;
+	pd_quiet = true;
+	assert_false(noticed(rd));
+	for (u64 nr = 0; nr < NR_BLOCKS; nr++) {
+		struct pd_device *dev;
+		const char *why;
+		struct cmd_geometry g = { 0 };
+		struct cmd *cmd;
+		bool in_use;
+
+		dev = ramdev_open(rd, true);
+		assert_ok(cmd_open(dev, &g, &cmd, &why));
+		in_use = pd_sm_count(cmd_transaction(cmd)->sm, nr);
+		cmd_close(cmd);
+		pd_device_close(dev);
+		if (!in_use)
+			continue;
+		used++;
+		ramdev_get(rd, nr, good);
+		for (u32 i = 0; i < 8; i++) {
+			u32 bit = below(&rng, PD_BLOCK_SIZE * 8);
+
+			memcpy(bad, good, sizeof(bad));
+			bad[bit / 8] ^= 1 << bit % 8;
+			ramdev_set(rd, nr, bad);
+			assert_true(noticed(rd));
+		}
+		for (u64 other = 1; other < NR_BLOCKS; other++) {
+			if (other == nr || !rd->seen[other] || !one_in(&rng, 20))
+				continue;
+			ramdev_get(rd, other, bad);
+			if (kind_of(bad, other) != kind_of(good, nr))
+				continue;
+			ramdev_set(rd, nr, bad);
+			assert_true(noticed(rd));
+			moved++;
+		}
+		ramdev_set(rd, nr, good);
+	}
+	assert_false(noticed(rd));
+	assert_true(moved > 0);
+	pd_quiet = false;
+	printf("note: %u blocks damaged, %u times another put there\n", used,
+	       moved);
+	ramdev_free(rd);
+}
+
+/* What the space map does not count could be overwritten: not entered. */
+static void uncounted(void **state)
+{
+	struct store s;
+	struct pd_btree bt = { &s.tm, 8 };
+	u64 root, v;
+
+	(void)state;
+	pd_quiet = true;
+	store_make(&s, 100);
+	assert_ok(pd_btree_empty(&bt, &root));
+	store_commit(&s);
+	assert_int_equal(pd_btree_lookup(&bt, root, 0, &v), -ENODATA);
+	assert_ok(pd_sm_dec(s.tm.sm, root));
+	assert_int_equal(pd_btree_lookup(&bt, root, 0, &v), -EILSEQ);
+	assert_int_equal(pd_btree_insert(&bt, &root, 0, &v), -EILSEQ);
+	assert_int_equal(pd_tm_dec(&s.tm, root), -EILSEQ);
+	assert_int_equal(pd_btree_lookup(&bt, 0, 0, &v), -EILSEQ);
+	assert_int_equal(pd_btree_lookup(&bt, 100, 0, &v), -EILSEQ);
+	assert_int_equal(pd_btree_lookup(&bt, U64_MAX, 0, &v), -EILSEQ);
+	store_free(&s);
+	pd_quiet = false;
+}
+
+/* Headers that claim more than a block holds, in otherwise plausible blocks. */
+static void overfull(void **state)
+{
+	static const u32 counts[] = { 253, 254, 255, 300, 506, 508, ~0u };
+	struct store s;
+	struct pd_btree bt = { &s.tm, 8 };
+	struct pd_array a = { &s.tm, 8 };
+	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
+	struct pd_node *n = (struct pd_node *)data;
+	struct pd_array_block *ab = (struct pd_array_block *)data;
+	u64 b[2], v;
+
+	(void)state;
+	pd_quiet = true;
+	store_make(&s, 200);
+	for (u32 i = 0; i < 2; i++)
+		assert_ok(pd_sm_alloc(s.tm.sm, b + i));
+	store_commit(&s);
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++) {
+		memset(data, 0, sizeof(data));
+		n->flags = cpu_to_le32(PD_NODE_LEAF);
+		n->value_size = cpu_to_le32(8);
+		n->max_entries = cpu_to_le32(252);
+		n->nr_entries = cpu_to_le32(counts[i]);
+		for (u32 k = 0; k < 508; k++)
+			n->keys[k] = cpu_to_le64(k);
+		pd_block_seal(data, b[0], PD_KIND_NODE);
+		ramdev_set(s.rd, b[0], data);
+		assert_ok(pd_device_reset(s.dev));
+		assert_int_equal(pd_btree_lookup(&bt, b[0], 300, &v), -EILSEQ);
+	}
+
+	memset(data, 0, sizeof(data));
+	ab->value_size = cpu_to_le32(8);
+	ab->max_entries = cpu_to_le32(509);
+	ab->nr_entries = cpu_to_le32(510);
+	pd_block_seal(data, b[1], PD_KIND_ARRAY);
+	ramdev_set(s.rd, b[1], data);
+	leaf_of_one(&s, b[0], b[1]);
+	assert_int_equal(pd_array_get(&a, b[0], 0, &v), -EILSEQ);
+	ab->max_entries = cpu_to_le32(1000);
+	pd_block_seal(data, b[1], PD_KIND_ARRAY);
+	ramdev_set(s.rd, b[1], data);
+	assert_ok(pd_device_reset(s.dev));
+	assert_int_equal(pd_array_get(&a, b[0], 0, &v), -EILSEQ);
+	store_free(&s);
+	pd_quiet = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes),
+		cmocka_unit_test(overfull),
+		cmocka_unit_test(uncounted),
+		cmocka_unit_test(damaged_blocks),
 		cmocka_unit_test(noise),
 		cmocka_unit_test(tampered_blocks),
 	};
