@@ -409,7 +409,7 @@ clean_up() {
 	fi
 }
 
-BAD_NEWS='WARNING:|BUG:|BUG |Oops|KASAN|UBSAN|possible circular|possible recursive|inconsistent lock|blocked for more than|soft lockup|general protection|refcount_t|Call Trace|leak|bad page|stall'
+BAD_NEWS='WARNING:|BUG:|BUG |Oops|KASAN|UBSAN|possible circular|possible recursive|inconsistent lock|blocked for more than|soft lockup|general protection|refcount_t|Call Trace|bad page|detected stall'
 
 # What the kernel logged since the test began.
 dmesg_clean() {
