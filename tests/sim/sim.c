@@ -292,7 +292,11 @@ int main(int argc, char **argv)
 	}
 	if (!opts.nr_policies)
 		opts.policies[opts.nr_policies++] = "heat";
-	for (; optind < argc && nr < MAX_TRACES; optind++)
+	if (argc - optind > MAX_TRACES) {
+		fprintf(stderr, "sim: at most %d traces\n", MAX_TRACES);
+		return 2;
+	}
+	for (; optind < argc; optind++)
 		if (trace_read(&traces[nr++], argv[optind], opts.format))
 			return 1;
 	if (!nr) {

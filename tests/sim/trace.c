@@ -303,6 +303,10 @@ int trace_read(struct trace *t, const char *path, const char *format)
 		fprintf(stderr, "%s: %s %llu does not parse as %s\n", path,
 			bin ? "record" : "line", (unsigned long long)rd->line,
 			bin ? "bin" : rd->format ? rd->format : "anything");
+	if (!r && !t->nr) {
+		fprintf(stderr, "%s: no requests in it\n", path);
+		r = -1;
+	}
 	free(rd);
 	return r;
 }
