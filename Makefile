@@ -11,7 +11,7 @@ MODDIR  ?= /lib/modules/$(KVER)/updates
 DESTDIR ?=
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
 # Directories with a Makefile of their own that has a "check" target.
-UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/unit/Makefile tests/policy/Makefile))
+UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/*/Makefile))
 TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile))
 
 all: modules tools
