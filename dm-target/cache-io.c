@@ -103,18 +103,39 @@ static enum cache_op io_op(struct bio *bio)
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
 }
 
+static u32 stream_before(struct cache *c, struct bio *bio)
+{
+	struct stream_cpu *cpu = get_cpu_ptr(c->streams);
+	u32 before;
+
+	before = stream_account(cpu, bio->bi_iter.bi_sector, bio_sectors(bio));
+	put_cpu_ptr(c->streams);
+	return before;
+}
+
+static void describe(struct cache *c, struct bio *bio, struct cache_io *io)
+{
+	io->op = io_op(bio);
+	io->flags = 0;
+	io->sectors = bio_sectors(bio);
+	io->stream_sectors = stream_before(c, bio);
+	if (io->stream_sectors)
+		io->flags |= CACHE_IO_STREAM;
+	if (bio->bi_opf & REQ_META)
+		io->flags |= CACHE_IO_META;
+}
+
 static void tell_hit(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
-	struct cache_io io = {
-		.op = io_op(bio),
-		.sectors = bio_sectors(bio),
-	};
+	struct cache_io io;
 
-	if (likely(cb->verdict == NR_CACHE_VERDICTS)) {
-		cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
-			       STAT_WRITE_HIT : STAT_READ_HIT);
-		c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
-	}
+	/* A bio that was judged a miss before has been counted. */
+	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
+		return;
+	describe(c, bio, &io);
+	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
+		       STAT_WRITE_HIT : STAT_READ_HIT);
+	c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
 }
 
 static bool mode_promotes(enum cache_mode mode, enum cache_op op)
@@ -133,16 +154,6 @@ static bool mode_promotes(enum cache_mode mode, enum cache_op op)
 	return false;
 }
 
-static u32 stream_before(struct cache *c, struct bio *bio)
-{
-	struct stream_cpu *cpu = get_cpu_ptr(c->streams);
-	u32 before;
-
-	before = stream_account(cpu, bio->bi_iter.bi_sector, bio_sectors(bio));
-	put_cpu_ptr(c->streams);
-	return before;
-}
-
 static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
 	[CACHE_BYPASS_COLD] = STAT_BYPASS_COLD,
 	[CACHE_BYPASS_STREAM] = STAT_BYPASS_STREAM,
@@ -157,18 +168,11 @@ static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
 static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	u32 nr_free = READ_ONCE(c->map.nr_free);
-	struct cache_io io = {
-		.op = io_op(bio),
-		.sectors = bio_sectors(bio),
-		.stream_sectors = stream_before(c, bio),
-	};
+	struct cache_io io;
 
+	describe(c, bio, &io);
 	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISS : STAT_READ_MISS);
-	if (io.stream_sectors)
-		io.flags |= CACHE_IO_STREAM;
-	if (bio->bi_opf & REQ_META)
-		io.flags |= CACHE_IO_META;
 	if (io.op == CACHE_OP_WRITE && covers_block(c, bio))
 		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
 	if (nr_free > c->reserve)

@@ -36,7 +36,7 @@ enum cache_op {
 #define CACHE_IO_STREAM		(1u << 1) /* continues a sequential stream */
 #define CACHE_IO_META		(1u << 2) /* file system metadata (REQ_META) */
 #define CACHE_IO_NO_FETCH	(1u << 3) /* promotion would not read the origin */
-#define CACHE_IO_FREE_SLOTS	(1u << 4) /* free slots remain: nothing is evicted */
+#define CACHE_IO_FREE_SLOTS	(1u << 4) /* more than the engine's reserve is free */
 
 /*
  * One request, cut to one block.  @sectors is its length in 512-byte sectors;

@@ -13,6 +13,7 @@
 #include <linux/types.h>
 
 #define STREAMS_PER_CPU	8
+#define STREAM_GAP	128	/* sectors that a stream may skip */
 
 struct stream {
 	u64 next;		/* sector after its last request */
@@ -35,7 +36,7 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 
 	for (i = 0; i < STREAMS_PER_CPU; i++) {
 		st = &cpu->stream[i];
-		if (st->next != sector || !st->sectors)
+		if (sector - st->next > STREAM_GAP || !st->sectors)
 			continue;
 		before = st->sectors;
 		st->next = sector + sectors;
