@@ -523,6 +523,18 @@ static int bring_up(struct cache *c, struct cache_table *t)
 	return r;
 }
 
+static void report_size(struct cache *c)
+{
+	u64 bytes = slot_map_bytes(&c->map) + c->policy->bytes;
+	u64 centibytes = div_u64(bytes * 100, c->map.nr_slots);
+	u32 rest;
+
+	centibytes = div_u64_rem(centibytes, 100, &rest);
+	DMINFO("hearth: %u blocks of %u sectors, %u resident, %u dirty; memory %llu KiB, %llu.%02u bytes a block",
+	       c->map.nr_slots, c->block_sectors, atomic_read(&c->nr_resident),
+	       atomic_read(&c->nr_dirty), bytes >> 10, centibytes, rest);
+}
+
 static int build_engine(struct cache_table *t, struct cache **result)
 {
 	struct cache *c = kvzalloc(sizeof(*c), GFP_KERNEL);
@@ -552,9 +564,7 @@ static int build_engine(struct cache_table *t, struct cache **result)
 	}
 	slot_map_build_free_list(&c->map);
 	load_stats(c);
-	DMINFO("hearth: %u blocks of %u sectors, %zu KiB for the slot map, %u resident, %u dirty",
-	       c->map.nr_slots, c->block_sectors, slot_map_bytes(&c->map) >> 10,
-	       atomic_read(&c->nr_resident), atomic_read(&c->nr_dirty));
+	report_size(c);
 	*result = c;
 	return 0;
 }

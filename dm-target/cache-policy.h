@@ -148,10 +148,14 @@ struct cache_policy_ops {
 	void (*tick)(struct cache_policy *p, u64 now_ms);
 };
 
-/* Common head of every policy instance; filled in by the engine. */
+/*
+ * Common head of every policy instance; filled in by the engine, but for
+ * @bytes, which create() may set to the memory that it allocated, for the log.
+ */
 struct cache_policy {
 	const struct cache_policy_ops *ops;
 	struct cache_policy_params params;
+	u64 bytes;
 };
 
 static inline u16 *policy_word(const struct cache_policy *p, u32 slot)

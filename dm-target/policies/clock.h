@@ -33,6 +33,7 @@ static inline int clock_init(struct clock *c,
 			     const struct cache_policy_params *params)
 {
 	c->policy.params = *params;
+	c->policy.bytes = sizeof(u32) * (u64)params->nr_slots;
 	if (fifo_links_init(&c->links, params->nr_slots))
 		return -ENOMEM;
 	fifo_init(&c->queue, &c->links);

@@ -736,6 +736,9 @@ static int heat_allocate(struct heat *h, u32 nr)
 	h->streams = heat_table(h->nr_streams, 1);
 	if (!h->ghost || !h->regions || !h->streams)
 		return -ENOMEM;
+	h->policy.bytes = sizeof(u32) * (nr + (u64)h->nr_buckets * GHOST_WAYS +
+					 (u64)h->nr_region_sets * REGION_WAYS +
+					 h->nr_streams);
 	return fifo_links_init(&h->links, nr);
 }
 

@@ -66,6 +66,7 @@ static struct cache_policy *nhit_create(const struct cache_policy_params *params
 		kfree(n);
 		return NULL;
 	}
+	n->clock.policy.bytes += sizeof(u32) * (u64)n->nr_buckets * NHIT_WAYS;
 	return &n->clock.policy;
 }
 
