@@ -550,6 +550,59 @@ static void same_verdict(void **state)
 	content_free(c);
 }
 
+/* The exit status and the output of hearth-metadata itself. */
+static void command_line(void **state)
+{
+	static const struct {
+		const char *args;
+		int status;
+		const char *text;	/* that the output contains */
+	} runs[] = {
+		{ "", 2, "Usage" },
+		{ "--help", 0, "Usage" },
+		{ "polish %s/here", 2, "Usage" },
+		{ "check", 2, "Usage" },
+		{ "check -x %s/here", 2, "Usage" },
+		{ "check %s/here extra", 2, "Usage" },
+		{ "check %s/here", 0, "0 faults" },
+		{ "check -q %s/here", 0, "" },
+		{ "info %s/here", 0, "cache_blocks 600" },
+		{ "dump %s/here", 0, "nr_cache_blocks=\"600\"" },
+		{ "dump -o %s/xml %s/here", 0, "" },
+		{ "check %s/none", 1, "No such file" },
+		{ "check %s/zero", 1, "not formatted" },
+		{ "dump %s/zero", 1, "not formatted" },
+		{ "check %s/noise", 1, "not cache metadata" },
+		{ "check %s/leak", 1, "leaked" },
+	};
+	u64 rng = test_seed("command line", 805);
+	struct content *c = random_content(600, &rng);
+	const char *top = getenv("TOP");
+
+	(void)state;
+	write_here(c, path("here"), 2, &rng);
+	make_device(path("zero"), 10);
+	assert_ok(shell("head -c 40960 /dev/urandom > %s", path("noise")));
+	write_xml(c, path("xml"));
+	make_device(path("leak"), 600);	/* 0.9 leaks a block in format 1 */
+	assert_ok(shell("cache_restore -i %s -o %s --metadata-version 1 >/dev/null",
+			path("xml"), path("leak")));
+	for (u32 i = 0; i < ARRAY_SIZE(runs); i++) {
+		char args[1000];
+		int r;
+
+		snprintf(args, sizeof(args), runs[i].args, tmp, tmp);
+		r = shell("%s/build/unit/hearth-metadata %s > %s 2>&1",
+			  top ? top : ".", args, path("log"));
+		if (r != runs[i].status << 8)
+			fail_msg("%s: status %#x", runs[i].args, r);
+		if (shell("grep -qe '%s' %s", runs[i].text, path("log")) &&
+		    *runs[i].text)
+			fail_msg("%s: no \"%s\"", runs[i].args, runs[i].text);
+	}
+	content_free(c);
+}
+
 static int clean_up(void **state)
 {
 	(void)state;
@@ -566,6 +619,7 @@ int main(void)
 		cmocka_unit_test(emptied),
 		cmocka_unit_test(clearing_needs_check),
 		cmocka_unit_test(same_verdict),
+		cmocka_unit_test(command_line),
 	};
 	const char *top = getenv("TOP");
 	static char next_dir[400];
