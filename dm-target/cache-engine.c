@@ -368,7 +368,6 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->mode = t->mode;
 	c->discard_passdown = !t->no_discard_passdown;
 	c->origin_discards = bdev_max_discard_sectors(c->origin);
-	WRITE_ONCE(c->migration_threshold, t->migration_threshold);
 }
 
 static void init_locks(struct cache *c)
@@ -391,6 +390,7 @@ static void init_locks(struct cache *c)
 	init_waitqueue_head(&c->migration_wait);
 	INIT_LIST_HEAD(&c->list);
 	kref_init(&c->ref);
+	throttle_init(&c->throttle);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);
 	INIT_WORK(&c->commit_work, cache_commit_work);
 	INIT_WORK(&c->evict_work, cache_evict_work);

@@ -293,6 +293,7 @@ static void slot_written(unsigned long error, void *context)
 {
 	struct fill *fill = context;
 
+	throttle_write_end(fill->c);
 	fill->io_error = error;
 	INIT_WORK(&fill->work, slot_written_work);
 	queue_work(fill->c->wq, &fill->work);
@@ -346,6 +347,7 @@ static void origin_read_work(struct work_struct *work)
 
 	if (bio)
 		serve_reader(fill);
+	throttle_write_begin(c);
 	fill_io(fill, REQ_OP_WRITE, c->fast, cache_block_start(c, fill->slot),
 		slot_written);
 }

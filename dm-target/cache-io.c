@@ -161,6 +161,17 @@ static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
 	[CACHE_BYPASS_POLICY] = STAT_BYPASS_POLICY,
 };
 
+static void ask_throttle(struct cache *c, struct cache_bio *cb)
+{
+	enum throttle_answer answer = throttle_ask(c);
+
+	if (answer == THROTTLE_OK)
+		return;
+	cache_stat_inc(c, answer == THROTTLE_RATE ? STAT_BYPASS_RATE :
+						    STAT_BYPASS_SHARE);
+	cb->verdict = CACHE_BYPASS_LIMIT;
+}
+
 /*
  * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
  * engine's own limits are applied here, before a bio is deferred for nothing.
@@ -194,6 +205,8 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		cache_want_slots(c);
 		cache_stat_inc(c, STAT_BYPASS_NO_SLOT);
 		cb->verdict = CACHE_BYPASS_LIMIT;
+	} else {
+		ask_throttle(c, cb);
 	}
 }
 

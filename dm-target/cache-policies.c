@@ -122,30 +122,24 @@ bool cache_policy_key_known(const char *key)
 }
 
 const struct cache_tunable *
-cache_tunable_find(const struct cache_policy_ops *ops, const char *key)
+cache_tunable_find(const struct cache_tunable *table, const char *key)
 {
 	const struct cache_tunable *t;
 
-	for (t = ops->tunables; t && t->key; t++)
+	for (t = table; t && t->key; t++)
 		if (!strcmp(t->key, key))
 			return t;
 	return NULL;
 }
 
-static u64 *tunable_field(struct cache_policy *p, const struct cache_tunable *t)
+void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value)
 {
-	return (u64 *)((char *)p + t->offset);
+	WRITE_ONCE(*(u64 *)((char *)base + t->offset), value);
 }
 
-void cache_tunable_set(struct cache_policy *p, const struct cache_tunable *t,
-		       u64 value)
+u64 cache_tunable_value(const void *base, const struct cache_tunable *t)
 {
-	WRITE_ONCE(*tunable_field(p, t), value);
-}
-
-u64 cache_tunable_value(struct cache_policy *p, const struct cache_tunable *t)
-{
-	return READ_ONCE(*tunable_field(p, t));
+	return READ_ONCE(*(const u64 *)((const char *)base + t->offset));
 }
 
 /*

@@ -132,6 +132,45 @@ int cache_set_mode(struct cache_table *t, const char *name)
 	return r;
 }
 
+/* ---- The engine's own ---- */
+
+const struct cache_tunable cache_core_tunables[] = {
+	{
+		.key = "migration_threshold",
+		.unit = "sectors",
+		.help = "in promotions and write-backs at a time",
+		.max = U32_MAX,
+		.offset = offsetof(struct cache, migration_threshold),
+	}, {
+		.key = "max_promote_mbps",
+		.unit = "MB/s",
+		.help = "written to the cache device by promotions; 0: no limit",
+		.max = 1000000,
+		.offset = offsetof(struct cache, max_promote_mbps),
+	}, {
+		.key = "max_promote_share",
+		.unit = "percent",
+		.help = "of the cache device's time that promotions may take",
+		.min = 1,
+		.max = 100,
+		.offset = offsetof(struct cache, max_promote_share),
+	},
+	{ NULL }
+};
+
+const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
+					       void **base)
+{
+	const struct cache_tunable *tn;
+
+	*base = c;
+	tn = cache_tunable_find(cache_core_tunables, key);
+	if (tn)
+		return tn;
+	*base = c->policy;
+	return cache_tunable_find(c->policy_ops->tunables, key);
+}
+
 /* ---- At resume ---- */
 
 static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
@@ -149,8 +188,25 @@ static void reset_tunables(struct cache *c)
 	const struct cache_tunable *tn = c->policy_ops->tunables;
 	unsigned int i;
 
+	c->migration_threshold = 2048;	/* as stock */
+	c->max_promote_mbps = 0;
+	c->max_promote_share = 50;
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
+}
+
+static void apply_record(struct cache *c, struct cache_table *t,
+			 const struct cache_tunable *table, void *base)
+{
+	char value[LINE_MAX_LEN], why[CACHE_WHY_LEN];
+	const struct cache_tunable *tn;
+	u64 v;
+
+	for (tn = table; tn && tn->key; tn++)
+		if (!in_table(t, tn) &&
+		    get(c, tn->key, value, sizeof(value)) &&
+		    !cache_tunable_parse(tn, value, &v, why, sizeof(why)))
+			cache_tunable_set(base, tn, v);
 }
 
 /*
@@ -159,23 +215,21 @@ static void reset_tunables(struct cache *c)
  */
 void cache_settings_apply(struct cache *c, struct cache_table *t)
 {
-	const struct cache_tunable *tn;
-	char value[LINE_MAX_LEN], why[CACHE_WHY_LEN];
+	char value[LINE_MAX_LEN];
 	enum cache_mode mode;
 	unsigned int i;
-	u64 v;
+	void *base;
 
 	if (get(c, "mode", value, sizeof(value)) &&
 	    !overlay_mode(t->mode, value, &mode))
 		WRITE_ONCE(c->mode, mode);
 
 	reset_tunables(c);
-	for (tn = c->policy_ops->tunables; tn && tn->key; tn++)
-		if (!in_table(t, tn) &&
-		    get(c, tn->key, value, sizeof(value)) &&
-		    !cache_tunable_parse(tn, value, &v, why, sizeof(why)))
-			cache_tunable_set(c->policy, tn, v);
-	for (i = 0; i < t->nr_settings; i++)
-		cache_tunable_set(c->policy, t->settings[i].tunable,
+	apply_record(c, t, cache_core_tunables, c);
+	apply_record(c, t, c->policy_ops->tunables, c->policy);
+	for (i = 0; i < t->nr_settings; i++) {
+		cache_setting_find(c, t->settings[i].tunable->key, &base);
+		cache_tunable_set(base, t->settings[i].tunable,
 				  t->settings[i].value);
+	}
 }

@@ -26,28 +26,30 @@ static unsigned int emit_features(struct cache_table *t, char *result,
 	return sz;
 }
 
-static unsigned int nr_tunables(const struct cache_policy_ops *ops)
+/* The number of words, and the words. */
+static unsigned int emit_tunables(const struct cache_tunable *table,
+				  const void *base, char *result,
+				  unsigned int maxlen)
 {
 	const struct cache_tunable *tn;
-	unsigned int nr = 0;
+	unsigned int sz = 0, nr = 0;
 
-	for (tn = ops->tunables; tn && tn->key; tn++)
+	for (tn = table; tn && tn->key; tn++)
 		nr++;
-	return nr;
+	DMEMIT("%u ", 2 * nr);
+	for (tn = table; tn && tn->key; tn++)
+		DMEMIT("%s %llu ", tn->key, cache_tunable_value(base, tn));
+	return sz;
 }
 
 static unsigned int emit_policy(struct cache_table *t, char *result,
 				unsigned int maxlen)
 {
-	const struct cache_policy_ops *ops = t->cache->policy_ops;
-	const struct cache_tunable *tn;
 	unsigned int sz = 0;
 
-	DMEMIT("%s %u ", t->policy_name, 2 * nr_tunables(ops));
-	for (tn = ops->tunables; tn && tn->key; tn++)
-		DMEMIT("%s %llu ", tn->key,
-		       cache_tunable_value(t->cache->policy, tn));
-	return sz;
+	DMEMIT("%s ", t->policy_name);
+	return sz + emit_tunables(t->cache->policy_ops->tunables,
+				  t->cache->policy, result + sz, maxlen - sz);
 }
 
 static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
@@ -68,7 +70,7 @@ static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 	       (u32)cache_stat_sum(c, STAT_PROMOTION),
 	       atomic_read(&c->nr_dirty));
 	sz += emit_features(t, result + sz, maxlen - sz);
-	DMEMIT("2 migration_threshold %u ", READ_ONCE(c->migration_threshold));
+	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
 	sz += emit_policy(t, result + sz, maxlen - sz);
 	DMEMIT("%s %s", cache_writable(c) ? "rw" : "ro",
 	       cmd_needs_check(c->cmd) ? "needs_check " : "- ");
@@ -116,10 +118,9 @@ static void emit_inactive_info(struct cache_table *t, char *result,
 {
 	unsigned int sz = 0;
 
-	DMEMIT("%u 0/0 %u %u/%u 0 0 0 0 0 0 %u 1 %s 2 migration_threshold %u %s 0 ro - ",
+	DMEMIT("%u 0/0 %u %u/%u 0 0 0 0 0 0 %u 1 %s 0 %s 0 ro - ",
 	       CMD_BLOCK_SECTORS, t->block_sectors, t->nr_slots, t->nr_slots,
-	       t->nr_slots, cache_mode_names[t->mode], t->migration_threshold,
-	       t->policy_name);
+	       t->nr_slots, cache_mode_names[t->mode], t->policy_name);
 }
 
 void cache_status(struct dm_target *ti, status_type_t type,
@@ -213,22 +214,12 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 	struct cache *c = t->cache;
 	const struct cache_tunable *tn;
 	char why[CACHE_WHY_LEN];
-	u32 threshold;
+	void *base;
 	u64 v;
 
 	if (!strcasecmp(key, "mode"))
 		return cache_set_mode(t, value);
-	if (!strcasecmp(key, "migration_threshold")) {
-		if (kstrtou32(value, 10, &threshold)) {
-			DMERR("migration_threshold: '%s' is not a number of sectors",
-			      value);
-			return -EINVAL;
-		}
-		WRITE_ONCE(c->migration_threshold, threshold);
-		return 0;
-	}
-
-	tn = cache_tunable_find(c->policy_ops, key);
+	tn = cache_setting_find(c, key, &base);
 	if (!tn) {
 		if (cache_policy_key_known(key))
 			return 0;
@@ -239,7 +230,7 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 		DMERR("%s", why);
 		return -EINVAL;
 	}
-	cache_tunable_set(c->policy, tn, v);
+	cache_tunable_set(base, tn, v);
 	return cache_setting_save(c, tn->key, value);
 }
 
@@ -258,6 +249,8 @@ static const char * const stat_names[NR_CACHE_STATS] = {
 	[STAT_BYPASS_LIMIT] = "bypass_limit",
 	[STAT_BYPASS_POLICY] = "bypass_policy",
 	[STAT_BYPASS_BUSY] = "bypass_busy",
+	[STAT_BYPASS_RATE] = "bypass_rate",
+	[STAT_BYPASS_SHARE] = "bypass_share",
 	[STAT_BYPASS_NO_SLOT] = "bypass_no_slot",
 	[STAT_BYPASS_RACE] = "bypass_race",
 	[STAT_COMMIT] = "commits",

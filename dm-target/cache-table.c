@@ -194,24 +194,15 @@ static int parse_features(struct parser *p)
 	return r;
 }
 
-static int parse_migration_threshold(struct cache_table *t, const char *value)
-{
-	if (kstrtou32(value, 10, &t->migration_threshold))
-		return refuse(t, "migration_threshold: '%s' is not a number of sectors",
-			      value);
-	return 0;
-}
-
 static int parse_setting(struct cache_table *t, const char *key,
 			 const char *value)
 {
 	struct cache_setting *s = &t->settings[t->nr_settings];
 	char why[CACHE_WHY_LEN];
 
-	if (!strcasecmp(key, "migration_threshold"))
-		return parse_migration_threshold(t, value);
-
-	s->tunable = cache_tunable_find(t->policy_ops, key);
+	s->tunable = cache_tunable_find(cache_core_tunables, key);
+	if (!s->tunable)
+		s->tunable = cache_tunable_find(t->policy_ops->tunables, key);
 	if (s->tunable) {
 		if (cache_tunable_parse(s->tunable, value, &s->value, why,
 					sizeof(why)))
@@ -334,7 +325,6 @@ int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 	p.t->ti = ti;
 	p.t->format = 1;
 	p.t->mode = MODE_WRITETHROUGH;
-	p.t->migration_threshold = CACHE_MIGRATION_THRESHOLD;
 
 	r = parse(&p, argc, argv);
 	if (r) {

@@ -13,7 +13,7 @@
 #define CACHE_WHY_LEN		128
 
 struct cache_setting {
-	const struct cache_tunable *tunable;
+	const struct cache_tunable *tunable;	/* the policy's, or a core one */
 	u64 value;
 };
 
@@ -29,7 +29,6 @@ struct cache_table {
 	unsigned int format;		/* for metadata that is to be formatted */
 	bool no_discard_passdown;
 
-	u32 migration_threshold;
 	char policy_name[CACHE_POLICY_NAME_LEN];
 	const struct cache_policy_ops *policy_ops;
 	unsigned int nr_settings;
@@ -44,6 +43,8 @@ struct cache_table {
 };
 
 extern const char * const cache_mode_names[];
+/* The engine's own settings, ended by a NULL key; offsets into struct cache. */
+extern const struct cache_tunable cache_core_tunables[];
 
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
@@ -59,6 +60,9 @@ void cache_engine_suspend(struct cache_table *t);
 void cache_engine_put(struct cache_table *t);
 
 /* cache-settings.c; may sleep */
+/* Find a setting of the engine (with @c as its base) or of the policy. */
+const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
+					       void **base);
 void cache_settings_load(struct cache *c);
 void cache_settings_apply(struct cache *c, struct cache_table *t);
 /* Keep a setting in the metadata (NULL: forget it); durable on return. */

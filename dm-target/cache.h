@@ -13,6 +13,7 @@
  *   cache-writeback.c  copies dirty blocks to the origin
  *   cache-commit.c     makes changes of the mapping durable, in groups
  *   cache-settings.c   keeps settings that were given by message
+ *   cache-throttle.c   limits what promotions may cost
  *   cache-policies.c   finds policies, parses their settings
  *   cache-engine.c     life: load, resume, suspend, resize
  */
@@ -43,7 +44,6 @@
 #define CACHE_BLOCK_MIN_SECTORS		64U
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
-#define CACHE_MIGRATION_THRESHOLD	2048U	/* sectors; as stock */
 
 #define CACHE_MAX_TUNABLES		32
 
@@ -80,6 +80,8 @@ enum cache_stat {
 	STAT_BYPASS_LIMIT,
 	STAT_BYPASS_POLICY,
 	STAT_BYPASS_BUSY,	/* migration_threshold reached */
+	STAT_BYPASS_RATE,	/* max_promote_mbps reached */
+	STAT_BYPASS_SHARE,	/* max_promote_share reached */
 	STAT_BYPASS_NO_SLOT,
 	STAT_BYPASS_RACE,	/* a write to the origin was in flight */
 	STAT_COMMIT,
@@ -117,6 +119,23 @@ struct commit_op {
 	u32 slot;
 	u64 block;
 	void (*done)(struct cache *c, struct commit_op *op, int error);
+};
+
+/* ---- Limits of promotion; see cache-throttle.c ---- */
+
+struct throttle {
+	spinlock_t lock;	/* guards the rest */
+	u64 filled;		/* ns: when the accounts were last filled */
+	s64 bytes;
+	s64 busy_ns;
+	unsigned int writing;	/* promotions' writes in flight */
+	u64 writing_since;
+};
+
+enum throttle_answer {
+	THROTTLE_OK,
+	THROTTLE_RATE,
+	THROTTLE_SHARE,
 };
 
 /* ---- The engine ---- */
@@ -203,7 +222,11 @@ struct cache {
 	/* Migrations: fills, evictions, write-backs. */
 	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
 	atomic_t migrating_sectors;	/* promotions and write-backs in flight */
-	u32 migration_threshold;	/* sectors; READ_ONCE */
+	/* Settings of the engine's own; cache_core_tunables; READ_ONCE. */
+	u64 migration_threshold;	/* sectors */
+	u64 max_promote_mbps;		/* MB/s; 0: no limit */
+	u64 max_promote_share;		/* percent of the cache device's time */
+	struct throttle throttle;
 	wait_queue_head_t migration_wait;
 	bool quiescing;			/* start nothing in the background */
 	mempool_t migration_pool;
@@ -414,16 +437,22 @@ void cache_metadata_failed(struct cache *c, const char *what, int error);
 bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
 			   bool (*change)(struct cache *c, u32 slot));
 
+/* cache-throttle.c */
+void throttle_init(struct throttle *th);
+enum throttle_answer throttle_ask(struct cache *c);
+void throttle_write_begin(struct cache *c);
+void throttle_write_end(struct cache *c);
+
 /* cache-policies.c */
 const struct cache_policy_ops *cache_policy_get(const char *name);
 void cache_policy_put(const struct cache_policy_ops *ops);
 bool cache_policy_key_known(const char *key);
-const struct cache_tunable *cache_tunable_find(const struct cache_policy_ops *ops,
+const struct cache_tunable *cache_tunable_find(const struct cache_tunable *table,
 					       const char *key);
 int cache_tunable_parse(const struct cache_tunable *t, const char *value,
 			u64 *result, char *why, size_t why_len);
-void cache_tunable_set(struct cache_policy *p, const struct cache_tunable *t,
-		       u64 value);
-u64 cache_tunable_value(struct cache_policy *p, const struct cache_tunable *t);
+/* @base is the policy, or for the engine's own settings the struct cache. */
+void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value);
+u64 cache_tunable_value(const void *base, const struct cache_tunable *t);
 
 #endif

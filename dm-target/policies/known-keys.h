@@ -16,6 +16,9 @@ static const char * const cache_known_keys[] = {
 	"read_promote_adjustment",
 	"write_promote_adjustment",
 	"discard_promote_adjustment",
+	/* hearth: the target's own */
+	"max_promote_mbps",
+	"max_promote_share",
 	/* hearth: heat, lru, nhit */
 	"read_level",
 	"write_level",
