@@ -175,19 +175,34 @@ test_uncache_inactive() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-#@ fast timeout=120
-test_lvconvert_repair() {
+# repaired FORMAT [LVCONVERT OPTION...]
+repaired() {
 	standard_vg
-	cached_lv pool writeback
+	cached_lv pool writeback --cachemetadataformat "$1"
 	write_data /dev/vg/lv 1 0 24
+	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
 	lvchange -an vg/lv
-	lvconvert -y --repair vg/lv
+	lvconvert -y --repair "${@:2}" vg/lv
 	lvs -a
 	lvchange -ay vg/lv
 	check_data /dev/vg/lv 1 0 24
-	lvremove -y vg/fast_meta0 || lvremove -y vg/lv_meta0
+	lvremove -y vg/lv_meta0
 	lvconvert -y --uncache vg/lv
 	check_data /dev/vg/lv 1 0 24
+}
+
+#@ fast timeout=120
+test_lvconvert_repair() {
+	repaired 1
+}
+
+# thin-provisioning-tools 0.9.0 of Debian 12 lose the dirty bits of format 2,
+# whose cache_dump shows none either; those of the next release do not.
+#@ fast timeout=120
+test_lvconvert_repair_format_2() {
+	local tool=$TOP/build/trixie/bin/cache_repair
+	[ -x "$tool" ] || skip "no cache_repair of the next release"
+	repaired 2 --config "global/cache_repair_executable=\"$tool\""
 }
 
 #@ fast timeout=120
