@@ -11,6 +11,7 @@
  */
 #include "cache-table.h"
 
+#include <linux/completion.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
@@ -197,43 +198,99 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	return 0;
 }
 
-/*
- * Clean blocks that the origin no longer has leave the cache, durably.  Dirty
- * ones are never cut off: the volume does not start.
- */
-static int drop_past_end(struct cache *c)
+struct copy_wait {
+	struct completion done;
+	int error;
+};
+
+static void copy_done(int read_err, unsigned long write_err, void *context)
 {
-	u32 i, nr = 0;
+	struct copy_wait *cw = context;
+
+	cw->error = read_err || write_err ? -EIO : 0;
+	complete(&cw->done);
+}
+
+/* Write what the origin device still has of a dirty block home, now. */
+static int copy_home(struct cache *c, u32 slot, u64 block)
+{
+	sector_t start = cache_block_start(c, block);
+	sector_t end = bdev_nr_sectors(c->origin);
+	struct dm_io_region from = { .bdev = c->fast }, to = { .bdev = c->origin };
+	struct copy_wait cw = {};
+
+	if (start >= end)
+		return 0;
+	from.sector = cache_block_start(c, slot);
+	from.count = min_t(sector_t, c->block_sectors, end - start);
+	to.sector = start;
+	to.count = from.count;
+	init_completion(&cw.done);
+	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copy_done, &cw);
+	wait_for_completion_io(&cw.done);
+	return cw.error;
+}
+
+static int save_past_end(struct cache *c, u32 *nr_dirty)
+{
+	struct slot *s;
+	u32 i;
 	int r;
 
 	for (i = 0; i < c->map.nr_slots; i++) {
-		struct slot *s = slot_at(&c->map, i);
-
-		if (is_past_end(c, s) && (slot_word(s) & SLOT_DIRTY)) {
-			DMERR("unable to shrink origin to %llu sectors: its block %llu is dirty in cache block %u",
-			      (u64)c->origin_sectors, slot_block(s), i);
-			return -EFBIG;
-		}
-	}
-
-	for (i = 0; i < c->map.nr_slots; i++) {
-		struct slot *s = slot_at(&c->map, i);
-
-		if (!is_past_end(c, s))
+		s = slot_at(&c->map, i);
+		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY))
 			continue;
-		r = cmd_remove(c->cmd, i);
-		if (r)
+		r = copy_home(c, i, slot_block(s));
+		if (r) {
+			DMERR("origin block %llu, dirty and past the end of the table, cannot be written back",
+			      slot_block(s));
 			return r;
-		c->policy->ops->removed(c->policy, i, slot_block(s),
-					CACHE_REMOVED_INVALID);
-		slot_map_remove(&c->map, i);
-		atomic_set(&s->word, SLOT_FREE);
-		atomic_dec(&c->nr_resident);
+		}
+		(*nr_dirty)++;
+	}
+	return *nr_dirty ? blkdev_issue_flush(c->origin) : 0;
+}
+
+static int forget_slot(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	int r = cmd_remove(c->cmd, slot);
+
+	if (r)
+		return r;
+	c->policy->ops->removed(c->policy, slot, slot_block(s),
+				CACHE_REMOVED_INVALID);
+	if (slot_word(s) & SLOT_DIRTY) {
+		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr_intents);
+	}
+	slot_map_remove(&c->map, slot);
+	atomic_set(&s->word, SLOT_FREE);
+	atomic_dec(&c->nr_resident);
+	return 0;
+}
+
+/*
+ * Blocks past the end of the table leave the cache, durably.  What is dirty of
+ * them goes home first, as far as the origin device still reaches: the tail of
+ * a table that ends inside a block, or a table shorter than its device.
+ */
+static int drop_past_end(struct cache *c)
+{
+	u32 i, nr = 0, nr_dirty = 0;
+	int r = save_past_end(c, &nr_dirty);
+
+	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		if (!is_past_end(c, slot_at(&c->map, i)))
+			continue;
+		r = forget_slot(c, i);
 		nr++;
 	}
 	if (nr)
-		DMINFO("dropped %u clean blocks past the end of the origin", nr);
-	return 0;
+		DMINFO("dropped %u blocks past the end of the table, %u of them dirty",
+		       nr, nr_dirty);
+	return r;
 }
 
 struct shrink_check {

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the default policy promises, seen from outside: scans, moved working
+# sets, hints, limits, settings.
+
+message() {
+	dmsetup message c 0 "$@"
+}
+
+counter() {
+	message stats | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+# A cache of 256 blocks of 64 KiB over a disk; streams are cut as on a disk
+# with seeks, which these devices do not say they are.
+policy_cache() {
+	by_hand_devices 16 256
+	by_hand c 128 "metadata2 writethrough" "default 0"
+	message seq_cutoff 64
+}
+
+# touch_set OFFSET_MIB MIB [LOOPS]: 16 KiB random reads of the whole range.
+touch_set() {
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k \
+		--offset="${1}M" --size="${2}M" --loops="${3:-1}"
+}
+
+# Read hits per 1000 reads of touch_set's next round.
+hits_per_mille() {
+	local hits misses
+	hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
+	touch_set "$@"
+	hits=$(($(stat_of c read_hits) - hits))
+	misses=$(($(stat_of c read_misses) - misses))
+	echo $((hits * 1000 / (hits + misses)))
+}
+
+#@ fast hearth-only timeout=120
+test_scan_leaves_the_working_set() {
+	local before after
+	policy_cache
+	touch_set 0 14 6
+	before=$(hits_per_mille 0 10)
+	assert_ge "$before" 900 "hits per mille before the scan"
+	dd if=/dev/mapper/c of=/dev/null bs=256k skip=256 count=640 iflag=direct status=none
+	after=$(hits_per_mille 0 10)
+	echo "hits per mille: $before before a scan of ten times the cache, $after after"
+	assert_ge "$after" $((before - 20)) "hits per mille after the scan"
+	assert_ge "$(counter bypass_stream)" 100 "requests bypassed as streams"
+}
+
+#@ fast hearth-only timeout=120
+test_moved_working_set_gets_in() {
+	local before after
+	policy_cache
+	touch_set 0 15 6
+	before=$(hits_per_mille 0 10)
+	# Twice the bytes of the new set.
+	touch_set 100 10 2
+	after=$(hits_per_mille 100 10)
+	echo "hits per mille: $before of the old set, $after of the new one"
+	assert_ge "$after" $((before * 9 / 10)) "hits per mille of the new set"
+}
+
+#@ fast hearth-only timeout=120
+test_hints_survive_a_clean_stop() {
+	local before after
+	policy_cache
+	touch_set 0 15 4
+	touch_set 0 6 4
+	before=$(hits_per_mille 0 12)
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough"
+	cache_dump "$META" 2>/dev/null | grep -q '<hint ' || true
+	# Pressure after the start: what is evicted first is what was coldest.
+	touch_set 60 4 2
+	after=$(hits_per_mille 0 6)
+	echo "hits per mille: $before before, $after of the hot set after"
+	assert_ge "$after" 990 "hits per mille of the hot set"
+}
+
+#@ fast hearth-only timeout=120
+test_promotions_are_bounded() {
+	local began promoted limit
+	policy_cache
+	message max_promote_mbps 1
+	began=$SECONDS
+	touch_set 0 14 2
+	promoted=$(($(stat_of c promotions) * 64))
+	limit=$(((SECONDS - began + 2) * 1000))
+	echo "$promoted KiB promoted, $limit allowed"
+	assert_le "$promoted" "$limit" "KiB promoted at 1 MB/s"
+	assert_ge "$(counter bypass_rate)" 1 "promotions refused"
+	message max_promote_mbps 0
+	touch_set 0 14 4
+	assert_ge "$(stat_of c promotions)" 150 "promotions without the limit"
+}
+
+#@ fast hearth-only timeout=60
+test_settings_outlive_the_table() {
+	policy_cache
+	message max_promote_mbps 7
+	message mode writearound
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough"
+	read_status c
+	assert_match "${ST[core]}" "max_promote_mbps 7" "core settings"
+	assert_match "${ST[settings]}" "seq_cutoff 64" "policy settings"
+	assert_eq "$(message stats | head -n1)" "mode writearound" mode
+	# What the table names wins; losing the mode means the table's.
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough" "default 2 seq_cutoff 128"
+	message mode table
+	read_status c
+	assert_match "${ST[settings]}" "seq_cutoff 128" "policy settings"
+	assert_eq "$(message stats | head -n1)" "mode writethrough" mode
+	refused "mode" dmsetup message c 0 mode writeonly
+	refused "not in 0..1000000" dmsetup message c 0 max_promote_mbps 1000001
+	refused "is not a number" dmsetup message c 0 max_promote_share many
+	refused "unknown message or setting" dmsetup message c 0 no_such_key 1
+}
