@@ -45,7 +45,7 @@ test_lvextend_then_file_system() {
 #@ fast timeout=90
 test_lvreduce() {
 	standard_vg
-	cached_lv pool writeback
+	cached_lv pool writethrough
 	write_data /dev/vg/lv 1 0 24
 	write_data /dev/vg/lv 2 100 8
 	lvreduce -f -y -L 64M vg/lv
@@ -57,6 +57,25 @@ test_lvreduce() {
 	lvchange -ay vg/lv
 	check_data /dev/vg/lv 1 0 24
 	check_data /dev/vg/lv 3 56 8
+}
+
+# Dirty blocks beyond the new end: refused with everything as it was, or done.
+#@ fast timeout=90
+test_lvreduce_with_dirty_blocks_beyond() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	write_data /dev/vg/lv 2 100 8
+	if ! lvreduce -f -y -L 64M vg/lv; then
+		check_data /dev/vg/lv 2 100 8
+		lvchange -y --cachemode writethrough vg/lv
+		lvreduce -f -y -L 64M vg/lv
+	fi
+	assert_eq "$(sectors /dev/vg/lv)" 131072 size
+	check_data /dev/vg/lv 1 0 8
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	check_data /dev/vg/lv 1 0 8
 }
 
 #@ fast timeout=60
@@ -109,7 +128,7 @@ test_lvremove_of_the_pool_uncaches() {
 	standard_vg
 	cached_lv pool writeback
 	write_data /dev/vg/lv 1 0 8
-	lvremove -y vg/fast
+	lvremove -y vg/fast_cpool
 	assert_eq "$(field segtype)" linear type
 	check_data /dev/vg/lv 1 0 8
 }
