@@ -392,7 +392,7 @@ test_larger_and_smaller_origin() {
 	check_data /dev/mapper/c 1 0 24
 }
 
-#@ fast timeout=60
+#@ hearth-only fast timeout=60
 test_larger_metadata_device() {
 	device RAWMETA 16 ram
 	device FAST 16 ssd

@@ -59,7 +59,9 @@ test_lvreduce() {
 	check_data /dev/vg/lv 3 56 8
 }
 
-# Dirty blocks beyond the new end: refused with everything as it was, or done.
+# Dirty blocks beyond the new end are never cut off: the kernel refuses, lvm2
+# leaves the volume suspended (with the stock target too), and extending it
+# again brings everything back. Once clean, it shrinks.
 #@ fast timeout=90
 test_lvreduce_with_dirty_blocks_beyond() {
 	standard_vg
@@ -67,6 +69,8 @@ test_lvreduce_with_dirty_blocks_beyond() {
 	write_data /dev/vg/lv 1 0 8
 	write_data /dev/vg/lv 2 100 8
 	if ! lvreduce -f -y -L 64M vg/lv; then
+		[ "$(sectors /dev/vg/lv)" = 262144 ] || lvextend -L 128M vg/lv "$DISK"
+		check_data /dev/vg/lv 1 0 8
 		check_data /dev/vg/lv 2 100 8
 		lvchange -y --cachemode writethrough vg/lv
 		lvreduce -f -y -L 64M vg/lv
