@@ -39,7 +39,6 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 
 struct flush_wait {
 	atomic_t pending;
-	blk_status_t status;
 	struct completion done;
 };
 
@@ -47,8 +46,6 @@ static void flush_end_io(struct bio *bio)
 {
 	struct flush_wait *fw = bio->bi_private;
 
-	if (bio->bi_status)
-		WRITE_ONCE(fw->status, bio->bi_status);
 	if (atomic_dec_and_test(&fw->pending))
 		complete(&fw->done);
 }
@@ -71,14 +68,13 @@ int cache_flush_devices(struct cache *c)
 	submit_flush(&origin, c->origin, &fw);
 	submit_flush(&fast, c->fast, &fw);
 	wait_for_completion_io(&fw.done);
+	if (origin.bi_status)
+		WRITE_ONCE(c->origin_flush_failed, true);
+	if (fast.bi_status)
+		WRITE_ONCE(c->fast_flush_failed, true);
 	bio_uninit(&origin);
 	bio_uninit(&fast);
-	/* A device says so once; what it lost stays lost. */
-	if (fw.status)
-		WRITE_ONCE(c->flush_failed, true);
-	else if (READ_ONCE(c->flush_failed))
-		fw.status = BLK_STS_IOERR;
-	return blk_status_to_errno(fw.status);
+	return cache_flush_failed(c) ? -EIO : 0;
 }
 
 /* ---- Intents that nobody needs any more ---- */
@@ -122,11 +118,30 @@ static unsigned int sweep_collect(struct cache *c)
 	return nr;
 }
 
+static bool sweep_forbidden(struct cache *c)
+{
+	return cache_flush_failed(c) || atomic_read(&c->nr_suspects);
+}
+
+/* The bits were not cleared after all. */
+static void sweep_give_back(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct slot *s = slot_at(&c->map, c->sweep_slots[i]);
+
+		/* Only a commit, by this worker, takes the slot's block away. */
+		if (!(atomic_fetch_or(SLOT_INTENT, &s->word) & SLOT_INTENT))
+			atomic_inc(&c->nr_intents);
+	}
+}
+
 static bool sweep_due(struct cache *c, unsigned int nr_new)
 {
 	u32 spare = spare_intents(c);
 
-	if (!spare || READ_ONCE(c->flush_failed) || atomic_read(&c->nr_suspects))
+	if (!spare || sweep_forbidden(c))
 		return false;
 	if (spare + nr_new > c->intent_bound)
 		return true;
@@ -265,7 +280,7 @@ static void fail_unflushed(struct cache *c, struct group *g, int error)
 	list_for_each_entry_safe(op, next, &g->ops, list)
 		if (relies_on_data(op->kind))
 			list_move_tail(&op->list, &failed);
-	/* The swept bits stay set on disk, which is always allowed. */
+	sweep_give_back(c, g->nr_swept);
 	g->nr_swept = 0;
 	complete_ops(c, &failed, error);
 }
@@ -279,6 +294,12 @@ void cache_commit_work(struct work_struct *work)
 	gather(c, &g);
 	if (cache_writable(c) && sweep_due(c, g.nr_intents))
 		g.nr_swept = sweep_collect(c);
+	/* A slot became suspect before its writer left, so this sees it. */
+	smp_mb();
+	if (g.nr_swept && sweep_forbidden(c)) {
+		sweep_give_back(c, g.nr_swept);
+		g.nr_swept = 0;
+	}
 	if (list_empty(&g.ops) && !g.nr_swept)
 		return;
 

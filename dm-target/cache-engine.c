@@ -22,7 +22,7 @@
 #define DISCARD_BLOCKS_MAX	(1U << 14)
 #define TICK			HZ
 
-/* Guards engines, and the owner and list membership of each. */
+/* Guards engines, and the tables and list membership of each. */
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
@@ -422,6 +422,7 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->metadata = t->metadata->bdev;
 	c->origin_sectors = t->ti->len;
 	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
+	c->table_mode = t->mode;
 	c->mode = t->mode;
 	c->discard_passdown = !t->no_discard_passdown;
 	c->origin_discards = bdev_max_discard_sectors(c->origin);
@@ -446,6 +447,7 @@ static void init_locks(struct cache *c)
 	mutex_init(&c->settings_lock);
 	init_waitqueue_head(&c->migration_wait);
 	INIT_LIST_HEAD(&c->list);
+	INIT_LIST_HEAD(&c->tables);
 	kref_init(&c->ref);
 	throttle_init(&c->throttle);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);
@@ -642,7 +644,7 @@ static struct cache *find_engine(dev_t dev)
 /* Can the suspended engine serve this table as it is? */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
-	return cache_writable(c) && !c->broken && !READ_ONCE(c->flush_failed) &&
+	return cache_writable(c) && !c->broken && !cache_flush_failed(c) &&
 	       c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
@@ -668,7 +670,7 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 
 	mutex_lock(&engines_lock);
 	c = find_engine(t->metadata->bdev->bd_dev);
-	live = c && c->owner;
+	live = c && !list_empty(&c->tables);
 	fits = live && c->block_sectors == t->block_sectors;
 	mutex_unlock(&engines_lock);
 	*why = "its block size is not the table's";
@@ -720,6 +722,22 @@ struct resuming {
 
 static LIST_HEAD(resumings);	/* guarded by engines_lock */
 
+/*
+ * May this table run on an engine that another one still runs on?  lvm2 asks
+ * for it when a snapshot of a cached volume goes: the volume's own device gets
+ * the cache's table before the one below it, idle by then, is removed.  Both
+ * are the same engine, so that nothing can differ between them.
+ */
+static bool may_share(struct cache *c, struct cache_table *t)
+{
+	return c->block_sectors == t->block_sectors &&
+	       c->map.nr_slots == t->nr_slots &&
+	       c->origin_sectors == t->ti->len &&
+	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
+	       c->origin == t->origin->bdev && c->table_mode == t->mode &&
+	       c->policy_ops == t->policy_ops;
+}
+
 /* Returns -EBUSY when the metadata is in use; @c gets the engine to take over. */
 static int begin_resume(struct cache_table *t, struct resuming *me,
 			struct cache **c)
@@ -733,7 +751,8 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 	/* One that is being destroyed has nothing to hand over. */
 	if (*c && !kref_get_unless_zero(&(*c)->ref))
 		*c = NULL;
-	if (*c && (*c)->owner && (*c)->owner != t)
+	if (*c && !list_empty(&(*c)->tables) && list_empty(&t->running) &&
+	    ((*c)->stopping || !may_share(*c, t)))
 		r = -EBUSY;
 	list_for_each_entry(other, &resumings, list)
 		if (other->dev == me->dev)
@@ -764,11 +783,20 @@ static void end_resume(struct cache_table *t, struct resuming *me,
 				list_del_init(&old->list);
 			list_add(&c->list, &engines);
 		}
-		c->owner = t;
+		c->ti = t->ti;
+		list_add(&t->running, &c->tables);
 		swap(t->cache, c);
+		/*
+		 * A status call may be looking at what the table had before:
+		 * that goes with the table.
+		 */
+		if (c && c != t->cache &&
+		    t->nr_retired < ARRAY_SIZE(t->retired)) {
+			t->retired[t->nr_retired++] = c;
+			c = NULL;
+		}
 	}
 	mutex_unlock(&engines_lock);
-	/* What the table had before, if anything. */
 	if (c)
 		kref_put(&c->ref, destroy_engine);
 }
@@ -779,6 +807,11 @@ static int engine_for(struct cache_table *t, struct cache *suspended,
 {
 	int r;
 
+	if (suspended && !list_empty(&suspended->tables)) {
+		kref_get(&suspended->ref);
+		*result = suspended;
+		return 0;
+	}
 	if (suspended && still_fits(suspended, t)) {
 		r = check_mode(suspended, t);
 		if (!r)
@@ -813,13 +846,10 @@ int cache_engine_resume(struct cache_table *t)
 	if (r)
 		goto out;
 
-	/* Resumed before, and something else in the table was not. */
-	if (suspended && suspended->owner == t)
-		end_resume(t, &me, NULL);
-	else {
+	/* If it runs already, something else in the table did not resume. */
+	if (list_empty(&t->running))
 		r = engine_for(t, suspended, &c);
-		end_resume(t, &me, r ? NULL : c);
-	}
+	end_resume(t, &me, r ? NULL : c);
 	if (suspended)
 		kref_put(&suspended->ref, destroy_engine);
 out:
@@ -836,16 +866,23 @@ void cache_engine_run(struct cache *c)
 	cache_kick_writeback(c);
 }
 
-/* Presuspend: start nothing new in the background. */
-void cache_engine_quiesce(struct cache *c)
+static bool runs_alone(struct cache_table *t)
 {
-	WRITE_ONCE(c->quiescing, true);
-	wake_up_all(&c->migration_wait);
+	lockdep_assert_held(&engines_lock);
+	return list_is_singular(&t->cache->tables) && !list_empty(&t->running);
 }
 
-void cache_engine_unquiesce(struct cache *c)
+/* Presuspend: start nothing new in the background. */
+void cache_engine_quiesce(struct cache_table *t)
 {
-	cache_engine_run(c);
+	struct cache *c = t->cache;
+
+	mutex_lock(&engines_lock);
+	if (runs_alone(t)) {
+		WRITE_ONCE(c->quiescing, true);
+		wake_up_all(&c->migration_wait);
+	}
+	mutex_unlock(&engines_lock);
 }
 
 static u32 hint_of(void *context, u32 slot)
@@ -871,7 +908,7 @@ static void store_stats(struct cache *c)
 }
 
 /*
- * A flush failed: the cache device may have lost writes that reached both
+ * The cache device could not flush and may have lost writes that reached both
  * devices.  The origin has them, unless the block is dirty.
  */
 static int drop_suspects(struct cache *c)
@@ -903,7 +940,8 @@ static int store_state(struct cache *c)
 	r = 0;
 
 	mutex_lock(&c->md_lock);
-	if (READ_ONCE(c->flush_failed))
+	if (READ_ONCE(c->fast_flush_failed) &&
+	    !READ_ONCE(c->origin_flush_failed))
 		r = drop_suspects(c);
 	if (!r)
 		r = cmd_write_hints(c->cmd, c->policy_ops->name,
@@ -928,33 +966,60 @@ static void drain_work(struct cache *c)
 	flush_workqueue(c->commit_wq);
 }
 
-/* Postsuspend: no user I/O is in flight any more. */
-void cache_engine_suspend(struct cache_table *t)
+/* The table runs no more.  True if it was the last, which has to stop it all. */
+static bool leave_engine(struct cache_table *t)
 {
 	struct cache *c = t->cache;
-	unsigned int noio = memalloc_noio_save();
+	bool last;
 
-	cache_engine_quiesce(c);
+	mutex_lock(&engines_lock);
+	last = runs_alone(t);
+	if (last) {
+		c->stopping = true;
+	} else {
+		list_del_init(&t->running);
+		c->ti = list_first_entry(&c->tables, struct cache_table,
+					 running)->ti;
+	}
+	mutex_unlock(&engines_lock);
+	return last;
+}
+
+static void stop_engine(struct cache_table *t)
+{
+	struct cache *c = t->cache;
+
+	WRITE_ONCE(c->quiescing, true);
+	wake_up_all(&c->migration_wait);
 	drain_work(c);
 	if (cache_writable(c))
 		store_state(c);
 
 	mutex_lock(&engines_lock);
-	c->owner = NULL;
+	list_del_init(&t->running);
+	c->stopping = false;
 	mutex_unlock(&engines_lock);
+}
+
+/* Postsuspend: no user I/O is in flight any more. */
+void cache_engine_suspend(struct cache_table *t)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	if (!list_empty(&t->running) && leave_engine(t))
+		stop_engine(t);
 	memalloc_noio_restore(noio);
 }
 
-/* The table goes; the engine with the last reference. */
+/* The table goes; its engines with the last reference to each. */
 void cache_engine_put(struct cache_table *t)
 {
-	struct cache *c = t->cache;
-
-	if (!c)
-		return;
 	mutex_lock(&engines_lock);
-	if (c->owner == t)
-		c->owner = NULL;
+	list_del_init(&t->running);
 	mutex_unlock(&engines_lock);
-	kref_put(&c->ref, destroy_engine);
+
+	while (t->nr_retired)
+		kref_put(&t->retired[--t->nr_retired]->ref, destroy_engine);
+	if (t->cache)
+		kref_put(&t->cache->ref, destroy_engine);
 }

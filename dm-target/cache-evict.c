@@ -78,10 +78,10 @@ static void queue_unmap(struct cache *c, struct migration *m)
 	cache_commit_queue(c, &m->op);
 }
 
-static bool may_unmap(u32 word, bool dirty_too)
+static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
 {
 	return slot_state(word) == SLOT_VALID && !(word & SLOT_PIN_MASK) &&
-	       (dirty_too || !(word & SLOT_DIRTY));
+	       (dirty_too || !(word & cache_kept_marks(c)));
 }
 
 /*
@@ -97,7 +97,7 @@ static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 	lockdep_assert_held(&c->policy_lock);
 	if (block != ANY_BLOCK && slot_block(s) != block)
 		return false;
-	if (!may_unmap(word, dirty_too) || !slot_try_change(s, &word, new))
+	if (!may_unmap(c, word, dirty_too) || !slot_try_change(s, &word, new))
 		return false;
 	m->block = slot_block(s);
 	m->was_dirty = word & SLOT_DIRTY;
@@ -114,7 +114,7 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 	struct migration *m;
 	bool claimed;
 
-	if (!may_unmap(slot_word(s), dirty_too))
+	if (!may_unmap(c, slot_word(s), dirty_too))
 		return false;
 
 	m = migration_alloc(c, slot);
@@ -165,7 +165,8 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 
 static unsigned int slots_wanted(struct cache *c)
 {
-	u32 target = c->reserve + c->reserve / 2 + 1;
+	u32 target = min(c->reserve + c->reserve / 2 + 1,
+			 max(c->map.nr_slots / 2, 1U));
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 
 	return nr_free < target ? min(target - nr_free, EVICT_BATCH) : 0;

@@ -37,7 +37,7 @@ bool cache_may_migrate(struct cache *c)
 {
 	u32 used = atomic_read(&c->migrating_sectors);
 
-	if (READ_ONCE(c->quiescing))
+	if (READ_ONCE(c->quiescing) || cache_flush_failed(c))
 		return false;
 	/* One block at least, however large blocks are. */
 	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold);
@@ -171,6 +171,19 @@ static int publish_slot(struct fill *fill)
 
 /* ---- Commit ---- */
 
+/* Map a write again that could not be its own promotion. */
+static void redirect_to_origin(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+
+	cb->verdict = CACHE_BYPASS_LIMIT;
+	cb->kind = BIO_PLAIN;
+	bio->bi_iter = cb->iter;
+	bio->bi_status = BLK_STS_OK;
+	cache_defer_bio(c, bio, STEP_MAP);
+}
+
+
 static void serve_overwrite(struct fill *fill, int error)
 {
 	struct bio *bio = fill->bio;
@@ -180,6 +193,18 @@ static void serve_overwrite(struct fill *fill, int error)
 		return;
 	bio->bi_status = errno_to_blk_status(error);
 	bio_endio(bio);
+}
+
+/* Nothing was committed: an overwriting bio goes to the origin instead. */
+static void take_back(struct fill *fill)
+{
+	struct cache *c = fill->c;
+	struct bio *bio = fill->bio;
+
+	fill->bio = NULL;
+	abort_fill(fill);
+	if (bio)
+		redirect_to_origin(c, bio);
 }
 
 /*
@@ -216,8 +241,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 		return;
 	}
 	if (error) {
-		serve_overwrite(fill, error);
-		abort_fill(fill);
+		take_back(fill);
 		return;
 	}
 
@@ -454,10 +478,7 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 
 	cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
 	abort_fill(fill);
-	cb->verdict = CACHE_BYPASS_LIMIT;
-	bio->bi_iter = cb->iter;
-	bio->bi_status = BLK_STS_OK;
-	cache_defer_bio(c, bio, STEP_MAP);
+	redirect_to_origin(c, bio);
 }
 
 enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)

@@ -271,6 +271,10 @@ retry:
 		break;
 	case SLOT_FILLING:
 	case SLOT_EVICTING:
+		/* The word was read first: the block cannot be older than it. */
+		smp_rmb();
+		if (slot_block(s) != cb->block)
+			goto retry;
 		return map_read_transit(c, bio, cb);
 	case SLOT_FREE:
 		cpu_relax();
@@ -537,7 +541,7 @@ static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 	if (cache_begin_unmap(c, slot, cache_bio(bio)->block, false,
 			      CACHE_REMOVED_INVALID))
 		return false;
-	if (word & SLOT_DIRTY) {
+	if (word & cache_kept_marks(c)) {
 		bio_io_error(bio);
 		return true;
 	}
@@ -771,7 +775,6 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	if (unlikely(!bio_sectors(bio) && (bio->bi_opf & REQ_PREFLUSH)))
 		return map_flush(c, bio);
 
-	bio->bi_iter.bi_sector = dm_target_offset(c->ti, bio->bi_iter.bi_sector);
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD)) {
 		cb->discard.registered = false;
 		cache_defer_bio(c, bio, STEP_DISCARD);
@@ -839,7 +842,7 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		/* It stays, but the origin has the same. */
 		if (reads && !cache_writable(c) && !(word & SLOT_DIRTY))
 			return true;
-		if (!cache_writable(c) || (word & SLOT_DIRTY)) {
+		if (!cache_writable(c) || (word & cache_kept_marks(c))) {
 			bio_io_error(bio);
 			return false;
 		}
@@ -990,6 +993,18 @@ static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 	cb->fill = NULL;
 }
 
+static void end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	bool *failed = dm_bio_get_target_bio_nr(bio) ? &c->fast_flush_failed :
+						       &c->origin_flush_failed;
+
+	if (unlikely(*error))
+		WRITE_ONCE(*failed, true);
+	/* The commit worker may have been the one who was told. */
+	else if (unlikely(READ_ONCE(*failed)))
+		*error = BLK_STS_IOERR;
+}
+
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 {
 	struct cache_bio *cb = cache_bio(bio);
@@ -1020,9 +1035,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 		discard_end(c, &cb->discard);
 		break;
 	case BIO_FLUSH:
-		/* A device says so once; what it lost stays lost. */
-		if (unlikely(*error))
-			WRITE_ONCE(c->flush_failed, true);
+		end_flush(c, bio, error);
 		break;
 	case BIO_SUSPECT:
 		atomic_dec(&c->nr_suspects);

@@ -90,12 +90,12 @@ static int parse_devices(struct parser *p)
 }
 
 /*
- * Arrays of mappings, dirty bits and hints, the latter two with a second copy
- * while they are rewritten, and what every metadata has.
+ * Arrays of mappings, dirty bits and hints, each with a second copy while it is
+ * rewritten, and what every metadata has.
  */
 static u64 metadata_blocks_needed(u32 nr_slots)
 {
-	return DIV_ROUND_UP(nr_slots, 509) + 2 * DIV_ROUND_UP(nr_slots, 1018) +
+	return 2 * DIV_ROUND_UP(nr_slots, 509) + 2 * DIV_ROUND_UP(nr_slots, 1018) +
 	       2 * DIV_ROUND_UP(nr_slots, 32576) + nr_slots / (509 * 126) + 8;
 }
 
@@ -323,6 +323,7 @@ int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		return -ENOMEM;
 	}
 	p.t->ti = ti;
+	INIT_LIST_HEAD(&p.t->running);
 	p.t->format = 1;
 	p.t->mode = MODE_WRITETHROUGH;
 

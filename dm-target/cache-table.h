@@ -11,6 +11,7 @@
 
 #define CACHE_MAX_SETTINGS	CACHE_MAX_TUNABLES
 #define CACHE_WHY_LEN		128
+#define CACHE_MAX_RETIRED	8
 
 struct cache_setting {
 	const struct cache_tunable *tunable;	/* the policy's, or a core one */
@@ -39,7 +40,10 @@ struct cache_table {
 	char **argv;
 	char why[CACHE_WHY_LEN];	/* what ti->error points to */
 
+	struct list_head running;	/* on cache->tables while resumed */
 	struct cache *cache;		/* from the first resume on */
+	struct cache *retired[CACHE_MAX_RETIRED]; /* had before; see end_resume() */
+	unsigned int nr_retired;
 };
 
 extern const char * const cache_mode_names[];
@@ -54,8 +58,7 @@ void cache_table_free(struct cache_table *t);
 int cache_check_metadata(struct cache_table *t, const char **why);
 int cache_engine_resume(struct cache_table *t);
 void cache_engine_run(struct cache *c);
-void cache_engine_quiesce(struct cache *c);
-void cache_engine_unquiesce(struct cache *c);
+void cache_engine_quiesce(struct cache_table *t);
 void cache_engine_suspend(struct cache_table *t);
 void cache_engine_put(struct cache_table *t);
 

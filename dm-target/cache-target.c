@@ -45,6 +45,8 @@ static int cache_map(struct dm_target *ti, struct bio *bio)
 {
 	struct cache_table *t = ti->private;
 
+	if (bio_sectors(bio))
+		bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
 	return cache_map_bio(t->cache, bio);
 }
 
@@ -73,7 +75,7 @@ static void cache_presuspend(struct dm_target *ti)
 	struct cache_table *t = ti->private;
 
 	if (t->cache)
-		cache_engine_quiesce(t->cache);
+		cache_engine_quiesce(t);
 }
 
 static void cache_presuspend_undo(struct dm_target *ti)
@@ -81,7 +83,7 @@ static void cache_presuspend_undo(struct dm_target *ti)
 	struct cache_table *t = ti->private;
 
 	if (t->cache)
-		cache_engine_unquiesce(t->cache);
+		cache_engine_run(t->cache);
 }
 
 static void cache_postsuspend(struct dm_target *ti)

@@ -34,6 +34,7 @@ static bool too_dirty(struct cache *c)
 static bool wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_writable(c) ||
+	    cache_flush_failed(c) ||
 	    !atomic_read(&c->nr_dirty) ||
 	    time_before(jiffies, READ_ONCE(c->wb_backoff)))
 		return false;
@@ -84,8 +85,12 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	/* Who waits for a clean cache is told. */
 	if (atomic_dec_and_test(&c->nr_dirty))
 		dm_table_event(c->ti->table);
-	if (!error)
+	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACK);
+		/* An eviction that met only dirty victims can try again. */
+		if (READ_ONCE(c->map.nr_free) < c->reserve)
+			cache_want_slots(c);
+	}
 	end_migration(c, m);
 }
 
@@ -233,9 +238,7 @@ void cache_writeback_work(struct work_struct *work)
 	nr = collect(c);
 	write_batch(c, nr);
 
-	/* Evictions met dirty victims: there is room to try again. */
-	if (atomic_xchg(&c->wb_wanted, 0))
-		cache_want_slots(c);
+	atomic_set(&c->wb_wanted, 0);
 	/* Blocks that are being written do not go away by trying at once. */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);

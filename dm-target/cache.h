@@ -152,10 +152,11 @@ struct cache {
 	struct kref ref;
 	struct list_head list;		/* all engines; guarded by engines_lock */
 	dev_t metadata_dev;
-	const void *owner;		/* the table that is resumed; engines_lock */
+	struct list_head tables;	/* resumed on it; engines_lock */
+	bool stopping;			/* the last of them is going; engines_lock */
 
 	/* Set while suspended, constant while I/O runs. */
-	struct dm_target *ti;
+	struct dm_target *ti;		/* of a resumed table, for events */
 	struct block_device *origin;
 	struct block_device *fast;
 	struct block_device *metadata;
@@ -163,7 +164,8 @@ struct cache {
 	u64 origin_blocks;		/* whole ones; a short tail is never cached */
 	u32 block_sectors;
 	int block_shift;		/* log2 of block_sectors, or -1 */
-	enum cache_mode mode;
+	enum cache_mode table_mode;	/* as the table says */
+	enum cache_mode mode;		/* in effect */
 	bool discard_passdown;
 	bool origin_discards;
 
@@ -212,7 +214,12 @@ struct cache {
 	 * thought equal may not be.
 	 */
 	atomic_t nr_suspects;		/* slots about to be dropped after an error */
-	bool flush_failed;		/* a device lost what it had not flushed */
+	/*
+	 * A device says once that it could not flush; what it lost stays lost,
+	 * so these stay set until the engine is built anew.
+	 */
+	bool fast_flush_failed;
+	bool origin_flush_failed;
 	enum cache_health health;
 
 	/* Counts for status; each changed where the fact becomes durable. */
@@ -355,6 +362,22 @@ static inline bool cache_mode_keeps_dirty(enum cache_mode mode)
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
 }
 
+static inline bool cache_flush_failed(const struct cache *c)
+{
+	return READ_ONCE(c->fast_flush_failed) ||
+	       READ_ONCE(c->origin_flush_failed);
+}
+
+/*
+ * Marks of a slot that must not be given up: it may be the only copy.  When
+ * the origin could not flush, that is so of any block with an intent.
+ */
+static inline u32 cache_kept_marks(const struct cache *c)
+{
+	return READ_ONCE(c->origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
+						   SLOT_DIRTY;
+}
+
 static inline bool cache_writable(const struct cache *c)
 {
 	return READ_ONCE(c->health) == HEALTH_GOOD;
@@ -366,6 +389,7 @@ static inline u32 gate_of(u64 block)
 }
 
 /* cache-io.c */
+/* The bio's sector is relative to the target. */
 int cache_map_bio(struct cache *c, struct bio *bio);
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
 /* Hand @bio to the worker, which goes on at @step.  Any context. */
