@@ -73,7 +73,7 @@ test_origin_too_small() {
 		"0 $(($(sectors "$SLOW") + 128)) cache $META $FAST $SLOW 128 1 writeback default 0"
 }
 
-#@ fast timeout=60
+#@ hearth-only fast timeout=60
 test_metadata_device_too_small() {
 	local raw
 	by_hand_devices
