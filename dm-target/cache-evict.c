@@ -12,6 +12,8 @@
 #include "cache.h"
 
 #define EVICT_BATCH	64U
+/* Blocks to write back for a victim found dirty: it may not be among the first. */
+#define CLEAN_PER_VICTIM	8U
 
 static void migration_free(struct cache *c, struct migration *m)
 {
@@ -187,7 +189,7 @@ static unsigned int evict_round(struct cache *c, unsigned int nr)
 		migration_free(c, round.m[i]);
 
 	if (round.dirty) {
-		atomic_add(round.dirty, &c->wb_wanted);
+		atomic_add(round.dirty * CLEAN_PER_VICTIM, &c->wb_wanted);
 		cache_kick_writeback(c);
 	}
 	return round.claimed;

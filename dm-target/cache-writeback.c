@@ -225,6 +225,7 @@ static void write_batch(struct cache *c, unsigned int nr)
 	for (i = 0; i < nr && wanted(c); i++) {
 		wait_event(c->migration_wait, room_for_copy(c));
 		write_back(c, &c->wb_items[i]);
+		atomic_dec_if_positive(&c->wb_wanted);
 	}
 }
 
@@ -238,6 +239,7 @@ void cache_writeback_work(struct work_struct *work)
 	nr = collect(c);
 	write_batch(c, nr);
 
+	/* What is still wanted was not to be had. */
 	atomic_set(&c->wb_wanted, 0);
 	/* Blocks that are being written do not go away by trying at once. */
 	if (nr == WRITEBACK_BATCH)

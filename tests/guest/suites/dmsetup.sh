@@ -42,6 +42,8 @@ test_feature_writethrough() {
 #@ fast timeout=60
 test_feature_writeback() {
 	feature_word writeback
+	# Write-back may have come round since the last write.
+	RW=randwrite write_data /dev/mapper/c 2 0 6 4k
 	assert_ge "$(stat_of c dirty)" 1 dirty
 	flush_by_hand c
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
