@@ -356,7 +356,8 @@ test_smaller_cache_device_when_clean() {
 test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
 	write_data /dev/mapper/c 1 0 24
-	assert_ge "$(stat_of c dirty)" 300 dirty
+	# More than the smaller device has blocks.
+	assert_ge "$(stat_of c dirty)" 150 dirty
 	dmsetup remove c
 	dmsetup reload fast --table "0 16384 linear $RAW 0"
 	dmsetup resume fast
