@@ -9,6 +9,8 @@ KVER    ?= $(shell scripts/kver)
 KDIR    ?= /lib/modules/$(KVER)/build
 MODDIR  ?= /lib/modules/$(KVER)/updates
 DESTDIR ?=
+PREFIX  ?= /usr
+MANDIR  ?= $(PREFIX)/share/man
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
 # Directories with a Makefile of their own that has a "check" target.
 UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/*/Makefile))
@@ -35,6 +37,10 @@ test-full:
 unit:
 	$(foreach d,$(UNITS),$(MAKE) -C $(d) check &&) true
 
+# make policy-test POLICY=name: the conformance suite on one policy.
+policy-test:
+	$(MAKE) -C tests/policy check POLICY=$(POLICY)
+
 # make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
 guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
@@ -49,11 +55,16 @@ demo: setup
 install: all
 	install -d $(DESTDIR)$(MODDIR)
 	install -m 644 dm-target/*.ko $(DESTDIR)$(MODDIR)
+	install -d $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8
+	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
+	install -m 644 man/*.8 $(DESTDIR)$(MANDIR)/man8
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) install DESTDIR=$(DESTDIR) &&) true
 	$(if $(DESTDIR),,depmod $(KVER))
 
 uninstall:
 	$(foreach m,$(wildcard dm-target/*.ko),rm -f $(DESTDIR)$(MODDIR)/$(notdir $(m));)
+	$(foreach m,$(wildcard man/*.7),rm -f $(DESTDIR)$(MANDIR)/man7/$(notdir $(m));)
+	$(foreach m,$(wildcard man/*.8),rm -f $(DESTDIR)$(MANDIR)/man8/$(notdir $(m));)
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) &&) true
 	$(if $(DESTDIR),,depmod $(KVER))
 
@@ -62,4 +73,4 @@ clean:
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
 	rm -rf build/guest build/mods build/full
 
-.PHONY: all modules tools setup test test-full unit guest-test lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test guest-test lint demo install uninstall clean
