@@ -119,13 +119,13 @@ geometries() {
 }
 
 #@ fast timeout=120
-test_block_sizes_32k_to_128k() {
-	geometries 64 128 192
+test_block_sizes_32k_and_1m() {
+	geometries 64 2048
 }
 
-#@ fast timeout=120
-test_block_sizes_256k_to_1m() {
-	geometries 512 1024 2048
+#@ slow timeout=240
+test_block_sizes_between() {
+	geometries 128 192 512 1024
 }
 
 #@ fast timeout=60

@@ -93,25 +93,35 @@ life_of() {
 	lvremove -y vg/lv
 }
 
-#@ fast timeout=180
+#@ fast timeout=90
 test_life_pool_writethrough() {
 	standard_vg
-	life_of pool writethrough --cachemetadataformat 1
-	life_of pool writethrough --cachemetadataformat 2
+	life_of pool writethrough
 }
 
-#@ fast timeout=180
+#@ fast timeout=90
 test_life_pool_writeback() {
 	standard_vg
-	life_of pool writeback --cachemetadataformat 1
-	life_of pool writeback --cachemetadataformat 2
+	life_of pool writeback
 }
 
-#@ fast timeout=180
+#@ fast timeout=90
 test_life_pool_passthrough() {
 	standard_vg
+	life_of pool passthrough
+}
+
+#@ fast timeout=90
+test_life_pool_format_1() {
+	standard_vg
+	life_of pool writeback --cachemetadataformat 1
+}
+
+#@ slow timeout=180
+test_life_pool_format_1_other_modes() {
+	standard_vg
+	life_of pool writethrough --cachemetadataformat 1
 	life_of pool passthrough --cachemetadataformat 1
-	life_of pool passthrough --cachemetadataformat 2
 }
 
 #@ fast timeout=240
