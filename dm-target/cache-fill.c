@@ -33,14 +33,18 @@ struct fill {
 
 /* ---- How many at a time ---- */
 
-bool cache_may_migrate(struct cache *c)
+bool cache_migration_room(struct cache *c)
 {
 	u32 used = atomic_read(&c->migrating_sectors);
 
-	if (READ_ONCE(c->quiescing) || cache_flush_failed(c))
-		return false;
 	/* One block at least, however large blocks are. */
 	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold);
+}
+
+bool cache_may_migrate(struct cache *c)
+{
+	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
+	       cache_migration_room(c);
 }
 
 void cache_migration_started(struct cache *c, u32 sectors)

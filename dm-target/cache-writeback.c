@@ -210,20 +210,13 @@ static unsigned int collect(struct cache *c)
 	return nr;
 }
 
-static bool room_for_copy(struct cache *c)
-{
-	u32 used = atomic_read(&c->migrating_sectors);
-
-	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold) ||
-	       READ_ONCE(c->quiescing);
-}
-
 static void write_batch(struct cache *c, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr && wanted(c); i++) {
-		wait_event(c->migration_wait, room_for_copy(c));
+		wait_event(c->migration_wait, cache_migration_room(c) ||
+			   READ_ONCE(c->quiescing));
 		write_back(c, &c->wb_items[i]);
 		atomic_dec_if_positive(&c->wb_wanted);
 	}

@@ -267,7 +267,6 @@ struct migration {
 	u32 slot;
 	u64 block;
 	bool was_dirty;
-	bool aborted;
 	struct commit_op op;
 };
 
@@ -410,6 +409,8 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 bool cache_discard_overlaps(struct cache *c, u64 block);
 
 /* cache-fill.c */
+/* Is there room for one more block below migration_threshold? */
+bool cache_migration_room(struct cache *c);
 bool cache_may_migrate(struct cache *c);
 void cache_migration_started(struct cache *c, u32 sectors);
 void cache_migration_ended(struct cache *c, u32 sectors);
