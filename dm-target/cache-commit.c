@@ -18,23 +18,6 @@
 
 #define INTENT_IDLE_SECONDS	5
 
-/* ---- Failure ---- */
-
-void cache_metadata_failed(struct cache *c, const char *what, int error)
-{
-	lockdep_assert_held(&c->md_lock);
-	if (!cache_writable(c))
-		return;
-
-	WRITE_ONCE(c->health, HEALTH_READ_ONLY);
-	DMERR("metadata: %s failed: error %d; switching to read-only mode",
-	      what, error);
-	if (cmd_set_needs_check(c->cmd))
-		DMERR("metadata: could not record that it needs a check");
-	if (c->ti)
-		dm_table_event(c->ti->table);
-}
-
 /* ---- Flushing both devices, at the same time ---- */
 
 struct flush_wait {
@@ -70,8 +53,10 @@ int cache_flush_devices(struct cache *c)
 	wait_for_completion_io(&fw.done);
 	if (origin.bi_status)
 		WRITE_ONCE(c->origin_flush_failed, true);
-	if (fast.bi_status)
+	if (fast.bi_status) {
 		WRITE_ONCE(c->fast_flush_failed, true);
+		queue_work(c->commit_wq, &c->degrade_work);
+	}
 	bio_uninit(&origin);
 	bio_uninit(&fast);
 	return cache_flush_failed(c) ? -EIO : 0;

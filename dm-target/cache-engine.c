@@ -58,6 +58,7 @@ static void tick_work(struct work_struct *work)
 		c->last_io_count = ios;
 		WRITE_ONCE(c->last_io, jiffies);
 	}
+	cache_degrade_tick(c);
 	if (c->policy->ops->tick) {
 		spin_lock(&c->policy_lock);
 		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));
@@ -441,6 +442,8 @@ static void init_locks(struct cache *c)
 	bio_list_init(&c->deferred);
 	spin_lock_init(&c->discard_lock);
 	INIT_LIST_HEAD(&c->discards);
+	spin_lock_init(&c->held_lock);
+	bio_list_init(&c->held);
 	spin_lock_init(&c->commit_lock);
 	INIT_LIST_HEAD(&c->commit_ops);
 	mutex_init(&c->md_lock);
@@ -452,6 +455,7 @@ static void init_locks(struct cache *c)
 	throttle_init(&c->throttle);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);
 	INIT_WORK(&c->commit_work, cache_commit_work);
+	INIT_WORK(&c->degrade_work, cache_degrade_work);
 	INIT_WORK(&c->evict_work, cache_evict_work);
 	INIT_WORK(&c->writeback_work, cache_writeback_work);
 	INIT_DELAYED_WORK(&c->tick_work, tick_work);
@@ -554,6 +558,22 @@ static int build_parts(struct cache *c, struct cache_table *t)
 	return 0;
 }
 
+/*
+ * Metadata that the origin has overtaken, on a device that was away when it
+ * should have been told, is not believed.
+ */
+static int begin_session(struct cache *c)
+{
+	int r = 0;
+
+	cache_settings_load(c);
+	if (cache_session_distrusted(c->session)) {
+		DMWARN("the metadata is older than the origin: starting with an empty cache");
+		r = cmd_unmap_all(c->cmd);
+	}
+	return r ? r : cache_settings_new_session(c);
+}
+
 /* Read everything, bring the metadata up to date, and commit that. */
 static int bring_up(struct cache *c, struct cache_table *t)
 {
@@ -563,8 +583,9 @@ static int bring_up(struct cache *c, struct cache_table *t)
 	mutex_lock(&c->md_lock);
 	noio = memalloc_noio_save();
 	r = open_metadata(c, t);
+	if (!r)
+		r = begin_session(c);
 	if (!r) {
-		cache_settings_load(c);
 		cache_settings_apply(c, t);
 		r = prepare_metadata(c, t);
 	}
@@ -644,7 +665,8 @@ static struct cache *find_engine(dev_t dev)
 /* Can the suspended engine serve this table as it is? */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
-	return cache_writable(c) && !c->broken && !cache_flush_failed(c) &&
+	return cache_writable(c) && !c->broken && !c->fast_dead &&
+	       !cache_flush_failed(c) &&
 	       c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
@@ -880,6 +902,7 @@ void cache_engine_quiesce(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	if (runs_alone(t)) {
 		WRITE_ONCE(c->quiescing, true);
+		cache_fail_held(c);
 		wake_up_all(&c->migration_wait);
 	}
 	mutex_unlock(&engines_lock);

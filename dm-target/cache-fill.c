@@ -44,7 +44,7 @@ bool cache_migration_room(struct cache *c)
 bool cache_may_migrate(struct cache *c)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       cache_migration_room(c);
+	       !READ_ONCE(c->fast_dead) && cache_migration_room(c);
 }
 
 void cache_migration_started(struct cache *c, u32 sectors)
@@ -111,23 +111,40 @@ static unsigned int fill_pages_wanted(struct cache *c)
 
 /* ---- The slot ---- */
 
-static void release_slot(struct cache *c, u32 slot)
+static void unpublish_slot(struct cache *c, u32 slot)
 {
-	u32 old = atomic_xchg(&slot_at(&c->map, slot)->word, SLOT_FREE);
+	u32 old;
 
-	slot_map_free(&c->map, slot);
+	slot_map_remove(&c->map, slot);
+	old = atomic_xchg(&slot_at(&c->map, slot)->word, SLOT_FREE);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, slot);
+}
+
+static void release_slot(struct cache *c, u32 slot)
+{
+	unpublish_slot(c, slot);
+	slot_map_free(&c->map, slot);
 }
 
 /* Take the slot back: nothing about it is on disk. */
 static void abort_fill(struct fill *fill)
 {
-	struct cache *c = fill->c;
+	release_slot(fill->c, fill->slot);
+	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
+	free_fill(fill);
+}
 
-	slot_map_remove(&c->map, fill->slot);
-	release_slot(c, fill->slot);
-	cache_stat_inc(c, STAT_FILL_ABORTED);
+/*
+ * The slot could not be written: as long as this engine lives it is not tried
+ * again.
+ */
+static void retire_slot(struct fill *fill)
+{
+	unpublish_slot(fill->c, fill->slot);
+	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
+	cache_stat_inc(fill->c, STAT_RETIRED);
+	cache_fast_error(fill->c, STAT_CACHE_WRITE_ERROR);
 	free_fill(fill);
 }
 
@@ -164,7 +181,6 @@ static int publish_slot(struct fill *fill)
 	/* Publish, then look: the other half is in enter_gate(). */
 	smp_mb();
 	if (writer_or_discard_at(c, fill->block)) {
-		slot_map_remove(&c->map, slot);
 		release_slot(c, slot);
 		cache_stat_inc(c, STAT_BYPASS_RACE);
 		return -EBUSY;
@@ -309,8 +325,7 @@ static void slot_written_work(struct work_struct *work)
 	struct cache *c = fill->c;
 
 	if (fill->io_error) {
-		cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
-		abort_fill(fill);
+		retire_slot(fill);
 		return;
 	}
 	cache_stat_add(c, STAT_CACHE_SECTORS, c->block_sectors);
@@ -393,9 +408,12 @@ static void block_copied(int read_err, unsigned long write_err, void *context)
 {
 	struct fill *fill = context;
 
-	fill->io_error = read_err || write_err;
-	if (read_err)
+	fill->io_error = write_err;
+	if (read_err) {
 		cache_stat_inc(fill->c, STAT_ORIGIN_ERROR);
+		abort_fill(fill);
+		return;
+	}
 	slot_written_work(&fill->work);
 }
 
@@ -480,8 +498,7 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 		return;
 	}
 
-	cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
-	abort_fill(fill);
+	retire_slot(fill);
 	redirect_to_origin(c, bio);
 }
 

@@ -244,9 +244,17 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 	return DM_MAPIO_REMAPPED;
 }
 
+/* A table's passthrough has no dirty blocks; a failed cache device may. */
+static bool slot_is_dirty(struct cache *c, u32 slot)
+{
+	return slot != SLOT_NONE &&
+	       (slot_word(slot_at(&c->map, slot)) & SLOT_DIRTY);
+}
+
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 {
-	cache_stat_inc(c, slot == SLOT_NONE ? STAT_READ_MISS : STAT_READ_HIT);
+	cache_stat_inc(c, slot == SLOT_NONE || cache_bypassed(c) ?
+		       STAT_READ_MISS : STAT_READ_HIT);
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }
@@ -258,7 +266,8 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 retry:
 	slot = slot_map_find(&c->map, cb->block);
-	if (unlikely(c->mode == MODE_PASSTHROUGH))
+	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
+	    !slot_is_dirty(c, slot))
 		return map_read_passthrough(c, bio, slot);
 	if (slot == SLOT_NONE)
 		return map_read_miss(c, bio, cb);
@@ -375,6 +384,18 @@ static void count_marks(struct cache *c, u32 old, u32 new)
 		atomic_inc(&c->nr_intents);
 }
 
+/* If nothing depends on the cache any more, the origin takes the write. */
+static void intent_refused(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb)
+{
+	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+	cb->kind = BIO_PLAIN;
+	if (READ_ONCE(c->health) == HEALTH_READ_ONLY)
+		bio_io_error(bio);
+	else
+		cache_defer_bio(c, bio, STEP_MAP);
+}
+
 static void intent_done(struct cache *c, struct commit_op *op, int error)
 {
 	struct cache_bio *cb = container_of(op, struct cache_bio, op);
@@ -383,9 +404,7 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	u32 old = slot_word(s);
 
 	if (error) {
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
-		cb->kind = BIO_PLAIN;
-		bio_io_error(bio);
+		intent_refused(c, bio, cb);
 		return;
 	}
 
@@ -399,8 +418,7 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb)
 {
 	if (!cache_writable(c)) {
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
-		bio_io_error(bio);
+		intent_refused(c, bio, cb);
 		return DM_MAPIO_SUBMITTED;
 	}
 
@@ -526,11 +544,21 @@ static bool is_busy(u32 word)
 	return slot_state(word) != SLOT_VALID || (word & SLOT_PIN_MASK);
 }
 
-/* Passthrough: what a write makes outdated leaves the cache first. */
+/*
+ * Passthrough: what a write makes outdated leaves the cache first.  False when
+ * the bio has to be mapped again.
+ */
 static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 				 u32 word, bool worker)
 {
-	if (!cache_writable(c)) {
+	switch (READ_ONCE(c->health)) {
+	case HEALTH_GOOD:
+		break;
+	case HEALTH_HOLDING:
+		cache_hold_bio(c, bio, STEP_MAP);
+		return true;
+	case HEALTH_READ_ONLY:
+	case HEALTH_BYPASS:
 		bio_io_error(bio);
 		return true;
 	}
@@ -578,7 +606,12 @@ retry:
 		goto retry;
 	}
 
-	if (unlikely(c->mode == MODE_PASSTHROUGH)) {
+	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
+	    !(word & SLOT_DIRTY)) {
+		if (cache_bypassed(c)) {
+			cache_remap_origin(c, bio);
+			return DM_MAPIO_REMAPPED;
+		}
 		if (!map_write_invalidate(c, bio, slot, word, worker))
 			goto retry;
 		return DM_MAPIO_SUBMITTED;
@@ -607,8 +640,15 @@ retry:
  */
 static int map_flush(struct cache *c, struct bio *bio)
 {
+	bool fast = dm_bio_get_target_bio_nr(bio);
+
 	cache_bio(bio)->kind = BIO_FLUSH;
-	bio_set_dev(bio, dm_bio_get_target_bio_nr(bio) ? c->fast : c->origin);
+	if (fast && unlikely(cache_bypassed(c))) {
+		cache_bio(bio)->kind = BIO_PLAIN;
+		bio_endio(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	bio_set_dev(bio, fast ? c->fast : c->origin);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -742,7 +782,7 @@ static void process_discard(struct cache *c, struct bio *bio,
 {
 	struct cache_discard *d = &cb->discard;
 
-	if (!cache_writable(c)) {
+	if (!cache_writable(c) && !cache_bypassed(c)) {
 		if (d->registered)
 			discard_end(c, d);
 		bio->bi_status = BLK_STS_NOTSUPP;
@@ -753,7 +793,7 @@ static void process_discard(struct cache *c, struct bio *bio,
 		discard_begin(c, bio, d);
 		discard_unmap_range(c, d);
 	}
-	if (discard_wait(c, bio, d))
+	if (cache_bypassed(c) || discard_wait(c, bio, d))
 		discard_pass_down(c, bio, cb);
 }
 
@@ -836,6 +876,13 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		if (slot_block(slot_at(&c->map, slot)) != cb->block ||
 		    slot_state(word) == SLOT_FREE)
 			continue;
+		/* The mapping is void, whatever the slot says. */
+		if (cache_bypassed(c))
+			return true;
+		if (READ_ONCE(c->health) == HEALTH_HOLDING && !reads) {
+			cache_hold_bio(c, bio, cb->step);
+			return false;
+		}
 		if (reads && (slot_state(word) == SLOT_EVICTING ||
 			      slot_state(word) == SLOT_FILLING))
 			return true;
@@ -868,6 +915,14 @@ static void drop_then_end(struct cache *c, struct bio *bio,
 		bio_endio(bio);
 }
 
+/* Nothing that was to be flushed is only on the cache device, or it is lost. */
+static void end_held_flush(struct cache *c, struct bio *bio)
+{
+	if (!cache_bypassed(c))
+		bio->bi_status = BLK_STS_IOERR;
+	bio_endio(bio);
+}
+
 static void process_bio(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
@@ -893,6 +948,9 @@ static void process_bio(struct cache *c, struct bio *bio)
 		return;
 	case STEP_DISCARD:
 		process_discard(c, bio, cb);
+		return;
+	case STEP_END_FLUSH:
+		end_held_flush(c, bio);
 		return;
 	}
 }
@@ -934,7 +992,7 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	if (likely(!error))
 		return DM_ENDIO_DONE;
 
-	cache_stat_inc(c, STAT_CACHE_READ_ERROR);
+	cache_fast_error(c, STAT_CACHE_READ_ERROR);
 	if (word & SLOT_DIRTY)
 		return DM_ENDIO_DONE;
 	rewind_bio(bio, cb);
@@ -958,8 +1016,10 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 		return DM_ENDIO_DONE;
 	}
 
-	cache_stat_inc(c, cb->fast_status ? STAT_CACHE_WRITE_ERROR :
-					    STAT_ORIGIN_ERROR);
+	if (cb->fast_status)
+		cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
+	else
+		cache_stat_inc(c, STAT_ORIGIN_ERROR);
 	if (dirty) {
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		*error = cb->fast_status;
@@ -993,16 +1053,24 @@ static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 	cb->fill = NULL;
 }
 
-static void end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
+/* A device that could not flush has lost something, whoever was told. */
+static int end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 {
-	bool *failed = dm_bio_get_target_bio_nr(bio) ? &c->fast_flush_failed :
-						       &c->origin_flush_failed;
+	bool fast = dm_bio_get_target_bio_nr(bio);
+	bool *failed = fast ? &c->fast_flush_failed : &c->origin_flush_failed;
 
 	if (unlikely(*error))
 		WRITE_ONCE(*failed, true);
-	/* The commit worker may have been the one who was told. */
-	else if (unlikely(READ_ONCE(*failed)))
-		*error = BLK_STS_IOERR;
+	if (likely(!READ_ONCE(*failed)))
+		return DM_ENDIO_DONE;
+
+	*error = BLK_STS_IOERR;
+	if (!fast)
+		return DM_ENDIO_DONE;
+	bio->bi_status = BLK_STS_OK;
+	cache_hold_bio(c, bio, STEP_END_FLUSH);
+	queue_work(c->commit_wq, &c->degrade_work);
+	return DM_ENDIO_INCOMPLETE;
 }
 
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
@@ -1022,7 +1090,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 		return end_read(c, bio, cb, *error);
 	case BIO_PINNED_WRITE:
 		if (unlikely(*error))
-			cache_stat_inc(c, STAT_CACHE_WRITE_ERROR);
+			cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		break;
 	case BIO_GATED:
@@ -1035,8 +1103,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 		discard_end(c, &cb->discard);
 		break;
 	case BIO_FLUSH:
-		end_flush(c, bio, error);
-		break;
+		return end_flush(c, bio, error);
 	case BIO_SUSPECT:
 		atomic_dec(&c->nr_suspects);
 		break;

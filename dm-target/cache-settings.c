@@ -11,6 +11,7 @@
 #include "cache-table.h"
 
 #define LINE_MAX_LEN	64
+#define SESSION_LEN	17	/* a u64 in hex */
 
 /* Find @key's line; returns its value, and its end in @end. */
 static char *find_line(char *text, const char *key, char **begin, char **end)
@@ -87,12 +88,29 @@ int cache_setting_save(struct cache *c, const char *key, const char *value)
 
 void cache_settings_load(struct cache *c)
 {
+	char session[SESSION_LEN];
 	int len;
 
 	lockdep_assert_held(&c->md_lock);
 	len = cmd_record_get(c->cmd, c->record, sizeof(c->record) - 1);
 	len = clamp_t(int, len, 0, sizeof(c->record) - 1);
 	c->record[len] = '\0';
+	if (!get(c, "session", session, sizeof(session)) ||
+	    kstrtou64(session, 16, &c->session))
+		c->session = 0;
+}
+
+int cache_settings_new_session(struct cache *c)
+{
+	char session[SESSION_LEN];
+
+	lockdep_assert_held(&c->md_lock);
+	c->session = get_random_u64();
+	snprintf(session, sizeof(session), "%llx", c->session);
+	/* Without room for it the cache only loses a safeguard. */
+	if (put(c, "session", session))
+		c->session = 0;
+	return cmd_record_set(c->cmd, c->record, strlen(c->record));
 }
 
 /* ---- Mode ---- */
@@ -154,6 +172,12 @@ const struct cache_tunable cache_core_tunables[] = {
 		.min = 1,
 		.max = 100,
 		.offset = offsetof(struct cache, max_promote_share),
+	}, {
+		.key = "fail_open",
+		.unit = "0 or 1",
+		.help = "1: writes go on when a failed cache cannot be invalidated",
+		.max = 1,
+		.offset = offsetof(struct cache, fail_open),
 	},
 	{ NULL }
 };
@@ -191,6 +215,7 @@ static void reset_tunables(struct cache *c)
 	c->migration_threshold = 2048;	/* as stock */
 	c->max_promote_mbps = 0;
 	c->max_promote_share = 50;
+	c->fail_open = 1;
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

@@ -52,6 +52,12 @@ static unsigned int emit_policy(struct cache_table *t, char *result,
 				  t->cache->policy, result + sz, maxlen - sz);
 }
 
+/* Short of what it was built for; "ro" is how lvm2 is told. */
+static bool has_failed(struct cache *c)
+{
+	return !cache_writable(c) || READ_ONCE(c->fast_dead);
+}
+
 static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 {
 	struct cache *c = t->cache;
@@ -61,7 +67,8 @@ static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 	cmd_usage(c->cmd, &used, &total);
 	DMEMIT("%u %llu/%llu %u %u/%u %u %u %u %u %u %u %u ",
 	       CMD_BLOCK_SECTORS, used, total, c->block_sectors,
-	       atomic_read(&c->nr_resident), c->map.nr_slots,
+	       cache_bypassed(c) ? 0 : atomic_read(&c->nr_resident),
+	       c->map.nr_slots,
 	       (u32)cache_stat_sum(c, STAT_READ_HIT),
 	       (u32)cache_stat_sum(c, STAT_READ_MISS),
 	       (u32)cache_stat_sum(c, STAT_WRITE_HIT),
@@ -72,7 +79,7 @@ static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 	sz += emit_features(t, result + sz, maxlen - sz);
 	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
 	sz += emit_policy(t, result + sz, maxlen - sz);
-	DMEMIT("%s %s", cache_writable(c) ? "rw" : "ro",
+	DMEMIT("%s %s", has_failed(c) ? "ro" : "rw",
 	       cmd_needs_check(c->cmd) ? "needs_check " : "- ");
 }
 
@@ -244,6 +251,7 @@ static const char * const stat_names[NR_CACHE_STATS] = {
 	[STAT_WRITEBACK] = "writebacks",
 	[STAT_INVALIDATION] = "invalidations",
 	[STAT_FILL_ABORTED] = "promotions_aborted",
+	[STAT_RETIRED] = "retired_blocks",
 	[STAT_BYPASS_COLD] = "bypass_cold",
 	[STAT_BYPASS_STREAM] = "bypass_stream",
 	[STAT_BYPASS_LIMIT] = "bypass_limit",
@@ -261,16 +269,45 @@ static const char * const stat_names[NR_CACHE_STATS] = {
 	[STAT_CACHE_SECTORS] = "cache_sectors_written",
 };
 
+static const char *health_name(struct cache *c)
+{
+	switch (READ_ONCE(c->health)) {
+	case HEALTH_GOOD:
+		break;
+	case HEALTH_READ_ONLY:
+		return "read-only";
+	case HEALTH_HOLDING:
+		return "holding";
+	case HEALTH_BYPASS:
+		return READ_ONCE(c->unfenced) ? "bypass-unfenced" : "bypass";
+	}
+	return READ_ONCE(c->fast_dead) ? "cache-device-failed" : "good";
+}
+
 static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
 
 	DMEMIT("mode %s\n", cache_mode_names[c->mode]);
+	DMEMIT("health %s\n", health_name(c));
 	for (i = 0; i < NR_CACHE_STATS; i++)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
 	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
 	DMEMIT("free_slots %u\n", READ_ONCE(c->map.nr_free));
 	return 1;
+}
+
+/* There is only one thing left to say. */
+static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
+{
+	if (READ_ONCE(c->health) == HEALTH_HOLDING && argc == 2 &&
+	    !strcasecmp(argv[0], "fail_open") && !strcmp(argv[1], "1")) {
+		cache_set_fail_open(c);
+		return 0;
+	}
+	DMERR("message '%s': the cache has failed and takes no settings",
+	      argv[0]);
+	return -EINVAL;
 }
 
 int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
@@ -289,10 +326,8 @@ int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
 		DMERR("message '%s': the device is suspended", argv[0]);
 		return -EBUSY;
 	}
-	if (!cache_writable(t->cache)) {
-		DMERR("message '%s': the metadata is in read-only mode", argv[0]);
-		return -EINVAL;
-	}
+	if (has_failed(t->cache))
+		return message_to_failed(t->cache, argc, argv);
 	if (!strcasecmp(argv[0], "invalidate_cblocks"))
 		return invalidate_blocks(t, argc - 1, argv + 1);
 	if (argc != 2) {

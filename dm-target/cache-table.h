@@ -67,6 +67,8 @@ void cache_engine_put(struct cache_table *t);
 const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
 					       void **base);
 void cache_settings_load(struct cache *c);
+/* Give the metadata's next commit a session of its own; under md_lock. */
+int cache_settings_new_session(struct cache *c);
 void cache_settings_apply(struct cache *c, struct cache_table *t);
 /* Keep a setting in the metadata (NULL: forget it); durable on return. */
 int cache_setting_save(struct cache *c, const char *key, const char *value);

@@ -121,8 +121,10 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 	struct cache *c = m->c;
 
 	if (read_err || write_err) {
-		cache_stat_inc(c, read_err ? STAT_CACHE_READ_ERROR :
-					     STAT_ORIGIN_ERROR);
+		if (read_err)
+			cache_fast_error(c, STAT_CACHE_READ_ERROR);
+		else
+			cache_stat_inc(c, STAT_ORIGIN_ERROR);
 		DMERR_LIMIT("write-back of block %llu failed: %s error",
 			    m->block, read_err ? "cache read" : "origin write");
 		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);

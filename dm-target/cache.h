@@ -12,6 +12,7 @@
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
  *   cache-commit.c     makes changes of the mapping durable, in groups
+ *   cache-degrade.c    what is given up when a device fails
  *   cache-settings.c   keeps settings that were given by message
  *   cache-throttle.c   limits what promotions may cost
  *   cache-policies.c   finds policies, parses their settings
@@ -57,10 +58,12 @@ enum cache_mode {
 	MODE_WRITEONLY,
 };
 
-/* Health, from good to bad; it only ever gets worse while a table is live. */
+/* Changed by cache-degrade.c only; good again only in an engine built anew. */
 enum cache_health {
 	HEALTH_GOOD,
-	HEALTH_READ_ONLY,	/* the metadata cannot be changed any more */
+	HEALTH_READ_ONLY,	/* the metadata cannot be changed, and is needed */
+	HEALTH_HOLDING,		/* given up, but the metadata does not say so */
+	HEALTH_BYPASS,		/* given up: the origin serves everything */
 };
 
 /* ---- Statistics, per CPU ---- */
@@ -75,6 +78,7 @@ enum cache_stat {
 	STAT_WRITEBACK,
 	STAT_INVALIDATION,
 	STAT_FILL_ABORTED,
+	STAT_RETIRED,		/* slots that could not be written */
 	STAT_BYPASS_COLD,
 	STAT_BYPASS_STREAM,
 	STAT_BYPASS_LIMIT,
@@ -220,7 +224,16 @@ struct cache {
 	 */
 	bool fast_flush_failed;
 	bool origin_flush_failed;
-	enum cache_health health;
+	enum cache_health health;	/* written under md_lock */
+	bool fast_dead;			/* written under md_lock */
+	bool unfenced;			/* written under md_lock */
+	u64 fail_open;			/* a setting; READ_ONCE */
+	u64 session;			/* random, in the superblock's record */
+	atomic_t fast_errors;		/* of late; see cache-degrade.c */
+	unsigned long last_fence;	/* jiffies; tick only */
+	struct work_struct degrade_work;	/* on commit_wq */
+	spinlock_t held_lock;		/* guards held */
+	struct bio_list held;		/* wait for what degrade_work brings */
 
 	/* Counts for status; each changed where the fact becomes durable. */
 	atomic_t nr_resident;
@@ -290,6 +303,7 @@ enum bio_step {
 	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
 	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
 	STEP_DISCARD,		/* unmap what it covers, then pass it down */
+	STEP_END_FLUSH,		/* the cache device would not flush */
 };
 
 struct cache_discard {
@@ -382,6 +396,12 @@ static inline bool cache_writable(const struct cache *c)
 	return READ_ONCE(c->health) == HEALTH_GOOD;
 }
 
+/* Pairs with set_health(): what comes after sees the mapping as void. */
+static inline bool cache_bypassed(const struct cache *c)
+{
+	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
+}
+
 static inline u32 gate_of(u64 block)
 {
 	return hash_64(block, ilog2(CACHE_NR_GATES));
@@ -455,12 +475,30 @@ int cache_commit_sync(struct cache *c);
 int cache_flush_devices(struct cache *c);
 /* Clear all intents that no dirty data needs; suspended, or the commit worker. */
 int cache_sweep_all_intents(struct cache *c);
-void cache_metadata_failed(struct cache *c, const char *what, int error);
 #define INTENT_SWEEP_BATCH 4096U
 
 /* Queue @op together with a change of @s that must not be seen before it. */
 bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
 			   bool (*change)(struct cache *c, u32 slot));
+
+/* cache-degrade.c */
+/* The metadata could not be changed; under md_lock. */
+void cache_metadata_failed(struct cache *c, const char *what, int error);
+/* Count an error of the cache device, as @stat.  Any context. */
+void cache_fast_error(struct cache *c, enum cache_stat stat);
+/*
+ * Keep @bio until it is known how the cache goes on without the device or the
+ * metadata that failed; it is then deferred at @step.  Any context.
+ */
+void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
+/* Being suspended: fail what could wait for ever. */
+void cache_fail_held(struct cache *c);
+void cache_degrade_work(struct work_struct *work);
+void cache_degrade_tick(struct cache *c);
+/* May sleep. */
+void cache_set_fail_open(struct cache *c);
+/* Was this session's metadata overtaken by the origin?  Any context. */
+bool cache_session_distrusted(u64 session);
 
 /* cache-throttle.c */
 void throttle_init(struct throttle *th);

@@ -19,6 +19,7 @@ static const char * const cache_known_keys[] = {
 	/* hearth: the target's own */
 	"max_promote_mbps",
 	"max_promote_share",
+	"fail_open",
 	/* hearth: heat, lru, nhit */
 	"read_level",
 	"write_level",

@@ -310,7 +310,7 @@ guest_init() {
 	udevadm control --reload
 	cat >$LVM_SYSTEM_DIR/lvm.conf <<-'CONF'
 		devices {
-			filter = [ "a|^/dev/nullb|", "r|.*|" ]
+			filter = [ "a|^/dev/nullb|", "a|^/dev/mapper/pv_|", "r|.*|" ]
 			types = [ "nullb", 16 ]
 			use_devicesfile = 0
 		}

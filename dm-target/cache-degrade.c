@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way down: what is given up when the cache device or the metadata fail.
+ *
+ * It owns every change of health, and the fence: what keeps the metadata from
+ * being believed by anybody, after the origin alone was written.  It knows
+ * nothing of single blocks; their errors are dealt with where they occur and
+ * only counted here.
+ *
+ * As long as nothing is dirty, the origin has everything.  Then a cache whose
+ * devices fail is given up as a whole: an empty mapping is committed, or, if
+ * that fails, the superblock is wiped, and from there on the origin serves all
+ * I/O.  If not even that can be written, fail_open decides whether writes go
+ * on.  The fence is tried again every few seconds in any case, and the session
+ * is remembered, so that a device that comes back is not believed while this
+ * module is loaded.
+ *
+ * While blocks are dirty, the metadata is needed.  If it cannot be changed any
+ * more, it stays as it is, and what would need a change fails.  If the cache
+ * device is dead, dirty blocks are still asked of it; all else leaves it.
+ */
+#include "cache-table.h"
+
+#define ERRORS_MAX		32	/* of the cache device, halved every tick */
+#define NR_PROBES		4
+#define FENCE_RETRY_SECONDS	5
+#define NR_DISTRUSTED		64
+
+/* Sessions whose metadata was overtaken by the origin without a fence. */
+static u64 distrusted[NR_DISTRUSTED];	/* guarded by distrusted_lock */
+static unsigned int next_distrusted;	/* guarded by distrusted_lock */
+static DEFINE_SPINLOCK(distrusted_lock);
+
+static void distrust(u64 session)
+{
+	spin_lock(&distrusted_lock);
+	distrusted[next_distrusted++ % NR_DISTRUSTED] = session;
+	spin_unlock(&distrusted_lock);
+}
+
+bool cache_session_distrusted(u64 session)
+{
+	bool found = false;
+	unsigned int i;
+
+	spin_lock(&distrusted_lock);
+	for (i = 0; i < NR_DISTRUSTED; i++)
+		found |= session && distrusted[i] == session;
+	spin_unlock(&distrusted_lock);
+	return found;
+}
+
+/* ---- Bios that wait for the outcome ---- */
+
+void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
+{
+	unsigned long flags;
+	bool refused;
+
+	cache_bio(bio)->step = step;
+	spin_lock_irqsave(&c->held_lock, flags);
+	/* A suspend waits for every bio, so none may wait for ever. */
+	refused = READ_ONCE(c->quiescing) &&
+		  READ_ONCE(c->health) == HEALTH_HOLDING;
+	if (!refused)
+		bio_list_add(&c->held, bio);
+	spin_unlock_irqrestore(&c->held_lock, flags);
+	if (refused)
+		bio_io_error(bio);
+	/* The outcome may have come meanwhile. */
+	else if (READ_ONCE(c->health) != HEALTH_HOLDING)
+		queue_work(c->commit_wq, &c->degrade_work);
+}
+
+static void take_held(struct cache *c, struct bio_list *bios)
+{
+	spin_lock_irq(&c->held_lock);
+	*bios = c->held;
+	bio_list_init(&c->held);
+	spin_unlock_irq(&c->held_lock);
+}
+
+static void release_held(struct cache *c)
+{
+	struct bio_list bios;
+	struct bio *bio;
+
+	take_held(c, &bios);
+	while ((bio = bio_list_pop(&bios)))
+		cache_defer_bio(c, bio, cache_bio(bio)->step);
+}
+
+void cache_fail_held(struct cache *c)
+{
+	struct bio_list bios;
+	struct bio *bio;
+
+	if (READ_ONCE(c->health) != HEALTH_HOLDING)
+		return;
+	take_held(c, &bios);
+	while ((bio = bio_list_pop(&bios)))
+		bio_io_error(bio);
+}
+
+/* ---- The fence ---- */
+
+enum fence {
+	FENCE_EMPTY,
+	FENCE_WIPED,
+	FENCE_NONE,
+};
+
+static const char * const fence_names[] = {
+	[FENCE_EMPTY] = "its mapping was emptied",
+	[FENCE_WIPED] = "its metadata was wiped",
+	[FENCE_NONE] = "its metadata could NOT be invalidated",
+};
+
+static int empty_mapping(struct cache *c)
+{
+	int r = cmd_abort(c->cmd);
+
+	if (!r)
+		r = cmd_unmap_all(c->cmd);
+	if (!r)
+		r = cmd_commit(c->cmd, true);
+	return r;
+}
+
+static enum fence make_fence(struct cache *c)
+{
+	unsigned int noio = memalloc_noio_save();
+	enum fence fence = FENCE_EMPTY;
+
+	lockdep_assert_held(&c->md_lock);
+	if (empty_mapping(c))
+		fence = cmd_zero_superblock(c->cmd) ? FENCE_NONE : FENCE_WIPED;
+	memalloc_noio_restore(noio);
+	return fence;
+}
+
+static void set_health(struct cache *c, enum cache_health health)
+{
+	lockdep_assert_held(&c->md_lock);
+	/* Who sees the new health sees what was done before. */
+	smp_store_release(&c->health, health);
+	if (c->ti)
+		dm_table_event(c->ti->table);
+}
+
+static void go_without_fence(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	distrust(c->session);
+	c->unfenced = true;
+	if (READ_ONCE(c->fail_open)) {
+		DMWARN("fail_open: writes go on without the cache; if its devices come back after a restart, their content must not be used");
+		set_health(c, HEALTH_BYPASS);
+	} else {
+		DMWARN("writes to cached blocks wait until the metadata can be invalidated, or fail_open is set");
+		set_health(c, HEALTH_HOLDING);
+	}
+}
+
+/* Nothing is dirty: do without the cache. */
+static void give_up(struct cache *c, const char *why)
+{
+	enum fence fence;
+
+	lockdep_assert_held(&c->md_lock);
+	/* Reads leave at once; writes do when the mapping does not count. */
+	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	fence = make_fence(c);
+	DMERR("%s: the cache is bypassed from now on, the origin is complete; %s",
+	      why, fence_names[fence]);
+	if (fence == FENCE_NONE)
+		go_without_fence(c);
+	else
+		set_health(c, HEALTH_BYPASS);
+}
+
+static void retry_fence(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	if (cmd_zero_superblock(c->cmd))
+		return;
+	c->unfenced = false;
+	DMINFO("the metadata device answers again and was wiped");
+	set_health(c, HEALTH_BYPASS);
+}
+
+/* ---- What failed ---- */
+
+/*
+ * In a mode that keeps dirty blocks, there may be some at any time; in others
+ * there are none but those that an earlier mode or a power cut left.
+ */
+static bool nothing_dirty(struct cache *c)
+{
+	return !cache_mode_keeps_dirty(READ_ONCE(c->mode)) &&
+	       !atomic_read(&c->nr_dirty);
+}
+
+void cache_metadata_failed(struct cache *c, const char *what, int error)
+{
+	lockdep_assert_held(&c->md_lock);
+	if (!cache_writable(c))
+		return;
+
+	DMERR("metadata: %s failed: error %d", what, error);
+	if (cmd_set_needs_check(c->cmd))
+		DMERR("metadata: could not record that it needs a check");
+	if (nothing_dirty(c)) {
+		give_up(c, "metadata failed");
+		return;
+	}
+	DMERR("metadata: switching to read-only mode, %u blocks are dirty",
+	      atomic_read(&c->nr_dirty));
+	set_health(c, HEALTH_READ_ONLY);
+}
+
+/* Can the beginning of @slot be read, and written first if it is free? */
+static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_free)
+{
+	struct dm_io_region where = {
+		.bdev = c->fast,
+		.sector = cache_block_start(c, slot),
+		.count = PAGE_SECTORS,
+	};
+	struct dm_io_request req = {
+		.bi_opf = REQ_OP_WRITE,
+		.mem.type = DM_IO_KMEM,
+		.mem.ptr.addr = page_address(page),
+		.client = c->io,
+	};
+	int r = is_free ? compat_dm_io(&req, 1, &where, NULL) : 0;
+
+	req.bi_opf = REQ_OP_READ;
+	return !r && !compat_dm_io(&req, 1, &where, NULL);
+}
+
+/* A single error is a bad sector; many may be, too: ask the device. */
+static bool fast_answers(struct cache *c)
+{
+	struct page *page = alloc_page(GFP_NOIO | __GFP_ZERO);
+	u32 slots[NR_PROBES];
+	unsigned int nr = 0;
+	bool works = false;
+
+	if (!page)
+		return true;
+	while (nr < NR_PROBES && !works) {
+		slots[nr] = slot_map_alloc(&c->map);
+		if (slots[nr] == SLOT_NONE)
+			break;
+		works = place_works(c, page, slots[nr++], true);
+	}
+	if (!nr)
+		works = place_works(c, page, 0, false);
+	while (nr)
+		slot_map_free(&c->map, slots[--nr]);
+	__free_page(page);
+	return works;
+}
+
+static bool fast_is_dead(struct cache *c)
+{
+	if (READ_ONCE(c->fast_flush_failed))
+		return true;
+	if (atomic_read(&c->fast_errors) < ERRORS_MAX)
+		return false;
+	if (!fast_answers(c))
+		return true;
+	atomic_set(&c->fast_errors, 0);
+	return false;
+}
+
+/* Dirty blocks are all that is still asked of the cache device. */
+static void abandon_fast(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	WRITE_ONCE(c->fast_dead, true);
+	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
+	      atomic_read(&c->nr_dirty));
+	if (c->ti)
+		dm_table_event(c->ti->table);
+}
+
+static void fast_failed(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	if (READ_ONCE(c->fast_dead) || !cache_writable(c) || !fast_is_dead(c))
+		return;
+	if (nothing_dirty(c))
+		give_up(c, READ_ONCE(c->fast_flush_failed) ?
+			"cache device failed to flush" : "cache device failed");
+	else
+		abandon_fast(c);
+}
+
+void cache_degrade_work(struct work_struct *work)
+{
+	struct cache *c = container_of(work, struct cache, degrade_work);
+
+	mutex_lock(&c->md_lock);
+	if (c->unfenced)
+		retry_fence(c);
+	else
+		fast_failed(c);
+	mutex_unlock(&c->md_lock);
+	if (READ_ONCE(c->health) != HEALTH_HOLDING)
+		release_held(c);
+}
+
+void cache_fast_error(struct cache *c, enum cache_stat stat)
+{
+	cache_stat_inc(c, stat);
+	if (atomic_inc_return(&c->fast_errors) == ERRORS_MAX)
+		queue_work(c->commit_wq, &c->degrade_work);
+}
+
+void cache_degrade_tick(struct cache *c)
+{
+	int errors = atomic_read(&c->fast_errors);
+
+	if (errors)
+		atomic_sub((errors + 1) / 2, &c->fast_errors);
+	if (READ_ONCE(c->unfenced) &&
+	    time_after(jiffies, c->last_fence + FENCE_RETRY_SECONDS * HZ)) {
+		c->last_fence = jiffies;
+		queue_work(c->commit_wq, &c->degrade_work);
+	}
+}
+
+void cache_set_fail_open(struct cache *c)
+{
+	mutex_lock(&c->md_lock);
+	WRITE_ONCE(c->fail_open, 1);
+	if (c->health == HEALTH_HOLDING)
+		go_without_fence(c);
+	mutex_unlock(&c->md_lock);
+	if (READ_ONCE(c->health) != HEALTH_HOLDING)
+		release_held(c);
+}

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Devices that fail under a running cache: what goes on, what is given up, what
+# is said, and that old content is never believed afterwards.
+
+# breakable_devices [FAST_MIB [SLOW_MIB]]: as by_hand_devices, but each device
+# can be broken.
+breakable_devices() {
+	by_hand_devices "$@"
+	local name
+	for name in META FAST SLOW; do
+		local -n path=$name
+		local real=real_$name
+		declare -g "$real=$path"
+		dmsetup create "${name,,}" --table "$(working "$name")"
+		path=/dev/mapper/${name,,}
+	done
+}
+
+working() {
+	local -n real=real_$1
+	echo "0 $(sectors "$real") linear $real 0"
+}
+
+failing() {
+	local -n real=real_$1
+	echo "0 $(sectors "$real") error"
+}
+
+# Reads go on, writes and flushes fail.
+failing_writes() {
+	local -n real=real_$1
+	modprobe -q dm-flakey
+	echo "0 $(sectors "$real") flakey $real 0 0 60 1 error_writes"
+}
+
+# One 4 KiB piece at SECTOR can be neither read nor written.
+bad_at() {
+	local -n real=real_$1
+	echo "0 $2 linear $real 0"
+	echo "$2 8 error"
+	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) linear $real $(($2 + 8))"
+}
+
+# now DEVICE KIND [...]: the device behaves like that from here on.
+now() {
+	dmsetup load "${1,,}" --table "$("$2" "$1" "${@:3}")"
+	dmsetup suspend --noflush --nolockfs "${1,,}"
+	dmsetup resume "${1,,}"
+}
+
+said() {
+	dmesg | tac | sed '/hearth-test: /q' | grep -c "$1"
+}
+
+# What udev reads is in the cache before anybody can look.
+started_empty() {
+	assert_match "$(dmesg | grep 'hearth: ' | tail -n 1)" ', 0 resident'
+}
+
+counter() {
+	dmsetup message "$1" 0 stats | sed -n "s/^$2 //p"
+}
+
+health() {
+	counter "$1" health
+}
+
+health_is() {
+	[ "$(health "$1")" = "$2" ]
+}
+
+# A clean cache c of 16 MiB, half of it in use, over 32 MiB of data.
+clean_cache() {
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "${1:-writethrough}"
+	warm c 8
+}
+
+# Reads and writes of all kinds, and a check of everything.
+use_all() {
+	write_data /dev/mapper/c 2 0 4 4k
+	write_data /dev/mapper/c 2 4 4
+	write_data /dev/mapper/c 2 28 4
+	check_data /dev/mapper/c 2 0 8
+	check_data /dev/mapper/c 1 8 20
+	check_data /dev/mapper/c 2 28 4
+	fio_quiet --filename=/dev/mapper/c --rw=randrw --bs=4k --offset=16M \
+		--size=8M --fsync=16 --verify=crc32c --do_verify=1 \
+		--loops=2
+	write_data /dev/mapper/c 1 16 8
+}
+
+origin_complete() {
+	check_data "$SLOW" 2 0 8
+	check_data "$SLOW" 1 8 20
+	check_data "$SLOW" 2 28 4
+}
+
+# The whole SSD dies, metadata and all, and comes back while the volume runs.
+dead_ssd() {
+	clean_cache "$1"
+	no_metadata_check
+	now META failing
+	now FAST failing
+	use_all
+	read_status c
+	assert_eq "${ST[rw]}" ro
+	assert_eq "${ST[dirty]}" 0
+	assert_eq "$(health c)" bypass-unfenced
+	assert_eq "$(said 'bypassed from now on')" 1 "messages"
+	origin_complete
+
+	now META working
+	now FAST working
+	until_true 20 health_is c bypass || fail "not wiped: $(health c)"
+	use_all
+	dmsetup remove c
+	by_hand c 128 "$1"
+	started_empty
+	use_all
+	warm c 8
+	origin_complete
+}
+
+#@ fast hearth-only timeout=120
+test_dead_ssd_writethrough() { dead_ssd writethrough; }
+#@ slow hearth-only timeout=120
+test_dead_ssd_writearound() { dead_ssd writearound; }
+
+#@ slow hearth-only timeout=90
+test_dead_metadata_passthrough() {
+	clean_cache writethrough
+	no_metadata_check
+	dmsetup remove c
+	by_hand c 128 passthrough
+	now META failing
+	use_all
+	assert_eq "$(health c)" bypass-unfenced
+	origin_complete
+}
+
+# Gone, and back after the volume was taken down: old content is not believed.
+#@ fast hearth-only timeout=90
+test_ssd_returns_with_old_content() {
+	clean_cache
+	now META failing
+	now FAST failing
+	use_all
+	assert_eq "$(health c)" bypass-unfenced
+	dmsetup remove c
+	now META working
+	now FAST working
+	by_hand c 128 writethrough
+	assert_eq "$(said 'older than the origin')" 1
+	started_empty
+	use_all
+	origin_complete
+}
+
+# Only the data device dies: the mapping can be emptied.
+#@ fast hearth-only timeout=90
+test_dead_data_device() {
+	clean_cache
+	now FAST failing
+	use_all
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	assert_eq "$(said 'mapping was emptied')" 1
+	origin_complete
+	dmsetup remove c
+	cache_check "$META"
+	now FAST working
+	by_hand c 128 writethrough
+	started_empty
+	use_all
+	origin_complete
+}
+
+# An SSD that cannot write or flush any more, but can be read.
+#@ slow hearth-only timeout=90
+test_ssd_fails_to_write() {
+	clean_cache
+	now FAST failing_writes
+	use_all
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	origin_complete
+	now FAST working
+	dmsetup remove c
+	by_hand c 128 writethrough
+	started_empty
+	use_all
+}
+
+#@ slow hearth-only timeout=90
+test_metadata_fails_to_write() {
+	clean_cache
+	no_metadata_check
+	now META failing_writes
+	use_all
+	assert_eq "$(health c)" bypass-unfenced
+	assert_eq "$(stat_of c rw)" ro
+	origin_complete
+}
+
+# fail_open 0: what would make the metadata wrong waits.
+#@ fast hearth-only timeout=90
+test_fail_open_0_holds_writes() {
+	clean_cache
+	no_metadata_check
+	dmsetup message c 0 fail_open 0
+	now META failing
+	now FAST failing
+	dd if=/dev/zero of=/dev/mapper/c bs=64k count=1 oflag=direct status=none &
+	until_true 10 health_is c holding || fail "health: $(health c)"
+	check_data /dev/mapper/c 1 0 32
+	sleep 1
+	kill -0 $! || fail "the write did not wait"
+	check_data "$SLOW" 1 0 32
+	refused 'takes no settings' dmsetup message c 0 fail_open 0
+	dmsetup message c 0 fail_open 1
+	wait $! || fail "the write failed"
+	assert_eq "$(health c)" bypass-unfenced
+	write_data /dev/mapper/c 1 0 1
+	check_data /dev/mapper/c 1 0 32
+}
+
+# A suspend does not wait for what is held, and the device coming back ends it.
+#@ slow hearth-only timeout=90
+test_held_writes_end() {
+	clean_cache
+	no_metadata_check
+	dmsetup message c 0 fail_open 0
+	now META failing
+	now FAST failing
+	dd if=/dev/zero of=/dev/mapper/c bs=64k count=1 oflag=direct status=none &
+	until_true 10 health_is c holding || fail "health: $(health c)"
+	sleep 1
+	timeout 20 dmsetup suspend c || fail "suspend is stuck"
+	must_fail wait $!
+	dmsetup resume c || true
+	dmsetup remove c
+	check_data "$SLOW" 1 0 32
+}
+
+#@ slow hearth-only timeout=90
+test_held_writes_go_on_when_the_ssd_is_back() {
+	clean_cache
+	no_metadata_check
+	dmsetup message c 0 fail_open 0
+	now META failing
+	now FAST failing
+	write_data /dev/mapper/c 2 0 1 &
+	until_true 10 health_is c holding || fail "health: $(health c)"
+	now META working
+	wait $! || fail "the write failed"
+	assert_eq "$(health c)" bypass
+	check_data /dev/mapper/c 2 0 1
+	check_data /dev/mapper/c 1 1 31
+}
+
+# One bad place: its block leaves the cache, the rest stays.
+#@ fast hearth-only timeout=90
+test_one_bad_place() {
+	clean_cache
+	local used
+	now FAST bad_at 4096
+	used=$(stat_of c used)
+	check_data /dev/mapper/c 1 0 32
+	write_data /dev/mapper/c 2 0 8 4k
+	check_data /dev/mapper/c 2 0 8
+	assert_eq "$(health c)" good
+	assert_eq "$(stat_of c rw)" rw
+	assert_ge "$(stat_of c used)" $((used / 2)) "still cached"
+	assert_eq "$(counter c retired_blocks)" 1 "retired"
+	check_data "$SLOW" 2 0 8
+}
+
+# The SSD does not answer for a while.
+#@ slow hearth-only timeout=90
+test_ssd_hangs_and_returns() {
+	clean_cache
+	dmsetup suspend --noflush --nolockfs fast
+	dmsetup suspend --noflush --nolockfs meta
+	use_all &
+	sleep 8
+	kill -0 $! || fail "nothing waited for the SSD"
+	dmsetup resume meta
+	dmsetup resume fast
+	wait $! || fail "errors after the SSD was back"
+	assert_eq "$(health c)" good
+	origin_complete
+}
+
+# Writeback: only what is nowhere else is lost, and it is back with the SSD.
+#@ fast hearth-only timeout=120
+test_dead_ssd_writeback() {
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback
+	warm c 4
+	now SLOW failing_writes		# nothing is written back meanwhile
+	write_data /dev/mapper/c 2 8 2
+	assert_ge "$(stat_of c dirty)" 32 "dirty blocks"
+	now FAST failing
+	now SLOW working
+	check_data /dev/mapper/c 1 0 8
+	check_data /dev/mapper/c 1 10 22
+	must_fail dd if=/dev/mapper/c of=/dev/null bs=64k skip=128 count=1 iflag=direct
+	must_fail dd if=/dev/zero of=/dev/mapper/c bs=64k seek=128 count=1 oflag=direct
+	until_true 20 health_is c cache-device-failed || {
+		for i in 1 2 3 4; do check_data_fails /dev/mapper/c 2 8 2 4k; done
+		until_true 10 health_is c cache-device-failed || fail "health: $(health c)"
+	}
+	write_data /dev/mapper/c 2 0 4 4k
+	write_data /dev/mapper/c 2 26 4
+	check_data "$SLOW" 2 0 4 4k
+	check_data "$SLOW" 2 26 4
+	assert_eq "$(stat_of c rw)" ro
+	assert_ge "$(stat_of c dirty)" 32
+
+	now FAST working
+	dmsetup suspend c
+	dmsetup load c --table "$(dmsetup table c)"
+	dmsetup resume c
+	assert_eq "$(health c)" good
+	check_data /dev/mapper/c 2 0 4 4k
+	check_data /dev/mapper/c 2 8 2
+	check_data /dev/mapper/c 1 10 16
+	check_data /dev/mapper/c 2 26 4
+}
+
+# Writeback, and the metadata dies: dirty data stays readable and writable.
+#@ fast hearth-only timeout=90
+test_dead_metadata_writeback() {
+	breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback
+	warm c 4
+	now SLOW failing_writes
+	write_data /dev/mapper/c 2 8 2
+	now META failing
+	now SLOW working
+	must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct
+	assert_eq "$(health c)" read-only
+	assert_eq "$(stat_of c rw)" ro
+	check_data /dev/mapper/c 1 0 8
+	check_data /dev/mapper/c 2 8 2
+	write_data /dev/mapper/c 3 8 2
+	check_data /dev/mapper/c 3 8 2
+	check_data /dev/mapper/c 1 10 22
+	now META working
+	dmsetup suspend c
+	dmsetup load c --table "$(dmsetup table c)"
+	dmsetup resume c
+	assert_eq "$(health c)" good
+	check_data /dev/mapper/c 1 0 8
+	check_data /dev/mapper/c 3 8 2
+}
+
+# The origin refuses writes for a while: blocks stay dirty, and go home later.
+#@ fast hearth-only timeout=120
+test_origin_fails_to_write() {
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback 'cleaner 0'
+	dmsetup suspend c
+	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 1 writeback lru 0"
+	dmsetup resume c
+	now SLOW failing_writes
+	write_data /dev/mapper/c 2 0 2
+	sleep 6
+	assert_eq "$(stat_of c dirty)" 32
+	assert_ge "$(counter c origin_errors)" 1
+	timeout 20 dmsetup suspend c || fail "suspend is stuck"
+	dmsetup resume c
+	check_data /dev/mapper/c 2 0 2
+	now SLOW working
+	until_true 40 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 0 2
+}
+
+# What the origin cannot read is the reader's error, and is not promoted.
+#@ slow hearth-only timeout=90
+test_origin_fails_to_read() {
+	local promotions
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writethrough
+	now SLOW bad_at 16384
+	promotions=$(stat_of c promotions)
+	must_fail dd if=/dev/mapper/c of=/dev/null bs=4k skip=2048 count=1 iflag=direct
+	dd if=/dev/mapper/c of=/dev/null bs=4k skip=2049 count=1 iflag=direct
+	assert_eq "$(stat_of c promotions)" "$promotions" promotions
+	check_data /dev/mapper/c 1 0 8
+	assert_eq "$(health c)" good
+	now SLOW working
+	check_data /dev/mapper/c 1 0 32
+}
+
+# lvm2's view of a dead SSD, and the way back.
+#@ fast hearth-only timeout=150
+test_lvm_dead_ssd() {
+	device DISK 128 disk
+	device SSD 64 ssd
+	dmsetup create pv_ssd --table "0 $(sectors "$SSD") linear $SSD 0"
+	SSD=/dev/mapper/pv_ssd
+	vgcreate -y vg "$DISK" $SSD
+	LV_MIB=64 cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 32
+	warm vg-lv 8
+	no_metadata_check
+	dmsetup load pv_ssd --table "0 $(sectors $SSD) error"
+	dmsetup suspend --noflush --nolockfs pv_ssd
+	dmsetup resume pv_ssd
+	check_data /dev/vg/lv 1 0 32
+	write_data /dev/vg/lv 2 0 8
+	check_data /dev/vg/lv 2 0 8
+	check_data /dev/vg/lv 1 8 24
+	assert_eq "$(stat_of vg-lv rw)" ro
+	lvs -a -o+lv_health_status vg
+	assert_match "$(field lv_health_status vg/lv)" 'partial|read_only' health
+	lvconvert -y --uncache --force vg/lv
+	check_data /dev/vg/lv 2 0 8
+	check_data /dev/vg/lv 1 8 24
+}
