@@ -25,40 +25,47 @@ struct flush_wait {
 	struct completion done;
 };
 
+struct flush_leg {
+	struct bio bio;
+	bool *failed;
+	struct flush_wait *fw;
+};
+
 static void flush_end_io(struct bio *bio)
 {
-	struct flush_wait *fw = bio->bi_private;
+	struct flush_leg *leg = container_of(bio, struct flush_leg, bio);
+	struct flush_wait *fw = leg->fw;
 
+	/* At once: a flush from above may be the next that the device does. */
+	if (bio->bi_status)
+		WRITE_ONCE(*leg->failed, true);
 	if (atomic_dec_and_test(&fw->pending))
 		complete(&fw->done);
 }
 
-static void submit_flush(struct bio *bio, struct block_device *bdev,
-			 struct flush_wait *fw)
+static void submit_flush(struct flush_leg *leg, struct block_device *bdev,
+			 bool *failed, struct flush_wait *fw)
 {
-	bio_init(bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
-	bio->bi_private = fw;
-	bio->bi_end_io = flush_end_io;
-	submit_bio(bio);
+	leg->failed = failed;
+	leg->fw = fw;
+	bio_init(&leg->bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
+	leg->bio.bi_end_io = flush_end_io;
+	submit_bio(&leg->bio);
 }
 
 int cache_flush_devices(struct cache *c)
 {
 	struct flush_wait fw = { .pending = ATOMIC_INIT(2) };
-	struct bio origin, fast;
+	struct flush_leg origin, fast;
 
 	init_completion(&fw.done);
-	submit_flush(&origin, c->origin, &fw);
-	submit_flush(&fast, c->fast, &fw);
+	submit_flush(&origin, c->origin, &c->origin_flush_failed, &fw);
+	submit_flush(&fast, c->fast, &c->fast_flush_failed, &fw);
 	wait_for_completion_io(&fw.done);
-	if (origin.bi_status)
-		WRITE_ONCE(c->origin_flush_failed, true);
-	if (fast.bi_status) {
-		WRITE_ONCE(c->fast_flush_failed, true);
+	if (fast.bio.bi_status)
 		queue_work(c->commit_wq, &c->degrade_work);
-	}
-	bio_uninit(&origin);
-	bio_uninit(&fast);
+	bio_uninit(&origin.bio);
+	bio_uninit(&fast.bio);
 	return cache_flush_failed(c) ? -EIO : 0;
 }
 

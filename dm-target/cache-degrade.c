@@ -22,7 +22,8 @@
 #include "cache-table.h"
 
 #define ERRORS_MAX		32	/* of the cache device, halved every tick */
-#define NR_PROBES		4
+#define NR_TAKEN		64U	/* free blocks taken to be tried ... */
+#define NR_PROBES		4U	/* ... and how many of them are */
 #define FENCE_RETRY_SECONDS	5
 #define NR_DISTRUSTED		64
 
@@ -62,14 +63,13 @@ void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	/* A suspend waits for every bio, so none may wait for ever. */
 	refused = READ_ONCE(c->quiescing) &&
 		  READ_ONCE(c->health) == HEALTH_HOLDING;
-	if (!refused)
+	if (!refused) {
 		bio_list_add(&c->held, bio);
+		queue_work(c->commit_wq, &c->degrade_work);
+	}
 	spin_unlock_irqrestore(&c->held_lock, flags);
 	if (refused)
 		bio_io_error(bio);
-	/* The outcome may have come meanwhile. */
-	else if (READ_ONCE(c->health) != HEALTH_HOLDING)
-		queue_work(c->commit_wq, &c->degrade_work);
 }
 
 static void take_held(struct cache *c, struct bio_list *bios)
@@ -80,26 +80,44 @@ static void take_held(struct cache *c, struct bio_list *bios)
 	spin_unlock_irq(&c->held_lock);
 }
 
-static void release_held(struct cache *c)
+static void fail_all(struct bio_list *bios)
 {
-	struct bio_list bios;
 	struct bio *bio;
 
-	take_held(c, &bios);
-	while ((bio = bio_list_pop(&bios)))
-		cache_defer_bio(c, bio, cache_bio(bio)->step);
+	while ((bio = bio_list_pop(bios)))
+		bio_io_error(bio);
+}
+
+/* The outcome is known: they go on, or they wait on. */
+static void release_held(struct cache *c, struct bio_list *bios)
+{
+	struct bio *bio;
+
+	if (READ_ONCE(c->health) != HEALTH_HOLDING) {
+		while ((bio = bio_list_pop(bios)))
+			cache_defer_bio(c, bio, cache_bio(bio)->step);
+		return;
+	}
+	/* Pairs with cache_fail_held(): one of the two sees the other. */
+	smp_mb();
+	if (READ_ONCE(c->quiescing)) {
+		fail_all(bios);
+		return;
+	}
+	spin_lock_irq(&c->held_lock);
+	bio_list_merge(&c->held, bios);
+	spin_unlock_irq(&c->held_lock);
 }
 
 void cache_fail_held(struct cache *c)
 {
 	struct bio_list bios;
-	struct bio *bio;
 
+	smp_mb();
 	if (READ_ONCE(c->health) != HEALTH_HOLDING)
 		return;
 	take_held(c, &bios);
-	while ((bio = bio_list_pop(&bios)))
-		bio_io_error(bio);
+	fail_all(&bios);
 }
 
 /* ---- The fence ---- */
@@ -191,14 +209,26 @@ static void retry_fence(struct cache *c)
 
 /* ---- What failed ---- */
 
-/*
- * In a mode that keeps dirty blocks, there may be some at any time; in others
- * there are none but those that an earlier mode or a power cut left.
- */
-static bool nothing_dirty(struct cache *c)
+/* Is anything in the cache that the origin may not have? */
+static bool anything_dirty(struct cache *c)
 {
-	return !cache_mode_keeps_dirty(READ_ONCE(c->mode)) &&
-	       !atomic_read(&c->nr_dirty);
+	return atomic_read(&c->nr_dirty) ||
+	       (READ_ONCE(c->origin_flush_failed) &&
+		atomic_read(&c->nr_intents));
+}
+
+/*
+ * Can the cache be done without?  If so, nothing becomes dirty any more: a
+ * writer that was not counted here finds the new mode, and writes to both.
+ */
+static bool stop_dirtying(struct cache *c)
+{
+	if (anything_dirty(c))
+		return false;
+	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	/* Pairs with count_marks(). */
+	smp_mb();
+	return !anything_dirty(c);
 }
 
 void cache_metadata_failed(struct cache *c, const char *what, int error)
@@ -208,14 +238,14 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 		return;
 
 	DMERR("metadata: %s failed: error %d", what, error);
-	if (cmd_set_needs_check(c->cmd))
-		DMERR("metadata: could not record that it needs a check");
-	if (nothing_dirty(c)) {
+	if (stop_dirtying(c)) {
 		give_up(c, "metadata failed");
 		return;
 	}
 	DMERR("metadata: switching to read-only mode, %u blocks are dirty",
 	      atomic_read(&c->nr_dirty));
+	if (cmd_set_needs_check(c->cmd))
+		DMERR("metadata: could not record that it needs a check");
 	set_health(c, HEALTH_READ_ONLY);
 }
 
@@ -243,18 +273,18 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 static bool fast_answers(struct cache *c)
 {
 	struct page *page = alloc_page(GFP_NOIO | __GFP_ZERO);
-	u32 slots[NR_PROBES];
-	unsigned int nr = 0;
+	u32 slots[NR_TAKEN];
+	unsigned int nr = 0, i;
 	bool works = false;
 
 	if (!page)
 		return true;
-	while (nr < NR_PROBES && !works) {
-		slots[nr] = slot_map_alloc(&c->map);
-		if (slots[nr] == SLOT_NONE)
-			break;
-		works = place_works(c, page, slots[nr++], true);
-	}
+	/* Those that were freed last may be those that failed. */
+	while (nr < NR_TAKEN &&
+	       (slots[nr] = slot_map_alloc(&c->map)) != SLOT_NONE)
+		nr++;
+	for (i = 0; i < min(nr, NR_PROBES) && !works; i++)
+		works = place_works(c, page, slots[nr - 1 - i], true);
 	if (!nr)
 		works = place_works(c, page, 0, false);
 	while (nr)
@@ -290,27 +320,29 @@ static void abandon_fast(struct cache *c)
 static void fast_failed(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
-	if (READ_ONCE(c->fast_dead) || !cache_writable(c) || !fast_is_dead(c))
+	if (!cache_writable(c) || !(c->fast_dead || fast_is_dead(c)))
 		return;
-	if (nothing_dirty(c))
+	if (stop_dirtying(c))
 		give_up(c, READ_ONCE(c->fast_flush_failed) ?
 			"cache device failed to flush" : "cache device failed");
-	else
+	else if (!c->fast_dead)
 		abandon_fast(c);
 }
 
 void cache_degrade_work(struct work_struct *work)
 {
 	struct cache *c = container_of(work, struct cache, degrade_work);
+	struct bio_list bios;
 
+	/* Those that come from here on have queued the work again. */
+	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
 	if (c->unfenced)
 		retry_fence(c);
 	else
 		fast_failed(c);
 	mutex_unlock(&c->md_lock);
-	if (READ_ONCE(c->health) != HEALTH_HOLDING)
-		release_held(c);
+	release_held(c, &bios);
 }
 
 void cache_fast_error(struct cache *c, enum cache_stat stat)
@@ -320,17 +352,25 @@ void cache_fast_error(struct cache *c, enum cache_stat stat)
 		queue_work(c->commit_wq, &c->degrade_work);
 }
 
+static bool degrade_due(struct cache *c)
+{
+	/* The last dirty block has gone home. */
+	if (READ_ONCE(c->fast_dead) && cache_writable(c) && !anything_dirty(c))
+		return true;
+	return READ_ONCE(c->unfenced) &&
+	       time_after(jiffies, c->last_fence + FENCE_RETRY_SECONDS * HZ);
+}
+
 void cache_degrade_tick(struct cache *c)
 {
 	int errors = atomic_read(&c->fast_errors);
 
 	if (errors)
 		atomic_sub((errors + 1) / 2, &c->fast_errors);
-	if (READ_ONCE(c->unfenced) &&
-	    time_after(jiffies, c->last_fence + FENCE_RETRY_SECONDS * HZ)) {
-		c->last_fence = jiffies;
-		queue_work(c->commit_wq, &c->degrade_work);
-	}
+	if (!degrade_due(c))
+		return;
+	c->last_fence = jiffies;
+	queue_work(c->commit_wq, &c->degrade_work);
 }
 
 void cache_set_fail_open(struct cache *c)
@@ -340,6 +380,5 @@ void cache_set_fail_open(struct cache *c)
 	if (c->health == HEALTH_HOLDING)
 		go_without_fence(c);
 	mutex_unlock(&c->md_lock);
-	if (READ_ONCE(c->health) != HEALTH_HOLDING)
-		release_held(c);
+	queue_work(c->commit_wq, &c->degrade_work);
 }

@@ -823,6 +823,21 @@ static void end_resume(struct cache_table *t, struct resuming *me,
 		kref_put(&c->ref, destroy_engine);
 }
 
+/*
+ * The metadata cannot be opened (again), but an engine that was given up does
+ * not need it: the origin goes on under the same table.
+ */
+static bool can_stay_bypassed(struct cache *c, struct cache_table *t)
+{
+	enum cache_health health = READ_ONCE(c->health);
+
+	return (health == HEALTH_BYPASS || health == HEALTH_HOLDING) &&
+	       c->block_sectors == t->block_sectors &&
+	       c->origin_sectors == t->ti->len &&
+	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
+	       c->origin == t->origin->bdev;
+}
+
 /* The engine for @t, with a reference: the suspended one, or a new one. */
 static int engine_for(struct cache_table *t, struct cache *suspended,
 		      struct cache **result)
@@ -845,6 +860,11 @@ static int engine_for(struct cache_table *t, struct cache *suspended,
 	}
 
 	r = build_engine(t, result);
+	if (r && suspended && can_stay_bypassed(suspended, t)) {
+		kref_get(&suspended->ref);
+		*result = suspended;
+		return 0;
+	}
 	if (r)
 		return r;
 	r = check_mode(*result, t);
@@ -902,9 +922,9 @@ void cache_engine_quiesce(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	if (runs_alone(t)) {
 		WRITE_ONCE(c->quiescing, true);
-		cache_fail_held(c);
 		wake_up_all(&c->migration_wait);
 	}
+	cache_fail_held(c);
 	mutex_unlock(&engines_lock);
 }
 
@@ -949,20 +969,11 @@ static int drop_suspects(struct cache *c)
 	return r;
 }
 
-/* All that is better known after a clean stop than after a power cut. */
-static int store_state(struct cache *c)
+static int commit_state(struct cache *c)
 {
-	int r;
+	int r = 0;
 
-	r = cache_flush_devices(c);
-	if (r)
-		DMERR("flush before suspend failed: error %d", r);
-	else if (cache_sweep_all_intents(c))
-		DMERR("dirty bits could not be taken back before suspend");
-	/* The metadata's own commit is another matter. */
-	r = 0;
-
-	mutex_lock(&c->md_lock);
+	lockdep_assert_held(&c->md_lock);
 	if (READ_ONCE(c->fast_flush_failed) &&
 	    !READ_ONCE(c->origin_flush_failed))
 		r = drop_suspects(c);
@@ -970,12 +981,30 @@ static int store_state(struct cache *c)
 		r = cmd_write_hints(c->cmd, c->policy_ops->name,
 				    c->policy_ops->version, hint_of, c);
 	store_stats(c);
-	if (!r)
-		r = cmd_commit(c->cmd, true);
+	return r ? r : cmd_commit(c->cmd, true);
+}
+
+/* All that is better known after a clean stop than after a power cut. */
+static void store_state(struct cache *c)
+{
+	int r;
+
+	if (!cache_writable(c))
+		return;
+	r = cache_flush_devices(c);
 	if (r)
-		cache_metadata_failed(c, "commit at suspend", r);
+		DMERR("flush before suspend failed: error %d", r);
+	else if (cache_sweep_all_intents(c))
+		DMERR("dirty bits could not be taken back before suspend");
+
+	/* The metadata's own commit is another matter. */
+	mutex_lock(&c->md_lock);
+	if (cache_writable(c)) {
+		r = commit_state(c);
+		if (r)
+			cache_metadata_failed(c, "commit at suspend", r);
+	}
 	mutex_unlock(&c->md_lock);
-	return r;
 }
 
 static void drain_work(struct cache *c)
@@ -1015,8 +1044,9 @@ static void stop_engine(struct cache_table *t)
 	WRITE_ONCE(c->quiescing, true);
 	wake_up_all(&c->migration_wait);
 	drain_work(c);
-	if (cache_writable(c))
-		store_state(c);
+	store_state(c);
+	/* What storing found out is acted on while this engine is the only one. */
+	flush_work(&c->degrade_work);
 
 	mutex_lock(&engines_lock);
 	list_del_init(&t->running);

@@ -256,7 +256,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	bool overwritten = fill->bio;
 	u32 old, new = SLOT_VALID;
 
-	if (error && !cache_writable(c)) {
+	if (error && !cache_writable(c) && !cache_bypassed(c)) {
 		fill_uncertain(fill, error);
 		return;
 	}

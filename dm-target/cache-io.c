@@ -245,10 +245,10 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 }
 
 /* A table's passthrough has no dirty blocks; a failed cache device may. */
-static bool slot_is_dirty(struct cache *c, u32 slot)
+static bool slot_is_needed(struct cache *c, u32 slot)
 {
 	return slot != SLOT_NONE &&
-	       (slot_word(slot_at(&c->map, slot)) & SLOT_DIRTY);
+	       (slot_word(slot_at(&c->map, slot)) & cache_kept_marks(c));
 }
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
@@ -267,7 +267,7 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
 retry:
 	slot = slot_map_find(&c->map, cb->block);
 	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
-	    !slot_is_dirty(c, slot))
+	    !slot_is_needed(c, slot))
 		return map_read_passthrough(c, bio, slot);
 	if (slot == SLOT_NONE)
 		return map_read_miss(c, bio, cb);
@@ -378,10 +378,13 @@ static u32 write_marks(struct cache *c)
 
 static void count_marks(struct cache *c, u32 old, u32 new)
 {
-	if (~old & new & SLOT_DIRTY)
-		atomic_inc(&c->nr_dirty);
 	if (~old & new & SLOT_INTENT)
 		atomic_inc(&c->nr_intents);
+	if (~old & new & SLOT_DIRTY) {
+		atomic_inc(&c->nr_dirty);
+		/* Count, then look at the mode: see stop_dirtying(). */
+		smp_mb__after_atomic();
+	}
 }
 
 /* If nothing depends on the cache any more, the origin takes the write. */
@@ -558,9 +561,10 @@ static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 		cache_hold_bio(c, bio, STEP_MAP);
 		return true;
 	case HEALTH_READ_ONLY:
-	case HEALTH_BYPASS:
 		bio_io_error(bio);
 		return true;
+	case HEALTH_BYPASS:
+		return false;
 	}
 	if (!worker) {
 		cache_defer_bio(c, bio, STEP_MAP);
@@ -607,7 +611,7 @@ retry:
 	}
 
 	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
-	    !(word & SLOT_DIRTY)) {
+	    !(word & cache_kept_marks(c))) {
 		if (cache_bypassed(c)) {
 			cache_remap_origin(c, bio);
 			return DM_MAPIO_REMAPPED;
@@ -791,7 +795,8 @@ static void process_discard(struct cache *c, struct bio *bio,
 	}
 	if (!d->registered) {
 		discard_begin(c, bio, d);
-		discard_unmap_range(c, d);
+		if (cache_writable(c))
+			discard_unmap_range(c, d);
 	}
 	if (cache_bypassed(c) || discard_wait(c, bio, d))
 		discard_pass_down(c, bio, cb);
@@ -866,6 +871,7 @@ static void process_promote(struct cache *c, struct bio *bio,
 static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		       bool reads)
 {
+	enum cache_health health;
 	u32 slot, word;
 
 	for (;;) {
@@ -876,10 +882,11 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		if (slot_block(slot_at(&c->map, slot)) != cb->block ||
 		    slot_state(word) == SLOT_FREE)
 			continue;
+		health = smp_load_acquire(&c->health);
 		/* The mapping is void, whatever the slot says. */
-		if (cache_bypassed(c))
+		if (health == HEALTH_BYPASS)
 			return true;
-		if (READ_ONCE(c->health) == HEALTH_HOLDING && !reads) {
+		if (health == HEALTH_HOLDING && !reads) {
 			cache_hold_bio(c, bio, cb->step);
 			return false;
 		}
@@ -887,9 +894,9 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 			      slot_state(word) == SLOT_FILLING))
 			return true;
 		/* It stays, but the origin has the same. */
-		if (reads && !cache_writable(c) && !(word & SLOT_DIRTY))
+		if (reads && health != HEALTH_GOOD && !(word & SLOT_DIRTY))
 			return true;
-		if (!cache_writable(c) || (word & cache_kept_marks(c))) {
+		if (health != HEALTH_GOOD || (word & cache_kept_marks(c))) {
 			bio_io_error(bio);
 			return false;
 		}
@@ -1069,7 +1076,6 @@ static int end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 		return DM_ENDIO_DONE;
 	bio->bi_status = BLK_STS_OK;
 	cache_hold_bio(c, bio, STEP_END_FLUSH);
-	queue_work(c->commit_wq, &c->degrade_work);
 	return DM_ENDIO_INCOMPLETE;
 }
 

@@ -106,10 +106,12 @@ int cache_settings_new_session(struct cache *c)
 
 	lockdep_assert_held(&c->md_lock);
 	c->session = get_random_u64();
-	snprintf(session, sizeof(session), "%llx", c->session);
+	snprintf(session, sizeof(session), "%016llx", c->session);
 	/* Without room for it the cache only loses a safeguard. */
-	if (put(c, "session", session))
+	if (put(c, "session", session)) {
+		put(c, "session", NULL);
 		c->session = 0;
+	}
 	return cmd_record_set(c->cmd, c->record, strlen(c->record));
 }
 
@@ -136,6 +138,7 @@ static int overlay_mode(enum cache_mode table, const char *name,
 
 int cache_set_mode(struct cache_table *t, const char *name)
 {
+	struct cache *c = t->cache;
 	enum cache_mode mode;
 	int r;
 
@@ -144,9 +147,17 @@ int cache_set_mode(struct cache_table *t, const char *name)
 		      name, cache_mode_names[t->mode]);
 		return -EINVAL;
 	}
-	r = cache_setting_save(t->cache, "mode", mode == t->mode ? NULL : name);
-	if (!r)
-		WRITE_ONCE(t->cache->mode, mode);
+	r = cache_setting_save(c, "mode", mode == t->mode ? NULL : name);
+	if (r)
+		return r;
+
+	/* A cache that has failed meanwhile keeps the mode that this gave it. */
+	mutex_lock(&c->md_lock);
+	if (!cache_writable(c) || c->fast_dead)
+		r = -EROFS;
+	else
+		WRITE_ONCE(c->mode, mode);
+	mutex_unlock(&c->md_lock);
 	return r;
 }
 

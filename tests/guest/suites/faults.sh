@@ -112,6 +112,11 @@ dead_ssd() {
 	assert_eq "$(health c)" bypass-unfenced
 	assert_eq "$(said 'bypassed from now on')" 1 "messages"
 	origin_complete
+	# The table can be loaded again, though the metadata cannot.
+	dmsetup suspend c
+	dmsetup resume c
+	write_data /dev/mapper/c 2 4 4
+	check_data /dev/mapper/c 2 0 8
 
 	now META working
 	now FAST working
@@ -239,7 +244,8 @@ test_held_writes_end() {
 	sleep 1
 	timeout 20 dmsetup suspend c || fail "suspend is stuck"
 	must_fail wait $!
-	dmsetup resume c || true
+	dmsetup resume c
+	check_data /dev/mapper/c 1 0 32
 	dmsetup remove c
 	check_data "$SLOW" 1 0 32
 }
@@ -290,6 +296,21 @@ test_ssd_hangs_and_returns() {
 	dmsetup resume fast
 	wait $! || fail "errors after the SSD was back"
 	assert_eq "$(health c)" good
+	origin_complete
+}
+
+# Writeback without dirty blocks is as good as writethrough.
+#@ fast hearth-only timeout=90
+test_ssd_fails_to_write_writeback() {
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback
+	warm c 8
+	now FAST failing_writes
+	fio_quiet --filename=/dev/mapper/c --rw=write --bs=64k --offset=28M \
+		--size=1M --fsync=4 || true
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	use_all
 	origin_complete
 }
 
