@@ -2,7 +2,7 @@
 """Makes a pytest test of every test_* function of suites/*.sh.
 
 HEARTH_STOCK=1 runs them against the kernel's own dm-cache, HEARTH_SET=all
-runs the slow ones too. HEARTH_RESUME=DIR remembers there what has passed and
+runs the slow ones too, HEARTH_GUESTS=N shares them out to N guests. HEARTH_RESUME=DIR remembers there what has passed and
 does not run it again.
 """
 
@@ -85,7 +85,7 @@ def pytest_collection_finish(session):
         i.test for i in session.items
         if isinstance(i, GuestTest) and not i.get_closest_marker("skip")
     ]
-    session.guest = hearthguest.Guest(tests, ENGINE)
+    session.guest = hearthguest.Guests(tests, ENGINE)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

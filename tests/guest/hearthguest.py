@@ -21,6 +21,7 @@ HERE = TOP / "tests/guest"
 SUITES = HERE / "suites"
 BOOT_SECONDS = 240
 SLACK = int(os.environ.get("HEARTH_SLACK", "3"))
+GUESTS = int(os.environ.get("HEARTH_GUESTS", "2"))
 CLEANUP_SECONDS = 120
 
 HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
@@ -114,13 +115,42 @@ def prepare_hot_files():
     (BUILD / "hot-files").write_text("".join(f"{f}\n" for f in sorted(files)))
 
 
-class Guest:
-    """Runs tests in order; result() gives what became of one of them."""
+class Guests:
+    """Shares tests out to guests that run at the same time; result() gives
+    what became of one of them."""
 
-    def __init__(self, tests, engine, runs=None, memory="3G", cpus=2):
+    def __init__(self, tests, engine, count=GUESTS):
+        runs = BUILD / "guest" / engine
+        shutil.rmtree(runs, ignore_errors=True)
+        count = max(1, min(count, len(tests) // 8))
+        self.guests = [
+            Guest(tests[i::count], engine, runs / f"guest{i + 1}") for i in range(count)
+        ]
+        self.lock = open(BUILD / "guest.lock", "w")
+
+    def result(self, test):
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        while not any(test.id in guest.results for guest in self.guests):
+            for guest in self.guests:
+                guest.step()
+            time.sleep(0.1)
+        if not any(guest.todo for guest in self.guests):
+            self.stop()
+        return next(g.results[test.id] for g in self.guests if test.id in g.results)
+
+    def stop(self):
+        for guest in self.guests:
+            guest.wait_end()
+        fcntl.flock(self.lock, fcntl.LOCK_UN)
+
+
+class Guest:
+    """Runs its tests in order, in one boot as long as the guest lives."""
+
+    def __init__(self, tests, engine, runs, memory="3G", cpus=2):
         self.todo = list(tests)
         self.engine, self.memory, self.cpus = engine, memory, cpus
-        self.runs = Path(runs or BUILD / "guest" / engine)
+        self.runs = runs
         self.version = kver()
         self.results = {}
         self.boots = 0
@@ -128,13 +158,10 @@ class Guest:
         self.dir = None
         self.seen = 0
         self.running = None
-        shutil.rmtree(self.runs, ignore_errors=True)
         self.runs.mkdir(parents=True)
-        self.lock = open(BUILD / "guest.lock", "w")
 
     def boot(self):
         """Starts a guest that runs what is still to do."""
-        fcntl.flock(self.lock, fcntl.LOCK_EX)
         prepare_modules(self.version)
         prepare_tools()
         prepare_hot_files()
@@ -173,7 +200,6 @@ class Guest:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self.process = None
-        fcntl.flock(self.lock, fcntl.LOCK_UN)
 
     def console(self, lines=60):
         text = (self.dir / "console").read_text(errors="replace")
@@ -214,6 +240,8 @@ class Guest:
         self.stop()
 
     def step(self):
+        if not self.todo:
+            return
         if self.process is None:
             self.boot()
         ended = self.process.poll() is not None
@@ -222,20 +250,11 @@ class Guest:
             self.lost("the guest ended")
         elif time.monotonic() > self.deadline:
             self.lost("the guest hangs")
-        else:
-            time.sleep(0.1)
-
-    def result(self, test):
-        while test.id not in self.results:
-            self.step()
-        if not self.todo:
-            self.wait_end()
-        return self.results[test.id]
 
     def wait_end(self):
-        if self.process:
+        if self.process and not self.todo:
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:
                 pass
-            self.stop()
+        self.stop()
