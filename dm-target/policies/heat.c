@@ -12,8 +12,12 @@
  *  - A miss is put into one of 55 classes by what the ghost and its region
  *    know and by its kind.  Slots remember the class they were promoted in,
  *    and when they leave probation the class is credited with their hits.  A
- *    class is promoted if its promotions are hit about half as often as all
- *    are; a sample of the others is, too, so that a change is noticed.
+ *    class is promoted if its promotions are hit nearly as often as all are;
+ *    a sample of the others is, too, so that a change is noticed.
+ *  - How strict that is depends on the rival: a table of what a cache that
+ *    promotes everything would hold, for a sample of the blocks.  As long as
+ *    we hit more often than the rival we spare the cache device; if we fall
+ *    behind, the price of a promotion falls.
  *  - Sequential streams pass by after a small cutoff, for a disk serves them
  *    without seeking.  Those that repeat before long are a class of their own.
  *
@@ -27,9 +31,10 @@
 #define HEAT_DEFAULT_LEVEL	2
 #define HEAT_DEFAULT_CUTOFF_KIB	64
 #define HEAT_ROUNDS_PER_VICTIM	32
-#define HEAT_SAMPLE		64	/* one in so many is promoted regardless */
+#define HEAT_SAMPLE		96	/* one in so many is promoted regardless */
 #define HEAT_SMALL_SECTORS	16	/* requests up to this are of another kind */
 #define HEAT_REGION_SECTORS	8192	/* 4 MiB */
+#define HEAT_SEEK_SECTORS	2048	/* read in the time of a seek, about */
 
 /* The hit path's byte of the policy word: hits below, the class above. */
 #define HEAT_MAX_HITS		3
@@ -43,10 +48,14 @@
 
 /* Hits per promotion, in fixed point. */
 #define YIELD_ONE		1024
-#define YIELD_FIRST		700	/* before anything is known */
-#define YIELD_WEIGHT		32	/* samples in a class's moving average */
+#define YIELD_FIRST		YIELD_ONE /* before anything is known */
+#define YIELD_WEIGHT		24	/* samples in a class's moving average */
 #define YIELD_MEAN_WEIGHT	128	/* and in that of all */
 #define YIELD_STREAM		(YIELD_ONE / 4)	/* what a stream must earn */
+/* What reading the rest of a block costs a write, seeking, in hits. */
+#define YIELD_FETCH		(YIELD_ONE / 4)
+#define YIELD_FETCH_STREAM	YIELD_ONE	/* it leaves its stream for that */
+#define YIELD_MAX_COST		(8 * YIELD_ONE)
 
 /* An entry of the ghost; zero is empty. */
 #define GHOST_WAYS		8
@@ -66,6 +75,22 @@
 /* Fixed point of the border between the queues. */
 #define BORDER_ONE		65536u
 #define BORDER_STEP		4	/* slots that one return moves it at most */
+
+/* An entry of the rival's table; zero is empty. */
+#define RIVAL_WAYS		8
+#define RIVAL_FP_MASK		0xffffu
+#define RIVAL_NEWS		0x10000u /* put by a hit, not counted yet */
+#define RIVAL_TIME_SHIFT	17
+#define RIVAL_TIME_MASK		0x7fffu
+/* Entries: a 32nd of the slots, within these bounds. */
+#define RIVAL_MIN		1024u
+#define RIVAL_MAX		65536u
+#define RIVAL_MAX_SHIFT		16
+
+/* How far ahead of the rival we are: hits per miss, in fixed point. */
+#define LEAD_ONE		65536
+#define LEAD_WEIGHT		1024	/* misses in the moving average */
+#define LEAD_LOST		(LEAD_ONE / 20)	/* so far behind, all is promoted */
 
 /* An entry of the region table. */
 #define REGION_WAYS		4
@@ -106,10 +131,14 @@ struct heat {
 	u64 traffic;		/* sectors that missed */
 	u32 mean_yield;
 	u16 yield[HEAT_CLASSES];
+	u32 *rival;
+	s32 lead;
 
 	u32 nr_buckets;
 	u32 nr_region_sets;
 	u32 nr_streams;
+	u32 nr_rival_buckets;
+	u32 rival_mask;		/* of the hash bits that are 0 in the sample */
 	unsigned int ghost_shift;	/* clock to ghost time */
 	unsigned int region_shift;	/* clock to region time */
 	unsigned int stream_shift;	/* traffic to stream time */
@@ -129,10 +158,10 @@ static struct heat *to_heat(struct cache_policy *p)
 
 static const struct cache_tunable heat_tunables[] = {
 	{ "read_level", "",
-	  "what reads must earn to be promoted: 0 nothing, to 5 twice the hits of the mean promotion",
+	  "what reads must earn to be promoted: 0 nothing, to 5 half as much again as the mean promotion",
 	  0, HEAT_MAX_LEVEL, offsetof(struct heat, read_level) },
 	{ "write_level", "",
-	  "the same for writes to part of a block, and one hit more for reading the rest",
+	  "the same for writes to part of a block, and at least what reading the rest costs",
 	  0, HEAT_MAX_LEVEL, offsetof(struct heat, write_level) },
 	{ "full_write_level", "",
 	  "the same for writes that need no read of the origin",
@@ -350,6 +379,110 @@ static bool stream_repeats(struct heat *h, u64 block)
 }
 
 /*
+ * The rival: what a cache that promotes every miss but streams past the cutoff
+ * would hold, first in, first out, of one block in so many.  A miss of ours
+ * that it holds is a hit that we lost; a hit of ours that it does not hold is
+ * one that we won.  hit() has but one store, so it leaves word in the entry
+ * that it puts, and the next miss that comes by counts it.
+ */
+
+/* Writes within a stream make the rival's disk seek: it had better not. */
+static bool rival_ignores(struct heat *h, u64 hash, const struct cache_io *io)
+{
+	if ((u32)hash >> 16 & h->rival_mask)
+		return true;
+	return io->op == CACHE_OP_WRITE && (io->flags & CACHE_IO_STREAM);
+}
+
+static u32 *rival_bucket(struct heat *h, u64 hash)
+{
+	return h->rival + RIVAL_WAYS * heat_index(hash, h->nr_rival_buckets);
+}
+
+static u32 rival_now(struct heat *h)
+{
+	return (READ_ONCE(h->clock) >> h->ghost_shift) & RIVAL_TIME_MASK;
+}
+
+/* Does it hold the block that hashes to @hash?  If not, it does from now on. */
+static bool rival_holds(struct heat *h, u64 hash, u32 news)
+{
+	u32 *bucket = rival_bucket(h, hash);
+	u32 *oldest = bucket;
+	u32 oldest_age = 0;
+	u32 i;
+
+	for (i = 0; i < RIVAL_WAYS; i++) {
+		u32 entry = READ_ONCE(bucket[i]);
+		u32 age = entry ? (rival_now(h) - (entry >> RIVAL_TIME_SHIFT)) &
+				  RIVAL_TIME_MASK : U32_MAX;
+
+		if ((entry & RIVAL_FP_MASK) == ghost_fp(hash))
+			return true;
+		if (age >= oldest_age) {
+			oldest = &bucket[i];
+			oldest_age = age;
+		}
+	}
+	WRITE_ONCE(*oldest, rival_now(h) << RIVAL_TIME_SHIFT | news |
+			    ghost_fp(hash));
+	return false;
+}
+
+/* How many hits we won in this bucket since it was last asked. */
+static u32 rival_news(struct heat *h, u64 hash)
+{
+	u32 *bucket = rival_bucket(h, hash);
+	u32 nr = 0;
+	u32 i;
+
+	for (i = 0; i < RIVAL_WAYS; i++) {
+		u32 entry = READ_ONCE(bucket[i]);
+
+		if (!(entry & RIVAL_NEWS))
+			continue;
+		WRITE_ONCE(bucket[i], entry & ~RIVAL_NEWS);
+		nr++;
+	}
+	return nr;
+}
+
+/* Returns whether it stored anything. */
+static bool rival_hit(struct heat *h, u64 hash, const struct cache_io *io)
+{
+	if (rival_ignores(h, hash, io))
+		return false;
+	return !rival_holds(h, hash,
+			    io->flags & CACHE_IO_STREAM ? 0 : RIVAL_NEWS);
+}
+
+/*
+ * @cost is what a promotion would cost the origin; the rival pays it for each
+ * block that it takes, and we if @promoted.
+ */
+static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
+		       u32 cost, bool promoted)
+{
+	s32 lead = READ_ONCE(h->lead);
+	s32 won;
+
+	if (rival_ignores(h, hash, io))
+		return;
+	if (io->flags & CACHE_IO_STREAM) {
+		rival_holds(h, hash, 0);
+		return;
+	}
+	won = rival_news(h, hash) * LEAD_ONE;
+	if (rival_holds(h, hash, 0))
+		won -= LEAD_ONE;
+	else
+		won += (s32)cost * (LEAD_ONE / YIELD_ONE);
+	if (promoted)
+		won -= (s32)cost * (LEAD_ONE / YIELD_ONE);
+	WRITE_ONCE(h->lead, lead + (won - lead) / LEAD_WEIGHT);
+}
+
+/*
  * The border between the queues: a block that comes back soon after its
  * eviction would have been kept had its queue been longer.  The rarer the
  * evictions from that queue, the more a return weighs.
@@ -445,36 +578,64 @@ static bool class_sampled(u64 clock)
 	return heat_hash(clock) % HEAT_SAMPLE == 0;
 }
 
+/*
+ * What a class must yield at @level: a share of what promotions yield on the
+ * whole, within bounds of the same proportion (at level 2: 3/4 of the mean,
+ * and from 1/6 to 2/3 of a hit).  Up to the default level it falls to nothing
+ * as the rival gets ahead.
+ */
+static u32 heat_share(struct heat *h, u64 level)
+{
+	static const u8 sixteenths[HEAT_MAX_LEVEL + 1] = { 0, 6, 12, 15, 18, 24 };
+	u32 n = sixteenths[level];
+	u32 share = clamp(READ_ONCE(h->mean_yield) * n / 16,
+			  n * YIELD_ONE / 72, n * YIELD_ONE / 18);
+	s32 left = clamp(READ_ONCE(h->lead) + LEAD_LOST, 0, LEAD_LOST);
+
+	return level > HEAT_DEFAULT_LEVEL ? share : share * left / LEAD_LOST;
+}
+
 static bool heat_fetches(const struct cache_io *io)
 {
 	return io->op == CACHE_OP_WRITE &&
 	       !(io->flags & (CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH));
 }
 
-/*
- * What a class must yield at @level: a share of what promotions yield on the
- * whole, within bounds of the same proportion (at level 2: 5/8 of the mean,
- * and from 1/7 to 5/9 of a hit).
- */
-static u32 heat_share(struct heat *h, u64 level)
+/* What a promotion costs the origin beyond the request, in hits. */
+static u32 heat_cost(struct heat *h, const struct cache_io *io)
 {
-	static const u8 sixteenths[HEAT_MAX_LEVEL + 1] = { 0, 5, 10, 13, 16, 24 };
-	u32 n = sixteenths[level];
-
-	return clamp(READ_ONCE(h->mean_yield) * n / 16, n * YIELD_ONE / 72,
-		     n * YIELD_ONE / 18);
-}
-
-static u32 heat_price(struct heat *h, const struct cache_io *io)
-{
-	u64 level;
+	u32 block = h->policy.params.block_sectors;
+	u32 rest = block - min(io->sectors, block);
+	u32 cost = min_t(u64, (u64)rest * YIELD_ONE / HEAT_SEEK_SECTORS,
+			 YIELD_MAX_COST);
 
 	if (io->op == CACHE_OP_READ)
-		return heat_share(h, READ_ONCE(h->read_level));
+		return cost;
 	if (!heat_fetches(io))
-		return heat_share(h, READ_ONCE(h->full_write_level));
-	level = READ_ONCE(h->write_level);
-	return level ? heat_share(h, level) + YIELD_ONE : 0;
+		return 0;
+	return cost + (io->flags & CACHE_IO_STREAM ? YIELD_FETCH_STREAM :
+						     YIELD_FETCH);
+}
+
+static u64 heat_level(struct heat *h, const struct cache_io *io)
+{
+	if (io->op == CACHE_OP_READ)
+		return READ_ONCE(h->read_level);
+	return heat_fetches(io) ? READ_ONCE(h->write_level) :
+				  READ_ONCE(h->full_write_level);
+}
+
+/*
+ * Has @class earned that @io be promoted?  Whatever the rival does, it has to
+ * save the origin what that costs, which is much if blocks are large.
+ */
+static bool heat_pays(struct heat *h, u32 class, const struct cache_io *io,
+		      u32 cost)
+{
+	u64 level = heat_level(h, io);
+
+	return !level || READ_ONCE(h->yield[class]) >=
+			 max(heat_share(h, level), cost);
 }
 
 /*
@@ -491,13 +652,22 @@ static bool heat_counts(struct heat *h, const struct cache_io *io)
 	       io->sectors >= h->policy.params.block_sectors;
 }
 
+/*
+ * One store at most: the byte's, or now and then the rival's instead.  While
+ * the byte has no hits, its own store goes first half of the time.
+ */
 static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 		     const struct cache_io *io)
 {
+	struct heat *h = to_heat(p);
 	u8 *byte = fifo_hits(p, slot);
 	u8 old = READ_ONCE(*byte);
+	u32 hits = old & HEAT_MAX_HITS;
+	bool first = !hits && ((READ_ONCE(h->clock) ^ block) & 1);
 
-	if ((old & HEAT_MAX_HITS) < HEAT_MAX_HITS && heat_counts(to_heat(p), io))
+	if (!first && rival_hit(h, heat_hash(block), io))
+		return;
+	if (hits < HEAT_MAX_HITS && heat_counts(h, io))
 		WRITE_ONCE(*byte, old + 1);
 }
 
@@ -526,8 +696,10 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	bool filling = fifo_filling(&h->links, io);
 	u32 clock = READ_ONCE(h->clock) + 1;
 	u64 hash = heat_hash(block);
+	u32 cost = heat_cost(h, io);
 	u32 old, visits, class;
 	u32 *entry = ghost_find(h, hash, &old);
+	bool promote;
 
 	WRITE_ONCE(h->clock, clock);
 	border_move(h, old);
@@ -536,10 +708,12 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 			 class_by_region(region_visit(h, block)),
 			 class_by_kind(io));
 	ghost_store(h, entry, hash, visits, filling ? 0 : class);
-	if (filling || READ_ONCE(h->yield[class]) >= heat_price(h, io) ||
-	    class_sampled(clock))
-		return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
-	return CACHE_BYPASS_COLD;
+	promote = filling || heat_pays(h, class, io, cost) ||
+		  class_sampled(clock);
+	rival_miss(h, hash, io, cost, promote);
+	if (!promote)
+		return CACHE_BYPASS_COLD;
+	return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
 }
 
 static enum cache_verdict heat_miss(struct cache_policy *p, u64 block,
@@ -726,19 +900,34 @@ static u32 *heat_table(u32 nr, u32 ways)
 	return kvcalloc(nr, ways * sizeof(u32), GFP_KERNEL);
 }
 
+/* The sample is as large as fits the rival's table. */
+static void rival_size(struct heat *h, u32 nr)
+{
+	u32 entries = clamp(nr / 32, RIVAL_MIN, RIVAL_MAX);
+	unsigned int shift = 0;
+
+	while (nr >> shift > entries && shift < RIVAL_MAX_SHIFT)
+		shift++;
+	h->rival_mask = (1u << shift) - 1;
+	h->nr_rival_buckets = max_t(u32, 1, DIV_ROUND_UP(nr >> shift, RIVAL_WAYS));
+}
+
 static int heat_allocate(struct heat *h, u32 nr)
 {
 	h->nr_buckets = max_t(u32, 1, (u64)nr * 3 / 4 / GHOST_WAYS);
 	h->nr_region_sets = max_t(u32, 1, nr / 8 / REGION_WAYS);
 	h->nr_streams = max_t(u32, 1, nr / 16);
+	rival_size(h, nr);
 	h->ghost = heat_table(h->nr_buckets, GHOST_WAYS);
 	h->regions = heat_table(h->nr_region_sets, REGION_WAYS);
 	h->streams = heat_table(h->nr_streams, 1);
-	if (!h->ghost || !h->regions || !h->streams)
+	h->rival = heat_table(h->nr_rival_buckets, RIVAL_WAYS);
+	if (!h->ghost || !h->regions || !h->streams || !h->rival)
 		return -ENOMEM;
 	h->policy.bytes = sizeof(u32) * (nr + (u64)h->nr_buckets * GHOST_WAYS +
 					 (u64)h->nr_region_sets * REGION_WAYS +
-					 h->nr_streams);
+					 h->nr_streams +
+					 (u64)h->nr_rival_buckets * RIVAL_WAYS);
 	return fifo_links_init(&h->links, nr);
 }
 
@@ -773,6 +962,7 @@ static void heat_destroy(struct cache_policy *p)
 	struct heat *h = to_heat(p);
 
 	fifo_links_exit(&h->links);
+	kvfree(h->rival);
 	kvfree(h->streams);
 	kvfree(h->regions);
 	kvfree(h->ghost);

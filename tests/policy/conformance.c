@@ -498,6 +498,17 @@ static int check(const struct cache_policy_ops *ops)
 	return _cmocka_run_group_tests(name, mine, ARRAY_SIZE(mine), NULL, NULL);
 }
 
+static void list_policies(const char *wrong)
+{
+	const struct cache_policy_ops *ops;
+	unsigned int i;
+
+	fprintf(stderr, "%s: no such policy; there are", wrong);
+	for (i = 0; (ops = policy_nth(i)); i++)
+		fprintf(stderr, " %s", ops->name);
+	fprintf(stderr, ", and their aliases\n");
+}
+
 int main(int argc, char **argv)
 {
 	const struct cache_policy_ops *ops;
@@ -506,7 +517,7 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		ops = policy_find(argv[i]);
 		if (!ops) {
-			fprintf(stderr, "%s: no such policy\n", argv[i]);
+			list_policies(argv[i]);
 			return 2;
 		}
 		failed += check(ops);

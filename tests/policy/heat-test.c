@@ -178,13 +178,21 @@ static void test_repeated_streams_get_in(void **state)
 	host_free(h);
 }
 
-/* Partial writes pay for reading the rest; whole blocks do not. */
+/*
+ * Within a stream, the disk would have to seek for the rest of the block: a
+ * partial write pays for that, one of a whole block does not.
+ */
 static void test_writes_of_part_of_a_block_are_dearer(void **state)
 {
-	struct cache_io part = { .op = CACHE_OP_WRITE, .sectors = 64 };
+	struct cache_io part = {
+		.op = CACHE_OP_WRITE, .sectors = 64, .stream_sectors = 64,
+		.flags = CACHE_IO_STREAM,
+	};
 	struct cache_io whole = {
 		.op = CACHE_OP_WRITE, .sectors = BLOCK_SECTORS,
-		.flags = CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH,
+		.stream_sectors = 64,
+		.flags = CACHE_IO_STREAM | CACHE_IO_FULL_BLOCK |
+			 CACHE_IO_NO_FETCH,
 	};
 	u32 parts = 0, wholes = 0, i;
 	struct host *h = heat_host();
@@ -196,8 +204,41 @@ static void test_writes_of_part_of_a_block_are_dearer(void **state)
 	}
 	print_message("    %u parts and %u whole blocks of 1000\n", parts,
 		      wholes);
-	assert_true(parts < wholes);
+	assert_true(parts < wholes / 2);
 	host_free(h);
+}
+
+/*
+ * One block in eight is read again, a good while later.  No class is worth its
+ * price, but a cache that promotes everything has all those hits.  When that
+ * shows, the price falls; above the default level it does not.
+ */
+static u32 promoted_of_pairs(u64 level)
+{
+	struct host *h = steady();
+	u32 promoted = 0, base = 8 * SLOTS, i;
+
+	assert_int_equal(policy_set(h->policy, "read_level", level), 0);
+	for (i = 0; i < 16 * SLOTS; i++) {
+		u32 block = base + i * 7919ull % (40 * SLOTS);
+		u32 before = base + (i - SLOTS / 2) * 7919ull % (40 * SLOTS);
+
+		host_access(h, block, &small_read);
+		promoted += h->slot_of[block] != NO_SLOT;
+		if (i >= SLOTS / 2 && i % 8 == 0)
+			host_access(h, before, &small_read);
+	}
+	host_free(h);
+	return promoted;
+}
+
+static void test_the_rival_sets_the_price(void **state)
+{
+	u32 adapting = promoted_of_pairs(2), fixed = promoted_of_pairs(3);
+
+	print_message("    %u promotions at level 2, %u at level 3\n", adapting,
+		      fixed);
+	assert_true(adapting > 4 * fixed);
 }
 
 static void test_levels_are_ordered(void **state)
@@ -269,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_streams_pass_by),
 		cmocka_unit_test(test_repeated_streams_get_in),
 		cmocka_unit_test(test_writes_of_part_of_a_block_are_dearer),
+		cmocka_unit_test(test_the_rival_sets_the_price),
 		cmocka_unit_test(test_levels_are_ordered),
 		cmocka_unit_test(test_hints_spread),
 		cmocka_unit_test(test_hits_survive_a_restart),
