@@ -41,6 +41,16 @@ bool cache_migration_room(struct cache *c)
 	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold);
 }
 
+/* How much of the room is taken, in percent. */
+u8 cache_migration_load(struct cache *c)
+{
+	u64 used = atomic_read(&c->migrating_sectors);
+	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
+			 c->block_sectors);
+
+	return min_t(u64, div_u64(used * 100, room), 100);
+}
+
 bool cache_may_migrate(struct cache *c)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&

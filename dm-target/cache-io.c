@@ -117,6 +117,7 @@ static void describe(struct cache *c, struct bio *bio, struct cache_io *io)
 {
 	io->op = io_op(bio);
 	io->flags = 0;
+	io->load = 0;
 	io->sectors = bio_sectors(bio);
 	io->stream_sectors = stream_before(c, bio);
 	if (io->stream_sectors)
@@ -188,6 +189,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
 	if (nr_free > c->reserve)
 		io.flags |= CACHE_IO_FREE_SLOTS;
+	io.load = cache_migration_load(c);
 
 	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &io);
 	if (cb->verdict > CACHE_PROMOTE_HOT) {
@@ -721,7 +723,7 @@ static void discard_unmap_range(struct cache *c, struct cache_discard *d)
 		slot = slot_map_find(&c->map, block);
 		if (slot == SLOT_NONE)
 			continue;
-		cache_begin_unmap(c, slot, block, true, CACHE_REMOVED_INVALID);
+		cache_begin_unmap(c, slot, block, true, CACHE_REMOVED_DISCARDED);
 	}
 }
 
@@ -746,7 +748,7 @@ static bool discard_wait(struct cache *c, struct bio *bio,
 			continue;
 		case SLOT_VALID:
 			if (cache_begin_unmap(c, slot, d->cursor, true,
-					      CACHE_REMOVED_INVALID) ||
+					      CACHE_REMOVED_DISCARDED) ||
 			    !is_busy(word))
 				continue;
 			break;

@@ -41,11 +41,13 @@ enum cache_op {
 /*
  * One request, cut to one block.  @sectors is its length in 512-byte sectors;
  * @stream_sectors is how much the sequential stream that it continues has
- * already transferred before it (0 when it continues none).
+ * already transferred before it (0 when it continues none).  @load is told to
+ * miss() only.
  */
 struct cache_io {
 	u8 op;			/* enum cache_op */
 	u8 flags;
+	u8 load;		/* of the room for migrations, in use, in percent */
 	u32 sectors;
 	u32 stream_sectors;
 };
@@ -64,7 +66,8 @@ enum cache_verdict {
 /* Why a slot lost its block. */
 enum cache_removal {
 	CACHE_REMOVED_EVICTED,	/* it was given by victims() */
-	CACHE_REMOVED_INVALID,	/* discarded, overwritten on the origin, failed */
+	CACHE_REMOVED_INVALID,	/* overwritten on the origin, failed */
+	CACHE_REMOVED_DISCARDED, /* nobody wants what was in it any more */
 	CACHE_REMOVED_ABORTED,	/* the promotion after inserted() did not complete */
 };
 

@@ -432,6 +432,7 @@ bool cache_discard_overlaps(struct cache *c, u64 block);
 /* Is there room for one more block below migration_threshold? */
 bool cache_migration_room(struct cache *c);
 bool cache_may_migrate(struct cache *c);
+u8 cache_migration_load(struct cache *c);
 void cache_migration_started(struct cache *c, u32 sectors);
 void cache_migration_ended(struct cache *c, u32 sectors);
 enum promote_result {

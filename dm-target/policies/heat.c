@@ -32,6 +32,7 @@
 #define HEAT_DEFAULT_CUTOFF_KIB	64
 #define HEAT_ROUNDS_PER_VICTIM	32
 #define HEAT_SAMPLE		96	/* one in so many is promoted regardless */
+#define HEAT_BUSY		50	/* percent of load at which they wait */
 #define HEAT_SMALL_SECTORS	16	/* requests up to this are of another kind */
 #define HEAT_REGION_SECTORS	8192	/* 4 MiB */
 #define HEAT_SEEK_SECTORS	2048	/* read in the time of a seek, about */
@@ -281,6 +282,16 @@ static void ghost_evicted(struct heat *h, u64 block, u32 from)
 	u32 *entry = ghost_find(h, hash, &old);
 
 	ghost_store(h, entry, hash, ghost_count(h, old), from);
+}
+
+/* What was in the block is gone; what is written there next is another thing. */
+static void ghost_discarded(struct heat *h, u64 block)
+{
+	u32 old;
+	u32 *entry = ghost_find(h, heat_hash(block), &old);
+
+	if (old)
+		WRITE_ONCE(*entry, 0);
 }
 
 /*
@@ -572,10 +583,13 @@ static void class_learn(struct heat *h, u32 slot)
 	WRITE_ONCE(*byte, hits);
 }
 
-/* One in HEAT_SAMPLE is promoted whatever its class. */
-static bool class_sampled(u64 clock)
+/*
+ * One in HEAT_SAMPLE is promoted whatever its class, but not when that would
+ * get into the way of what has earned it.
+ */
+static bool class_sampled(u64 clock, const struct cache_io *io)
 {
-	return heat_hash(clock) % HEAT_SAMPLE == 0;
+	return heat_hash(clock) % HEAT_SAMPLE == 0 && io->load < HEAT_BUSY;
 }
 
 /*
@@ -683,7 +697,7 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 	    !stream_repeats(h, block))
 		return CACHE_BYPASS_STREAM;
 	if (READ_ONCE(h->yield[HEAT_CLASS_STREAM]) < YIELD_STREAM &&
-	    !class_sampled(READ_ONCE(h->traffic)))
+	    !class_sampled(READ_ONCE(h->traffic), io))
 		return CACHE_BYPASS_STREAM;
 	entry = ghost_find(h, hash, &old);
 	ghost_store(h, entry, hash, 1, HEAT_CLASS_STREAM);
@@ -709,7 +723,7 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 			 class_by_kind(io));
 	ghost_store(h, entry, hash, visits, filling ? 0 : class);
 	promote = filling || heat_pays(h, class, io, cost) ||
-		  class_sampled(clock);
+		  class_sampled(clock, io);
 	rival_miss(h, hash, io, cost, promote);
 	if (!promote)
 		return CACHE_BYPASS_COLD;
@@ -834,6 +848,8 @@ static void heat_removed(struct cache_policy *p, u32 slot, u64 block,
 		border_evicted(h, small);
 		ghost_evicted(h, block, small ? GHOST_FROM_SMALL :
 			      GHOST_FROM_MAIN);
+	} else if (why == CACHE_REMOVED_DISCARDED) {
+		ghost_discarded(h, block);
 	}
 	fifo_forget(p, &h->links, slot);
 }

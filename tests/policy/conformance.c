@@ -215,7 +215,9 @@ static void random_op(struct host *h)
 		break;
 	case 1:
 		if (h->state[slot] == HOST_OCCUPIED)
-			host_invalidate(h, slot, CACHE_REMOVED_ABORTED);
+			host_invalidate(h, slot, host_random(h, 2) ?
+					CACHE_REMOVED_ABORTED :
+					CACHE_REMOVED_DISCARDED);
 		break;
 	case 2:
 		got = h->nr_occupied ? host_victims(h, slots, 8) : 0;

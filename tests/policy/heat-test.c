@@ -158,6 +158,39 @@ static void test_streams_pass_by(void **state)
 	host_free(h);
 }
 
+static u64 default_cutoff(const char *name, bool rotational)
+{
+	const struct cache_policy_ops *ops = policy_find(name);
+	const struct cache_tunable *t = ops->tunables;
+	u16 words[64] = { 0 };
+	struct cache_policy_params params = {
+		.nr_slots = 64, .block_sectors = BLOCK_SECTORS,
+		.origin_blocks = BLOCKS, .rotational = rotational,
+		.words = words, .word_stride = 2,
+	};
+	struct cache_policy *policy = policy_make(ops, &params);
+	u64 value;
+
+	assert_non_null(policy);
+	while (strcmp(t->key, "seq_cutoff"))
+		t++;
+	value = *(u64 *)((char *)policy + t->offset);
+	ops->destroy(policy);
+	return value;
+}
+
+/* Where seeks cost nothing, so do streams. */
+static void test_only_disks_have_a_cutoff(void **state)
+{
+	static const char * const names[] = { "heat", "lru", "nhit" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(default_cutoff(names[i], true), 64);
+		assert_int_equal(default_cutoff(names[i], false), 0);
+	}
+}
+
 /* A stream of a quarter of the cache, read again and again. */
 static void test_repeated_streams_get_in(void **state)
 {
@@ -241,6 +274,29 @@ static void test_the_rival_sets_the_price(void **state)
 	assert_true(adapting > 4 * fixed);
 }
 
+/* What is promoted to learn from it waits while there is other work. */
+static void test_load_defers_samples(void **state)
+{
+	struct cache_io busy = small_read;
+	struct host *h = steady();
+	u32 idle_nr = 0, busy_nr = 0, i;
+
+	assert_int_equal(policy_set(h->policy, "read_level", 5), 0);
+	busy.load = 100;
+	for (i = 0; i < 20 * SLOTS; i++)
+		host_access(h, 8 * SLOTS + i, &small_read);
+	for (i = 0; i < 8 * SLOTS; i++) {
+		idle_nr += ask(h, 40 * SLOTS + i, &small_read) <=
+			   CACHE_PROMOTE_HOT;
+		busy_nr += ask(h, 50 * SLOTS + i, &busy) <= CACHE_PROMOTE_HOT;
+	}
+	print_message("    %u promoted when idle, %u when busy\n", idle_nr,
+		      busy_nr);
+	assert_true(idle_nr > 0);
+	assert_int_equal(busy_nr, 0);
+	host_free(h);
+}
+
 static void test_levels_are_ordered(void **state)
 {
 	u32 promoted[6], level, i;
@@ -308,9 +364,11 @@ int main(void)
 		cmocka_unit_test(test_a_stream_does_not_flush),
 		cmocka_unit_test(test_a_moved_working_set_gets_in),
 		cmocka_unit_test(test_streams_pass_by),
+		cmocka_unit_test(test_only_disks_have_a_cutoff),
 		cmocka_unit_test(test_repeated_streams_get_in),
 		cmocka_unit_test(test_writes_of_part_of_a_block_are_dearer),
 		cmocka_unit_test(test_the_rival_sets_the_price),
+		cmocka_unit_test(test_load_defers_samples),
 		cmocka_unit_test(test_levels_are_ordered),
 		cmocka_unit_test(test_hints_spread),
 		cmocka_unit_test(test_hits_survive_a_restart),
