@@ -723,7 +723,8 @@ static void discard_unmap_range(struct cache *c, struct cache_discard *d)
 		slot = slot_map_find(&c->map, block);
 		if (slot == SLOT_NONE)
 			continue;
-		cache_begin_unmap(c, slot, block, true, CACHE_REMOVED_DISCARDED);
+		cache_begin_unmap(c, slot, block, true,
+				  CACHE_REMOVED_DISCARDED);
 	}
 }
 

@@ -284,7 +284,7 @@ static void ghost_evicted(struct heat *h, u64 block, u32 from)
 	ghost_store(h, entry, hash, ghost_count(h, old), from);
 }
 
-/* What was in the block is gone; what is written there next is another thing. */
+/* What was in the block is gone; what comes there next is another thing. */
 static void ghost_discarded(struct heat *h, u64 block)
 {
 	u32 old;
@@ -925,7 +925,7 @@ static void rival_size(struct heat *h, u32 nr)
 	while (nr >> shift > entries && shift < RIVAL_MAX_SHIFT)
 		shift++;
 	h->rival_mask = (1u << shift) - 1;
-	h->nr_rival_buckets = max_t(u32, 1, DIV_ROUND_UP(nr >> shift, RIVAL_WAYS));
+	h->nr_rival_buckets = DIV_ROUND_UP(max(nr >> shift, 1u), RIVAL_WAYS);
 }
 
 static int heat_allocate(struct heat *h, u32 nr)
