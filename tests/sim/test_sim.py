@@ -77,7 +77,7 @@ def write_lines(path, head, line, requests):
 def write_formats(where, requests):
     """The same requests in every format; returns the paths."""
     path = {name: os.path.join(where, 'trace.' + name)
-            for name in ('bin', 'msr', 'spc', 'blkparse', 'fio')}
+            for name in ('bin', 'msr', 'spc', 'blkparse', 'fio', 'fiolog')}
     write_bin(path['bin'], requests)
     write_lines(path['msr'], '', lambda t, o, n, w:
                 f'{t * 10},host,0,{"Write" if w else "Read"},{o},{n},0',
@@ -91,6 +91,13 @@ def write_formats(where, requests):
     write_lines(path['fio'], 'fio version 2 iolog\n/dev/sda add\n'
                 '/dev/sda open\n', lambda t, o, n, w:
                 f'/dev/sda {"write" if w else "read"} {o} {n}', requests)
+    write_lines(path['fiolog'], '', lambda t, o, n, w:
+                f'{t}, 77, {w}, {n}, {o}, 0', requests)
+    # Version 3 has times, and version 2 without them must not look like it.
+    path['fio3'] = os.path.join(where, 'three.fio')
+    write_lines(path['fio3'], 'fio version 3 iolog\n0 /dev/sda add\n'
+                '0 /dev/sda open\n', lambda t, o, n, w:
+                f'{t} /dev/sda {"write" if w else "read"} {o} {n}', requests)
     return path
 
 
@@ -102,7 +109,7 @@ def test_formats_agree(where):
     paths = write_formats(where, mixed_requests(20000))
     want = figures(sim(paths['bin'])[0])
     for name, path in paths.items():
-        for given in ([], ['-f', name]):
+        for given in ([], ['-f', name.rstrip('3')]):
             assert figures(sim(*given, path)[0]) == want, name
 
 

@@ -172,6 +172,29 @@ static int parse_fio(struct reader *rd, const char *line)
 	return 0;
 }
 
+/*
+ * fio's log of each request (log_offset=1): time in ms, value, direction,
+ * length, offset, and in newer versions more
+ */
+static int parse_fiolog(struct reader *rd, const char *line)
+{
+	unsigned long long time, length, offset;
+	struct request r = { 0 };
+	unsigned int op;
+
+	if (sscanf(line, "%llu, %*u, %u, %llu, %llu", &time, &op, &length,
+		   &offset) != 4)
+		return -1;
+	if (op > 1)
+		return 0;	/* trim */
+	r.time_us = time * 1000;
+	r.offset = offset;
+	r.length = length;
+	r.write = op;
+	trace_add(rd->t, &r);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*line)(struct reader *rd, const char *line);
@@ -180,6 +203,7 @@ static const struct {
 	{ "spc", parse_spc },
 	{ "blkparse", parse_blkparse },
 	{ "fio", parse_fio },
+	{ "fiolog", parse_fiolog },
 };
 
 static const char *guess(const char *line)
@@ -193,7 +217,9 @@ static const char *guess(const char *line)
 		return "fio";
 	if (commas >= 6)
 		return "msr";
-	return commas == 4 ? "spc" : "blkparse";
+	if (commas < 4)
+		return "blkparse";
+	return strpbrk(line, "rRwW") ? "spc" : "fiolog";
 }
 
 static int read_bin(struct reader *rd, FILE *f)

@@ -26,8 +26,8 @@ struct trace {
 };
 
 /*
- * Read @path.  @format is bin, msr, spc, blkparse, fio, or NULL to tell it from
- * the name and the first line.  A name that ends in .zst is uncompressed on
+ * Read @path.  @format is bin, msr, spc, blkparse, fio, fiolog, or NULL to tell
+ * it from the name and the first line.  A name that ends in .zst is uncompressed on
  * the way.  Prints what is wrong and returns -1.
  */
 int trace_read(struct trace *t, const char *path, const char *format);
