@@ -12,6 +12,7 @@ DESTDIR ?=
 PREFIX  ?= /usr
 MANDIR  ?= $(PREFIX)/share/man
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
+BENCH   := build/venv/bin/python tests/bench/bench.py
 # Directories with a Makefile of their own that has a "check" target.
 UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/*/Makefile))
 TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile))
@@ -45,8 +46,21 @@ policy-test:
 guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
+# Figures in a guest whose clock counts instructions: make bench measures all of
+# them and writes docs/performance.md, make bench-check fails when one misses its
+# limit. S='hit writeback' chooses sections.
+bench: modules
+	$(BENCH) run $(S)
+
+bench-check: modules
+	$(BENCH) check $(S)
+
+# Where the instructions of a hit go.
+bench-profile: modules
+	build/venv/bin/python tests/bench/profile.py $(or $(RW),randread)
+
 lint:
-	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh $(wildcard tests/demo/*.sh)
+	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh $(wildcard tests/demo/*.sh)
 
 demo: setup
 	$(MAKE) modules
@@ -71,6 +85,7 @@ uninstall:
 clean:
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
-	rm -rf build/guest build/mods build/full
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
+	rm -rf build/guest build/mods build/full build/bench
 
-.PHONY: all modules tools setup test test-full unit policy-test guest-test lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test guest-test bench bench-check bench-profile lint demo install uninstall clean

@@ -87,8 +87,9 @@ no_metadata_check() {
 
 # --- devices ----------------------------------------------------------------
 
-# device VARIABLE MIB KIND: a RAM device that behaves like a KIND. Sets
-# VARIABLE to its path.
+# device VARIABLE MIB KIND: a RAM device that behaves like a KIND, or answers
+# after so many nanoseconds (20000ns). MEMORY_BACKED=0: it forgets what is
+# written. Sets VARIABLE to its path.
 device() {
 	local -n path_of=$1
 	local dir=$NULLB/nullb$1 nsec=0 depth=128 mode=0
@@ -98,17 +99,18 @@ device() {
 	ssd) nsec=10000 depth=64 mode=2 ;;
 	slow-ssd) nsec=100000 depth=64 mode=2 ;;
 	ram) ;;
+	[0-9]*ns) nsec=${3%ns} depth=64 mode=2 ;;
 	*) fail "no such kind of device: $3" ;;
 	esac
 	mkdir "$dir"
-	echo 1 >"$dir/memory_backed"
+	echo "${MEMORY_BACKED:-1}" >"$dir/memory_backed"
 	echo "$2" >"$dir/size"
 	echo "${BLOCKSIZE:-512}" >"$dir/blocksize"
 	echo 2 >"$dir/queue_mode"
 	echo 1 >"$dir/submit_queues"
 	echo $depth >"$dir/hw_queue_depth"
 	echo $mode >"$dir/irqmode"
-	[ $nsec = 0 ] || echo $nsec >"$dir/completion_nsec"
+	[ "$nsec" = 0 ] || echo "$nsec" >"$dir/completion_nsec"
 	echo 1 >"$dir/discard"
 	echo 1 >"$dir/power"
 	path_of=/dev/nullb$1

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# What a promotion reads: bytes of the origin for each byte that was promoted,
+# while an empty cache fills with 4 KiB random reads.
+
+bench_fill() {
+	local engine before
+	disk 65536
+	device META 16 20000ns
+	MEMORY_BACKED=0 device FAST 256 20000ns
+	SLOW=$DISK
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		load_engine "$engine"
+		zero "$META" 1
+		by_hand c 128 "metadata2 writethrough" "smq 0"
+		before=$(sectors_read "$SLOW")
+		job "fill-$engine" /dev/mapper/c --rw=randread --size=8g --iodepth=4 \
+			--number_ios=2000
+		sleep 2
+		read_status c
+		figure "fill-$engine-promoted" $((ST[promotions] * 128))
+		figure "fill-$engine-read" $(($(sectors_read "$SLOW") - before))
+		dmsetup remove c
+	done
+}

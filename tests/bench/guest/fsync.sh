@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Metadata traffic of 1,000 random 4 KiB writes with an fsync after each: to
+# resident clean blocks, to dirty ones, and to blocks that are not resident.
+
+# fsync_writes ENGINE NAME OFFSET_MIB MIB
+fsync_writes() {
+	local written
+	written=$(sectors_written "$META")
+	job "fsync-$1-$2" /dev/mapper/c --rw=randwrite --offset="$3M" --size="$4M" \
+		--iodepth=1 --fsync=1 --number_ios=1000
+	figure "fsync-$1-$2-sectors" $(($(sectors_written "$META") - written))
+}
+
+bench_fsync() {
+	local engine
+	device META 16 20000ns
+	MEMORY_BACKED=0 device FAST 400 20000ns
+	MEMORY_BACKED=0 device SLOW 4096 100000ns
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		load_engine "$engine"
+		zero "$META" 1
+		seq 0 4095 | metadata_of "$META" 128 6000 CLEAN
+		by_hand c 128 "metadata2 writeback" "smq 0"
+		sleep 5
+		fsync_writes "$engine" clean 0 192
+		fio_quiet --filename=/dev/mapper/c --rw=write --bs=64k --offset=200m --size=32m
+		fsync_writes "$engine" dirty 200 32
+		fsync_writes "$engine" miss 1024 2048
+		dmsetup remove c
+	done
+}

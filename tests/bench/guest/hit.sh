@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# What a layer costs an I/O that it only passes on. A device-mapper linear
+# layer lies between every cache and its devices, as lvm2 has it. The working
+# set is resident before anything is measured, and fits without evictions.
+
+HIT_SLOTS=4096		# of 64 KiB
+HIT_MIB=192		# of them in use
+HIT_DIRTY_MIB=32	# few enough that no engine writes back because of them
+
+hit_devices() {
+	device META 16 ram
+	device SSD 320 20000ns
+	device SLOWSSD 1024 20000ns
+	linear fast "$SSD" $((HIT_SLOTS * 128))
+	linear slow "$SLOWSSD" $((1024 * 2048))
+	FAST=/dev/mapper/fast SLOW=/dev/mapper/slow
+	# pages of a null_blk are allocated by the first write
+	fio_quiet --filename="$SSD" --rw=write --bs=1M
+	fio_quiet --filename="$SLOWSSD" --rw=write --bs=1M
+}
+
+# hit_jobs NAME DEVICE OFFSET_MIB MIB RW...: before writes, what they go to is
+# made dirty by a job of its own.
+hit_jobs() {
+	local name=$1 dev=$2 rw
+	local range=(--offset="$3M" --size="$4M") before
+	shift 4
+	for rw; do
+		before=()
+		[ "$rw" = read ] || before=(--name=before --rw=write --bs=64k --iodepth=8)
+		job "hit-$name-$rw-aio-16" "$dev" "${range[@]}" "${before[@]}" \
+			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=16 \
+			--number_ios="$BENCH_IOS"
+		job "hit-$name-$rw-aio-1" "$dev" "${range[@]}" "${before[@]}" \
+			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=1 \
+			--number_ios=$((BENCH_IOS / 2))
+		job "hit-$name-$rw-uring-16" "$dev" "${range[@]}" --ioengine=io_uring \
+			"${before[@]}" --name=j --stonewall --bs=4k --rw="rand$rw" \
+			--iodepth=16 --number_ios="$BENCH_IOS"
+	done
+}
+
+# hit_cache ENGINE MODE: a cache of the first blocks of SLOW.
+hit_cache() {
+	load_engine "$1"
+	zero "$META" 1
+	seq 0 $((HIT_MIB * 16 - 1)) | metadata_of "$META" 128 $HIT_SLOTS CLEAN
+	by_hand c 128 "metadata2 $2" "smq 0"
+	sleep 5
+}
+
+hit_writeback() {
+	local engine=$1 c=/dev/mapper/c
+	hit_cache "$engine" writeback
+	hit_jobs "$engine" $c 0 $HIT_MIB read
+	hit_jobs "$engine" $c 0 $HIT_DIRTY_MIB write
+	# Nothing that misses is promoted: the decision is measured alone.
+	[ "$engine" = stock ] || dmsetup message c 0 mode writeonly
+	hit_jobs "$engine-miss" $c 300 600 read
+	dmsetup remove c
+}
+
+hit_writethrough() {
+	local engine=$1 c=/dev/mapper/c
+	hit_cache "$engine" writethrough
+	hit_jobs "$engine-wt" $c 0 $HIT_DIRTY_MIB write
+	dmsetup remove c
+}
+
+bench_hit() {
+	local engine
+	hit_devices
+	hit_jobs ssd "$SSD" 0 $HIT_MIB read write
+	hit_jobs linear $FAST 0 $HIT_MIB read write
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		hit_writeback "$engine"
+		hit_writethrough "$engine"
+	done
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# What the benchmarks share, on top of the guest tests' library: fio jobs whose
+# results the host reads, caches whose content is given, figures that no fio
+# job knows. $OUT is a directory that the host sees.
+
+# figure NAME VALUE: a number for the host.
+figure() {
+	echo "$1 $2" | tee -a "$OUT/$SECTION.figures"
+}
+
+# job NAME DEVICE FIO-OPTION...: what fio measured, in its last job if there
+# are several, is in $OUT/NAME.json.
+job() {
+	local name=$1 dev=$2
+	shift 2
+	[[ "$*" == *--name=* ]] || set -- --name=j "$@"
+	fio --filename="$dev" --direct=1 --thread --norandommap --ioengine=libaio \
+		--bs=4k --output-format=json --output="$OUT/$name.json" "$@" ||
+		fail "fio $name"
+}
+
+# linear NAME DEVICE SECTORS
+linear() {
+	dmsetup create "$1" --table "0 $3 linear $2 0"
+}
+
+# metadata_of DEVICE BLOCK SLOTS CLEAN|DIRTY <NUMBERS: metadata of a cache of
+# SLOTS blocks of BLOCK sectors, of which the first hold these origin blocks.
+metadata_of() {
+	local dirty=false
+	[ "$4" = CLEAN ] || dirty=true
+	awk -v block="$2" -v slots="$3" -v dirty=$dirty '
+	BEGIN {
+		printf "<superblock uuid=\"\" block_size=\"%d\" nr_cache_blocks=\"%d\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n", block, slots
+	}
+	{ printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"%s\"/>\n", NR - 1, $1, dirty }
+	END {
+		printf "</mappings>\n<hints>\n"
+		for (i = 0; i < NR; i++)
+			printf "<hint cache_block=\"%d\" data=\"AAAAAA==\"/>\n", i
+		printf "</hints>\n</superblock>\n"
+	}' >"$T/metadata.xml"
+	cache_restore -q --metadata-version 2 -i "$T/metadata.xml" -o "$1" ||
+		fail "cache_restore"
+}
+
+# some_blocks NR RANGE: so many different numbers below RANGE, in no order.
+some_blocks() {
+	awk -v nr="$1" -v range="$2" 'BEGIN {
+		srand(1)
+		while (n < nr) {
+			b = int(rand() * range)
+			if (!(b in seen)) { seen[b]; print b; n++ }
+		}
+	}'
+}
+
+# disk MIB [keep]: the disk with seeks; sets DISK.
+disk() {
+	insmod "$HEARTH_TOP/tests/bench/disk/hearth-disk.ko" size_mib="$1" keep=$((${2:+1} + 0))
+	udevadm settle
+	DISK=/dev/hearthdisk0
+}
+
+remove_disk() {
+	[ ! -e /sys/module/hearth_disk ] || rmmod hearth_disk
+}
+
+# seconds since boot, in the guest's clock
+now() {
+	cut -d' ' -f1 /proc/uptime
+}
+
+# sectors_read DEVICE, sectors_written DEVICE: since it was made
+sectors_read() {
+	awk '{ print $3 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
+sectors_written() {
+	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
+# While the guest waits for the host, which it does in no time of its own, its
+# clock runs ahead to the next timeout.
+udevadm() {
+	case $1 in
+	settle | control) command udevadm "$@" --timeout=1000000 ;;
+	*) command udevadm "$@" ;;
+	esac
+}

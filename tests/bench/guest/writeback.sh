@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# 4,000 dirty blocks, spread at random over 64 GiB of the disk, go home: how
+# long that takes, and what readers of the cache notice of it.
+
+WB_BLOCKS=4000		# of 64 KiB, of which the first 64 lie side by side
+WB_RANGE=1048576	# blocks of the disk
+
+writeback_devices() {
+	disk $((WB_RANGE / 16))
+	device META 16 20000ns
+	MEMORY_BACKED=0 device SSD 300 20000ns
+	linear fast "$SSD" $((300 * 2048))
+	linear slow "$DISK" $((WB_RANGE * 128))
+	FAST=/dev/mapper/fast SLOW=/dev/mapper/slow
+	{
+		seq 0 63
+		some_blocks $((WB_BLOCKS - 64)) $((WB_RANGE - 64)) | awk '{ print $1 + 64 }'
+	} >"$T/blocks"
+}
+
+# writeback_cache ENGINE: full of dirty blocks, all of which must go.
+writeback_cache() {
+	load_engine "$1"
+	zero "$META" 1
+	metadata_of "$META" 128 4500 DIRTY <"$T/blocks"
+	by_hand c 128 "metadata2 writeback" "cleaner 0"
+}
+
+until_clean() {
+	until all_clean c; do sleep 0.1; done
+}
+
+writeback_time() {
+	local began
+	writeback_cache "$1"
+	began=$(now)
+	until_clean
+	figure "drain-$1" "$(awk -v a="$began" -v b="$(now)" 'BEGIN { print b - a }')"
+	dmsetup remove c
+}
+
+# Hits while it drains, and the same when all is clean.
+writeback_noise() {
+	local depth when
+	writeback_cache "$1"
+	for when in draining idle; do
+		[ $when = draining ] || until_clean
+		for depth in 1 16; do
+			job "writeback-$1-$when-$depth" /dev/mapper/c --rw=randread \
+				--size=4m --iodepth=$depth --time_based --runtime=1
+		done
+		# What was measured as draining must have been.
+		[ $when = idle ] || ! all_clean c || fail "$1: drained too soon"
+	done
+	dmsetup remove c
+}
+
+bench_writeback() {
+	local engine
+	writeback_devices
+	figure drain-floor "$(awk '{ print $1 * 128, 128 }' "$T/blocks" |
+		"$HEARTH_TOP/build/tools/disk-floor")"
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		writeback_time "$engine"
+		writeback_noise "$engine"
+	done
+}
