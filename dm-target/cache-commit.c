@@ -155,12 +155,121 @@ static int sweep_apply(struct cache *c, unsigned int nr)
 	return 0;
 }
 
+/* ---- Intents set ahead ---- */
+
+/*
+ * The dirty bits of 64 slots are one word on disk: setting all of them costs no
+ * more than setting one, and spares the neighbours' first writes the wait for a
+ * commit.  What a power cut costs stays within the bound.
+ */
+static u32 ahead_room(struct cache *c)
+{
+	u32 spare = spare_intents(c);
+	u32 most = c->intent_bound / 2;
+
+	/* Beyond half, real ones would have the rest swept soon. */
+	if (c->map.nr_slots <= c->intent_bound)
+		most = c->map.nr_slots;
+	return most - min(spare, most);
+}
+
+static bool ahead_possible(struct cache *c, u32 slot)
+{
+	u32 word = slot_word(slot_at(&c->map, slot));
+
+	return slot_state(word) == SLOT_VALID && !(word & SLOT_INTENT);
+}
+
+static u64 ahead_mask(struct cache *c, u32 first)
+{
+	u32 i, nr = min(c->map.nr_slots - first, 64U);
+	u64 mask = 0;
+
+	for (i = 0; i < nr; i++)
+		if (ahead_possible(c, first + i))
+			mask |= BIT_ULL(i);
+	return mask;
+}
+
+static bool ahead_has(struct cache *c, unsigned int nr, u32 first)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (c->ahead[i].first == first)
+			return true;
+	return false;
+}
+
+/* Choose the neighbours of the slots whose intents @ops ask for. */
+static unsigned int ahead_collect(struct cache *c, struct list_head *ops)
+{
+	u32 room = ahead_room(c);
+	struct commit_op *op;
+	unsigned int nr = 0;
+
+	list_for_each_entry(op, ops, list) {
+		u32 first = round_down(op->slot, 64);
+
+		if (room < 64 || nr == CACHE_NR_AHEAD)
+			break;
+		if (op->kind != COMMIT_SET_DIRTY || ahead_has(c, nr, first))
+			continue;
+		c->ahead[nr].first = first;
+		c->ahead[nr].mask = ahead_mask(c, first);
+		room -= hweight64(c->ahead[nr].mask);
+		nr++;
+	}
+	return nr;
+}
+
+static int ahead_apply(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+	int r = 0;
+
+	lockdep_assert_held(&c->md_lock);
+	for (i = 0; i < nr && !r; i++)
+		r = cmd_set_dirty_many(c->cmd, c->ahead[i].first,
+				       c->ahead[i].mask);
+	return r;
+}
+
+/*
+ * The slot was VALID when its bit was chosen, and only a commit, by this
+ * worker, takes its block away: it is the same block still.
+ */
+static void ahead_mark(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 old = slot_word(s);
+
+	do {
+		if (old & SLOT_INTENT || (slot_state(old) != SLOT_VALID &&
+					  slot_state(old) != SLOT_WRITEBACK))
+			return;
+	} while (!slot_try_change(s, &old, old | SLOT_INTENT));
+	atomic_inc(&c->nr_intents);
+}
+
+/* The bits are durable: writes need not wait for them any more. */
+static void ahead_durable(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+	u64 mask;
+
+	for (i = 0; i < nr; i++)
+		for (mask = c->ahead[i].mask; mask; mask &= mask - 1)
+			ahead_mark(c, c->ahead[i].first + __ffs64(mask));
+}
+
 /* ---- One group ---- */
 
 struct group {
 	struct list_head ops;
 	unsigned int nr_intents;
 	unsigned int nr_swept;
+	unsigned int nr_ahead;
 	bool needs_flush;
 };
 
@@ -228,7 +337,7 @@ static int apply_group(struct cache *c, struct group *g)
 		if (r)
 			return r;
 	}
-	return 0;
+	return ahead_apply(c, g->nr_ahead);
 }
 
 static int commit_group(struct cache *c, struct group *g)
@@ -300,7 +409,12 @@ void cache_commit_work(struct work_struct *work)
 		if (r)
 			fail_unflushed(c, &g, r);
 	}
+	/* No more than was swept comes back at once. */
+	if (g.nr_intents && !g.nr_swept)
+		g.nr_ahead = ahead_collect(c, &g.ops);
 	r = commit_group(c, &g);
+	if (!r)
+		ahead_durable(c, g.nr_ahead);
 	complete_ops(c, &g.ops, r);
 }
 

@@ -799,6 +799,21 @@ int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty)
 	return finish(cmd, set_dirty_entry(cmd, cblock, entry, dirty));
 }
 
+int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
+{
+	u64 root = dirty_root(cmd);
+	int r = 0;
+
+	if (separate_dirty(cmd)) {
+		r = pd_bitset_or(&cmd->tm, &root, first / 64, mask);
+		cmd->sb->dirty_root = cpu_to_le64(root);
+		return finish(cmd, r);
+	}
+	for (; mask && (!r || r == -ENODATA); mask &= mask - 1)
+		r = cmd_set_dirty(cmd, first + __ffs64(mask), true);
+	return r == -ENODATA ? 0 : r;
+}
+
 static bool clean_entries(void *ctx, u64 first, const void *values, u32 count)
 {
 	const __le64 *v = values;

@@ -230,6 +230,13 @@ int cmd_remove(struct cmd *cmd, u32 cblock);
 int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty);
 
 /**
+ * cmd_set_dirty_many() - set the dirty bits of several mapped cache blocks
+ * @first: a multiple of 64, below the number of cache blocks
+ * @mask: bit i stands for block @first + i; the caller knows them to be mapped
+ */
+int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask);
+
+/**
  * cmd_set_all_dirty() - set the dirty bit of every mapped cache block
  *
  * For metadata that was left unclean.

@@ -125,6 +125,14 @@ struct commit_op {
 	void (*done)(struct cache *c, struct commit_op *op, int error);
 };
 
+/* Dirty bits of neighbours, set with one that was asked for. */
+#define CACHE_NR_AHEAD	64
+
+struct intents_ahead {
+	u32 first;		/* slot, a multiple of 64 */
+	u64 mask;
+};
+
 /* ---- Limits of promotion; see cache-throttle.c ---- */
 
 struct throttle {
@@ -209,6 +217,7 @@ struct cache {
 	char record[CMD_RECORD_MAX + 1];
 	struct pd_device *pd;
 	u32 *sweep_slots;		/* commit worker only */
+	struct intents_ahead ahead[CACHE_NR_AHEAD];	/* commit worker only */
 	u32 sweep_cursor;		/* commit worker only */
 	u32 intent_bound;		/* clean slots with a dirty bit on disk, at most */
 	atomic_t nr_intents;		/* slots with SLOT_INTENT */

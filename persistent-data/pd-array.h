@@ -111,6 +111,9 @@ int pd_bitset_get(struct pd_tm *tm, u64 root, u64 bit);
 /** pd_bitset_set() - change a bit; writes nothing if it has the value */
 int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value);
 
+/** pd_bitset_or() - set the bits of @mask in word number @word */
+int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask);
+
 /** pd_bitset_resize() - change the length; new bits are clear */
 int pd_bitset_resize(struct pd_tm *tm, u64 *root, u64 old_bits, u64 new_bits);
 

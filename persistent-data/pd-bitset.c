@@ -52,6 +52,16 @@ int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value)
 	return set_word(tm, root, bit / 64, word ^ mask);
 }
 
+int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask)
+{
+	u64 old;
+	int r = get_word(tm, *root, word, &old);
+
+	if (r || !(mask & ~old))
+		return r;
+	return set_word(tm, root, word, old | mask);
+}
+
 /* Clears what lies past the end in the last word of a bitset. */
 static int clear_tail(struct pd_tm *tm, u64 *root, u64 bits)
 {

@@ -43,6 +43,21 @@ static int set_dirty(struct model *m, struct cmd *cmd, u64 *rng)
 	return r;
 }
 
+/* Of the mapped blocks among 64 neighbours, some. */
+static int set_dirty_many(struct model *m, struct cmd *cmd, u64 *rng)
+{
+	u32 first = below(rng, m->cache_blocks) & ~63u;
+	u64 mask = 0;
+
+	for (u32 i = 0; i < 64 && first + i < m->cache_blocks; i++) {
+		if (!m->mapped[first + i] || one_in(rng, 3))
+			continue;
+		mask |= 1ULL << i;
+		m->dirty[first + i] = true;
+	}
+	return cmd_set_dirty_many(cmd, first, mask);
+}
+
 static int resize(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	static const u32 edges[] = { 0, 1, 509, 510, 1018, 1019, 2036 };
@@ -189,6 +204,8 @@ int model_step(struct model *m, struct cmd *cmd, u64 *rng)
 		return insert(m, cmd, rng);
 	if (what < 70)
 		return remove_one(m, cmd, rng);
+	if (what < 75)
+		return set_dirty_many(m, cmd, rng);
 	return set_dirty(m, cmd, rng);
 }
 
