@@ -39,10 +39,17 @@ static bool covers_block(struct cache *c, struct bio *bio)
 
 /* ---- Waiting ---- */
 
+/* The worker may wait, and nobody polls for what it submits. */
+static void leaves_submitter(struct bio *bio)
+{
+	bio->bi_opf &= ~(REQ_NOWAIT | REQ_POLLED);
+}
+
 void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 {
 	unsigned long flags;
 
+	leaves_submitter(bio);
 	cache_bio(bio)->step = step;
 	spin_lock_irqsave(&c->deferred_lock, flags);
 	bio_list_add(&c->deferred, bio);
@@ -61,6 +68,7 @@ bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
 	unsigned long flags;
 	bool parked;
 
+	leaves_submitter(bio);
 	/* Who sees the flag takes the lock before looking for the bio. */
 	spin_lock_irqsave(&wb->lock, flags);
 	parked = slot_try_change(slot_at(&c->map, slot), &word,
@@ -105,12 +113,9 @@ static enum cache_op io_op(struct bio *bio)
 
 static u32 stream_before(struct cache *c, struct bio *bio)
 {
-	struct stream_cpu *cpu = get_cpu_ptr(c->streams);
-	u32 before;
-
-	before = stream_account(cpu, bio->bi_iter.bi_sector, bio_sectors(bio));
-	put_cpu_ptr(c->streams);
-	return before;
+	/* Moved to another CPU meanwhile, it races as with an interrupt. */
+	return stream_account(raw_cpu_ptr(c->streams), bio->bi_iter.bi_sector,
+			      bio_sectors(bio));
 }
 
 static void describe(struct cache *c, struct bio *bio, struct cache_io *io)
@@ -361,6 +366,8 @@ static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		return DM_MAPIO_REMAPPED;
 	}
 
+	/* A device that is busy must not look like one that failed. */
+	bio->bi_opf &= ~REQ_NOWAIT;
 	cb->kind = BIO_BOTH;
 	cb->c = c;
 	cb->origin_status = BLK_STS_OK;
@@ -453,13 +460,13 @@ static bool write_must_wait(struct cache *c, u32 word)
 
 enum hit_result {
 	HIT_RETRY,
-	HIT_PINNED,
+	HIT_PINNED,		/* and its intent is durable */
+	HIT_NO_INTENT,		/* pinned */
 	HIT_PARKED,
 };
 
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
-				     struct cache_bio *cb, u32 slot, u32 word,
-				     bool *intent)
+				     struct cache_bio *cb, u32 slot, u32 word)
 {
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED;
@@ -468,8 +475,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
 
-	*intent = word & SLOT_INTENT;
-	if (*intent)
+	if (word & SLOT_INTENT)
 		new |= write_marks(c);
 	if (!slot_try_change(s, &word, new))
 		return HIT_RETRY;
@@ -484,7 +490,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		return HIT_RETRY;
 	}
 	cb->slot = slot;
-	return HIT_PINNED;
+	return word & SLOT_INTENT ? HIT_PINNED : HIT_NO_INTENT;
 }
 
 /* ---- Writes that miss ---- */
@@ -586,7 +592,6 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		     bool worker)
 {
 	u32 slot, word;
-	bool intent;
 	int r;
 
 retry:
@@ -623,18 +628,19 @@ retry:
 		return DM_MAPIO_SUBMITTED;
 	}
 
-	switch (pin_for_write(c, bio, cb, slot, word, &intent)) {
+	switch (pin_for_write(c, bio, cb, slot, word)) {
 	case HIT_RETRY:
 		goto retry;
 	case HIT_PARKED:
 		return DM_MAPIO_SUBMITTED;
 	case HIT_PINNED:
+		tell_hit(c, bio, cb);
+		return issue_write(c, bio, cb);
+	case HIT_NO_INTENT:
 		break;
 	}
 
 	tell_hit(c, bio, cb);
-	if (likely(intent))
-		return issue_write(c, bio, cb);
 	return wait_for_intent(c, bio, cb);
 }
 
@@ -1001,6 +1007,9 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	cache_unpin(c, cb->slot, SLOT_PIN);
 	if (likely(!error))
 		return DM_ENDIO_DONE;
+	/* Busy, and the bio must not wait: its submitter tries again. */
+	if (error == BLK_STS_AGAIN)
+		return DM_ENDIO_DONE;
 
 	cache_fast_error(c, STAT_CACHE_READ_ERROR);
 	if (word & SLOT_DIRTY)
@@ -1098,7 +1107,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 	case BIO_PINNED_READ:
 		return end_read(c, bio, cb, *error);
 	case BIO_PINNED_WRITE:
-		if (unlikely(*error))
+		if (unlikely(*error && *error != BLK_STS_AGAIN))
 			cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		break;

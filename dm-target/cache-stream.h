@@ -34,6 +34,7 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	struct stream *st;
 	u32 before, i;
 
+#pragma GCC unroll 8
 	for (i = 0; i < STREAMS_PER_CPU; i++) {
 		st = &cpu->stream[i];
 		if (sector - st->next > STREAM_GAP || !st->sectors)

@@ -125,6 +125,7 @@ static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 static struct target_type cache_target = {
 	.name = "cache",
 	.version = { 2, 100, 0 },
+	.features = DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
 	.ctr = cache_ctr,
 	.dtr = cache_dtr,
