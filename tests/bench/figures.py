@@ -71,6 +71,15 @@ class Results:
             return None
         return job["read"] if job["read"]["total_ios"] else job["write"]
 
+    def both(self, name):
+        """Reads and writes of a job, per second."""
+        path = self.dir / f"{name}.json"
+        try:
+            job = json.loads(path.read_text())["jobs"][-1]
+        except (OSError, ValueError, KeyError):
+            return None
+        return job["read"]["iops"] + job["write"]["iops"]
+
     def iops(self, name):
         job = self.job(name)
         return job["iops"] if job else None
@@ -124,9 +133,10 @@ def hit_figures(results):
         yield Figure(f"writethrough write hit, {how}",
                      hit_cost(results, "hearth-wt", "write", how), unit,
                      most=hit_cost(results, "stock-wt", "write", how))
-        for stack, name in (("stock", "stock's "), ("linear", "dm-linear's ")):
+        for stack, name in (("stock", "stock's "), ("writecache", "dm-writecache's "),
+                            ("linear", "dm-linear's ")):
             for rw in ("read", "write"):
-                cost = (hit_cost(results, stack, rw, how) if stack == "stock" else
+                cost = (hit_cost(results, stack, rw, how) if stack != "linear" else
                         minus(hit_ns(results, "linear", rw, how), hit_ns(results, "ssd", rw, how)))
                 yield Figure(f"{name}{rw} hit, {how}", cost, unit)
 
@@ -236,6 +246,40 @@ def fsync_figures(results):
             yield Figure(f"{words}, {engine}: metadata written", ratio(sectors, 2), "KiB")
             yield Figure(f"{words}, {engine}: writes per second",
                          results.iops(f"fsync-{engine}-{what}"), "/s")
+
+
+# What the sources of tests/bench/published/ say; none where it is not known.
+PUBLISHED = {
+    "sysbench-rndwr-fsync": "15.5 times faster with a cache",
+    "dd-1m": "", "dd-512": "", "hdparm-sequential": "",
+}
+# Nothing that a cache could speed up.
+STREAMS = ("dd-1m", "hdparm-sequential")
+
+
+@section("published", "Published tests, on the disk")
+def published_figures(results):
+    names = sorted(p.stem for p in (Path(__file__).parent / "published").glob("*.fio"))
+    for name in names:
+        if name.startswith("onepass"):
+            continue
+        bare = results.both(f"published-uncached-{name}")
+        said = f" (source: {PUBLISHED[name]})" if PUBLISHED.get(name) else ""
+        yield Figure(f"{name}: uncached{said}", bare, "I/Os per second")
+        for engine in ("stock", "hearth"):
+            held = engine == "hearth" and name in STREAMS
+            yield Figure(f"{name}: {engine}, of uncached",
+                         ratio(results.both(f"published-{engine}-{name}"), bare), "",
+                         least=0.95 if held else None)
+    for engine in ("stock", "hearth"):
+        job = f"published-{engine}-cachecade-warm"
+        yield Figure(f"cachecade-warm: {engine}, p99 of the mean",
+                     ratio(results.p99(job), results.mean(job)), "",
+                     most=1.2 if engine == "hearth" else None)
+        for size, least in (("block", 0.45), ("4k", 0.48)):
+            yield Figure(f"onepass-{size}: {engine}, hit ratio (LRU: {0.15 if size == 'block' else 0.48})",
+                         results.said.get(f"onepass-{engine}-{size}"), "",
+                         least=least if engine == "hearth" else None)
 
 
 # ---- All of it ----

@@ -69,11 +69,23 @@ hit_writethrough() {
 	dmsetup remove c
 }
 
+# dm-writecache holds what was written: its read hits are of that.
+hit_writecache() {
+	local c=/dev/mapper/c
+	modprobe dm-writecache
+	zero "$FAST" 16
+	dmsetup create c --table "0 $(sectors $SLOW) writecache s $SLOW $FAST 4096 0"
+	hit_jobs writecache $c 0 $HIT_DIRTY_MIB write read
+	dmsetup remove c
+	rmmod dm-writecache
+}
+
 bench_hit() {
 	local engine
 	hit_devices
 	hit_jobs ssd "$SSD" 0 $HIT_MIB read write
 	hit_jobs linear $FAST 0 $HIT_MIB read write
+	[ "${BENCH_ENGINES:-}" ] || hit_writecache
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
 		hit_writeback "$engine"
 		hit_writethrough "$engine"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# 4,000 dirty blocks, spread at random over 64 GiB of the disk, go home: how
+# 4,000 dirty blocks, spread at random over 1 TiB of the disk, go home: how
 # long that takes, and what readers of the cache notice of it.
 
 WB_BLOCKS=4000		# of 64 KiB, of which the first 64 lie side by side
-WB_RANGE=1048576	# blocks of the disk
+WB_RANGE=16777216	# blocks of the disk: 1 TiB
 
 writeback_devices() {
 	disk $((WB_RANGE / 16))

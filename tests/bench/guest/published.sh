@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# The fio jobs of tests/bench/published/ on the disk alone and on caches of it,
+# each engine's cache new before the first job. Sizes are of the SSD's.
+
+PUB_MIB=256
+PUB_JOBS="hdparm-sequential dd-1m dd-512 ioping sysbench-rndrw
+	sysbench-rndwr-fsync oltp-4 oltp-8 oltp-16 oltp-64 flashcache-quarter
+	flashcache-half flashcache-full flashcache-twice"
+
+# published_job STACK NAME DEVICE [RESULT]
+published_job() {
+	DEV=$3 QUARTER=$((PUB_MIB / 4)) HALF=$((PUB_MIB / 2)) FULL=$PUB_MIB \
+		TWICE=$((PUB_MIB * 2)) fio --output-format=json \
+		--output="$OUT/published-$1-${4:-$2}.json" \
+		"$HEARTH_TOP/tests/bench/published/$2.fio" || fail "$1 $2"
+}
+
+published_jobs() {
+	local name
+	published_job "$1" cachecade-cold "$2"
+	published_job "$1" cachecade-warm "$2"
+	for name in $PUB_JOBS; do
+		published_job "$1" "$name" "$2"
+	done
+}
+
+published_cache() {
+	load_engine "$1"
+	zero "$META" 1
+	by_hand c 128 "metadata2 writeback" "smq 0"
+}
+
+# The second half of the set is what the cache holds when the pass begins.
+published_onepass() {
+	local size hits
+	for size in block 4k; do
+		load_engine "$1"
+		zero "$META" 1
+		seq $((PUB_MIB * 16)) $((PUB_MIB * 32 - 1)) |
+			metadata_of "$META" 128 $((PUB_MIB * 16)) CLEAN
+		by_hand c 128 "metadata2 writeback" "smq 0"
+		sleep 5
+		published_job "$1" onepass-$size /dev/mapper/c
+		read_status c
+		figure "onepass-$1-$size" "$(awk -v h="${ST[read_hits]}" -v m="${ST[read_misses]}" \
+			'BEGIN { print h / (h + m) }')"
+		dmsetup remove c
+	done
+}
+
+bench_published() {
+	local engine
+	disk 65536
+	device META 16 20000ns
+	MEMORY_BACKED=0 device FAST $PUB_MIB 20000ns
+	SLOW=$DISK
+	published_jobs uncached "$DISK"
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		published_cache "$engine"
+		published_jobs "$engine" /dev/mapper/c
+		dmsetup remove c
+		published_onepass "$engine"
+	done
+}
