@@ -248,6 +248,23 @@ def fsync_figures(results):
                          results.iops(f"fsync-{engine}-{what}"), "/s")
 
 
+@section("scale", "Scale: all blocks in use")
+def scale_figures(results):
+    for million in (1, 4, 16):
+        for engine in ("stock", "hearth"):
+            at = f"{million} million blocks, {engine}"
+            said = results.said.get
+            yield Figure(f"{at}: activation", said(f"scale-{engine}-{million}-seconds"), "s")
+            yield Figure(f"{at}: memory per block",
+                         ratio(said(f"scale-{engine}-{million}-kib"), million * 1e6 / 1024), "bytes")
+    for engine in ("stock", "hearth"):
+        jobs = [results.job(f"scale-{engine}-{what}") for what in ("asked", "quiet")]
+        worst = [j["clat_ns"]["max"] / 1000 if j else None for j in jobs]
+        yield Figure(f"1 million blocks, {engine}: longest read while asked for the status",
+                     worst[0], "us")
+        yield Figure(f"1 million blocks, {engine}: longest read without", worst[1], "us")
+
+
 # What the sources of tests/bench/published/ say; none where it is not known.
 PUBLISHED = {
     "sysbench-rndwr-fsync": "15.5 times faster with a cache",

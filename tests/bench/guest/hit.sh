@@ -74,7 +74,7 @@ hit_writecache() {
 	local c=/dev/mapper/c
 	modprobe dm-writecache
 	zero "$FAST" 16
-	dmsetup create c --table "0 $(sectors $SLOW) writecache s $SLOW $FAST 4096 0"
+	dmsetup create c --table "0 $(sectors "$SLOW") writecache s $SLOW $FAST 4096 0"
 	hit_jobs writecache $c 0 $HIT_DIRTY_MIB write read
 	dmsetup remove c
 	rmmod dm-writecache

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Caches of 1, 4 and 16 million blocks, all in use: how long activation takes,
+# the memory that it takes, and what asking for the status under load costs
+# the load. The host made the metadata (build/bench-images/).
+
+free_kib() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '$1 == "MemFree:" { print $2 }' /proc/meminfo
+}
+
+scale_status() {
+	local n=0
+	while kill -0 "$1" 2>/dev/null; do
+		dmsetup status c >/dev/null
+		n=$((n + 1))
+	done
+	echo "$n status calls"
+}
+
+# scale_load ENGINE
+scale_load() {
+	local dev=(/dev/mapper/c --rw=randread --size=64m --iodepth=4 --time_based --runtime=2)
+	job "scale-$1-quiet" "${dev[@]}"
+	job "scale-$1-asked" "${dev[@]}" &
+	scale_status $!
+	wait $!
+}
+
+scale_cache() {
+	local engine=$1 million=$2 before began
+	load_engine "$engine"
+	dd if="$HEARTH_TOP/build/bench-images/$million" of="$META" bs=1M oflag=direct status=none
+	before=$(free_kib)
+	began=$(now)
+	by_hand c 64 "metadata2 writeback" "smq 0"
+	figure "scale-$engine-$million-seconds" "$(awk -v a="$began" -v b="$(now)" 'BEGIN { print b - a }')"
+	figure "scale-$engine-$million-kib" $((before - $(free_kib)))
+	[ "$million" != 1 ] || scale_load "$engine"
+	dmsetup remove c
+}
+
+bench_scale() {
+	local engine million
+	device META 400 20000ns
+	MEMORY_BACKED=0 device FAST 524288 20000ns
+	MEMORY_BACKED=0 device SLOW 1048576 20000ns
+	for million in 1 4 16; do
+		for engine in ${BENCH_ENGINES:-stock hearth}; do
+			scale_cache "$engine" $million
+		done
+	done
+}
