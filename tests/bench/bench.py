@@ -6,6 +6,8 @@ bench.py run [SECTION...]    measures, and writes docs/performance.md
 bench.py check [SECTION...]  measures, and fails when a figure misses its limit
 bench.py table               writes the page anew from the last run's results
 
+BENCH_QUICK=1: only hearth, and only what one boot of make test has time for.
+
 The guest has one CPU and counts its time in instructions (QEMU's -icount): an
 instruction is a nanosecond, so that two runs agree, and the CPU's share of an
 I/O can be read off the throughput. The sections are tests/bench/guest/*.sh.
@@ -78,6 +80,7 @@ def make_image(million):
 def boot(sections, ios):
     """One guest that runs the sections; their results are in RESULTS."""
     version = hearthguest.kver()
+    quick = "BENCH_QUICK=1 BENCH_ENGINES=hearth" if figures.QUICK else ""
     build_disk(version)
     RESULTS.mkdir(parents=True, exist_ok=True)
     for million in (1, 4, 16) if "scale" in sections else ():
@@ -97,7 +100,7 @@ def boot(sections, ios):
             "--qemu-opts=-icount shift=0,sleep=off",
             f"--rwdir={RESULTS}",
             "--",
-            f"HEARTH_TOP={TOP} BENCH_IOS={ios} bash {HERE}/guest/main.sh {RESULTS} "
+            f"HEARTH_TOP={TOP} BENCH_IOS={ios} {quick} bash {HERE}/guest/main.sh {RESULTS} "
             + " ".join(sections),
         ]
         env = dict(os.environ, PATH=f"{BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")

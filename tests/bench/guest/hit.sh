@@ -33,6 +33,7 @@ hit_jobs() {
 		job "hit-$name-$rw-aio-16" "$dev" "${range[@]}" "${before[@]}" \
 			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=16 \
 			--number_ios="$BENCH_IOS"
+		[ "${BENCH_QUICK:-}" != 1 ] || continue
 		job "hit-$name-$rw-aio-1" "$dev" "${range[@]}" "${before[@]}" \
 			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=1 \
 			--number_ios=$((BENCH_IOS / 2))
