@@ -158,19 +158,20 @@ void cache_status(struct dm_target *ti, status_type_t type,
 /* ---- Messages ---- */
 
 struct block_range {
-	u32 begin, end;
+	u64 begin, end;
 };
 
 static int parse_range(struct cache *c, const char *word, struct block_range *r)
 {
 	char dummy;
 
-	if (sscanf(word, "%u-%u%c", &r->begin, &r->end, &dummy) == 2) {
+	/* 18 digits cannot overflow. */
+	if (sscanf(word, "%18llu-%18llu%c", &r->begin, &r->end, &dummy) == 2) {
 		if (r->begin >= r->end) {
 			DMERR("invalidate_cblocks: '%s' ends before it begins", word);
 			return -EINVAL;
 		}
-	} else if (sscanf(word, "%u%c", &r->begin, &dummy) == 1) {
+	} else if (sscanf(word, "%18llu%c", &r->begin, &dummy) == 1) {
 		r->end = r->begin + 1;
 	} else {
 		DMERR("invalidate_cblocks: '%s' is not a cache block or a range",
