@@ -29,7 +29,7 @@ def pytest_collect_file(parent, file_path):
 class Suite(pytest.File):
     def collect(self):
         for test in hearthguest.discover(self.path):
-            yield GuestTest.from_parent(self, name=test.name, test=test)
+            yield GuestTest.from_parent(self, name=test.label, test=test)
 
 
 class GuestFailure(Exception):
@@ -81,6 +81,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
+    if session.config.option.collectonly:
+        return
     tests = [
         i.test for i in session.items
         if isinstance(i, GuestTest) and not i.get_closest_marker("skip")

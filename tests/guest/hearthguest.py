@@ -28,22 +28,36 @@ HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
 
 
 class Test:
-    """One test_NAME function of a suite, and what its #@ line says of it."""
+    """One test_NAME function of a suite, called with a variant's words."""
 
-    def __init__(self, suite, name, words, line):
+    def __init__(self, suite, name, line, tags, timeout, variant):
         self.suite, self.name, self.line = suite, name, line
-        self.id = f"{suite.stem}.{name}"
-        self.tags = {w for w in words if "=" not in w}
-        options = dict(w.split("=", 1) for w in words if "=" in w)
+        self.tags, self.variant = tags, variant
+        self.label = "-".join([name, *variant])
+        self.id = f"{suite.stem}.{self.label}"
         # limits are for an idle machine; a busy one may take longer
-        self.timeout = int(options.get("timeout", 120)) * SLACK
+        self.timeout = timeout * SLACK
+
+
+def variants_of(suite, name, line, words):
+    """The tests that a #@ line makes of the function below it."""
+    tags = {w for w in words if "=" not in w}
+    options = dict(w.split("=", 1) for w in words if "=" in w)
+    timeout = int(options.get("timeout", 120))
+    slow_tags = tags - {"fast"} | {"slow"}
+    if not {"on", "slow"} & set(options):
+        yield Test(suite, name, line, tags, timeout, [])
+    for option, tags_of_set in (("on", tags), ("slow", slow_tags)):
+        for variant in filter(None, options.get(option, "").split(",")):
+            yield Test(suite, name, line, tags_of_set, timeout, variant.split(":"))
 
 
 def discover(suite):
     text = suite.read_text()
     tests = [
-        Test(suite, m[2], m[1].split(), text.count("\n", 0, m.start()) + 1)
+        test
         for m in HEADER.finditer(text)
+        for test in variants_of(suite, m[2], text.count("\n", 0, m.start()) + 1, m[1].split())
     ]
     found = set(re.findall(r"^test_(\w+)\(\)", text, re.M))
     bare = found - {t.name for t in tests}
@@ -174,7 +188,7 @@ class Guest:
         (self.dir / "events").touch()
         (self.dir / "tests").write_text(
             "".join(
-                f"{t.id} {self.dir}/suites/{t.suite.name} {t.name} {t.timeout}\n"
+                f"{t.id} {self.dir}/suites/{t.suite.name} {t.timeout} {t.name} {' '.join(t.variant)}\n"
                 for t in self.todo
             )
         )

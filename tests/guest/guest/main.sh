@@ -26,12 +26,13 @@ run_part() {
 }
 
 run_test() {
-	local id=$1 suite=$2 name=$3 limit=$4 log=$dir/logs/$1.log
+	local id=$1 suite=$2 limit=$3 log=$dir/logs/$1.log
 	local began=$SECONDS code outcome=pass clean=0
+	shift 3
 	event start "$id"
 	echo "hearth-test: $id" >/dev/kmsg
 	rm -rf "$T" && mkdir -p "$T"
-	run_part "$limit" run "$suite" "$name" >"$log" 2>&1
+	run_part "$limit" run "$suite" "$@" >"$log" 2>&1
 	code=$?
 	case $code in
 	0) ;;
@@ -51,7 +52,7 @@ run_test() {
 
 guest_init || exit 1
 event ready
-while read -r -u 9 id suite name limit; do
-	run_test "$id" "$suite" "$name" "$limit" || break
+while read -r -u 9 -a test; do
+	run_test "${test[@]}" || break
 done 9<"$dir/tests"
 event end

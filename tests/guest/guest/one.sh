@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# One test of a suite (run SUITE NAME), or the cleaning up after it (clean
+# One test of a suite (run SUITE NAME [WORD...]), or the cleaning up after it (clean
 # OUTCOME). Exit codes of clean: 1 the test left something wrong, 2 this guest
 # is of no further use.
 set -euo pipefail
@@ -15,7 +15,7 @@ run)
 	. "$2"
 	PS4='+ ${SECONDS}s ${BASH_SOURCE##*/}:${LINENO}: '
 	set -x
-	"test_$3"
+	"test_$3" "${@:4}"
 	;;
 clean)
 	clean_up "$2"

@@ -56,11 +56,20 @@ test_feature_passthrough() {
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
-#@ fast timeout=60
-test_feature_metadata2() {
-	feature_word "metadata2 writeback"
+metadata2_and() {
+	feature_word "metadata2 $1"
 	flush_by_hand c
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
+}
+
+#@ fast timeout=60 on=writeback slow=writethrough,passthrough
+test_feature_metadata2() {
+	metadata2_and "$1"
+}
+
+#@ hearth-only timeout=60 slow=writearound,writeonly
+test_feature_metadata2_and_own() {
+	metadata2_and "$1"
 }
 
 #@ fast timeout=60
@@ -232,6 +241,36 @@ test_change_policy_under_load() {
 		dmsetup reload c --table "$base 1 writeback $policy 0"
 		dmsetup resume c
 		assert_eq "$(stat_of c policy)" "$policy" policy
+	done
+	load_ends
+}
+
+#@ hearth-only fast timeout=180
+test_change_own_mode_under_load() {
+	local mode
+	by_hand_devices
+	by_hand c 128 writeback
+	load_starts c
+	for mode in writeonly table writeonly table; do
+		sleep 1
+		message c mode $mode
+	done
+	load_ends
+}
+
+# Discards beyond the load, of whole blocks and parts, and of what is dirty.
+#@ fast timeout=180
+test_discards_under_load() {
+	local i
+	by_hand_devices 16 128
+	by_hand c 128 writeback
+	load_starts c
+	for ((i = 0; i < 6; i++)); do
+		write_data /dev/mapper/c $i 64 8
+		blkdiscard -o $((66 * 1048576 + 512)) -l $((2 * 1048576)) /dev/mapper/c
+		blkdiscard -o 70M -l 58M /dev/mapper/c
+		check_data /dev/mapper/c $i 64 2
+		check_data /dev/mapper/c $i 69 1
 	done
 	load_ends
 }
@@ -445,4 +484,53 @@ test_message_invalidate_cblocks() {
 
 used_is_zero() {
 	[ "$(stat_of "$1" used)" = 0 ]
+}
+
+# --- the man page's stack
+
+# man_example FIRST: the literal block of the man page that begins like that,
+# for this guest's devices.
+man_example() {
+	local d edits=()
+	for d in "sdb1 $SLOW" "nvme0n1p1 $META" "nvme0n1p2 $FAST"; do
+		edits+=(-e "s,/dev/${d% *}\>,${d#* },g" -e "s,\<dev-${d% *}\.,dev-${d##*/}.,g")
+	done
+	awk -v first="$1" '
+		/^\.nf/ { block = ""; literal = 1; next }
+		/^\.fi/ { if (literal && index(block, first) == 1) printf "%s", block; literal = 0 }
+		literal { sub(/^\.sp$/, ""); gsub(/\\\\/, "\\"); block = block $0 "\n" }
+	' "$TOP/man/hearth-target.8" | sed "${edits[@]}"
+}
+
+# unit_runs KEY: the commands of the unit's KEY= lines, as systemd joins them.
+unit_runs() {
+	sed -e ':join; /\\$/ { N; s/\\\n/ /; b join }' "$T/cached-home.service" |
+		sed -n "s/^$1=//p" >"$T/commands"
+	[ -s "$T/commands" ] || fail "the unit has no $1"
+	bash -e "$T/commands"
+}
+
+#@ hearth-only fast timeout=90
+test_man_page_unit_restores_the_stack() {
+	local used hits
+	by_hand_devices
+	man_example 'dd if=' >"$T/create"
+	bash -e "$T/create"
+	write_data /dev/mapper/home 1 0 12
+	assert_ge "$(stat_of home dirty)" 64 "dirty blocks"
+	used=$(stat_of home used)
+
+	man_example '[Unit]' >"$T/cached-home.service"
+	assert_eq "$(systemd-analyze --man=no verify "$T/cached-home.service" 2>&1)" "" "the unit"
+	unit_runs ExecStop
+	assert_eq "$(dmsetup ls)" "No devices found" devices
+	# As after a boot: the kernel finds the modules by itself.
+	unload_engine
+	unit_runs ExecStart
+	assert_eq "$(stat_of home used)" "$used" "blocks still cached"
+	hits=$(stat_of home read_hits)
+	check_data /dev/mapper/home 1 0 12
+	assert_ge $(($(stat_of home read_hits) - hits)) $((used * 9 / 10)) "read hits"
+	flush_by_hand home
+	check_data "$SLOW" 1 0 12
 }

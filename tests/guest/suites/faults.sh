@@ -59,10 +59,6 @@ started_empty() {
 	assert_match "$(dmesg | grep 'hearth: ' | tail -n 1)" ', 0 resident'
 }
 
-counter() {
-	dmsetup message "$1" 0 stats | sed -n "s/^$2 //p"
-}
-
 health() {
 	counter "$1" health
 }

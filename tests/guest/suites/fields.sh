@@ -3,31 +3,9 @@
 #
 # What lvs and the status line say, compared with what was done.
 
-# lvs_is FIELD=VALUE...: one lvs for them all.
-lvs_is() {
-	local have want
-	have=$(IFS=,; lvs --noheadings --nosuffix --units k --separator '|' -o "${*%%=*}" vg/lv)
-	want=$(IFS='|'; echo "${*#*=}")
-	assert_eq "${have#"${have%%[! ]*}"}" "$want" "lvs ${*%%=*}"
-}
-
 # percent PART WHOLE: as lvs prints it.
 percent() {
 	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b ? 100 * a / b : 0 }'
-}
-
-# counted FIELD COMMAND...: by how much a command raised a counter.
-counted() {
-	local counter=$1 before
-	shift
-	udevadm settle
-	before=$(stat_of vg-lv "$counter")
-	"$@"
-	COUNT=$(($(stat_of vg-lv "$counter") - before))
-}
-
-reads() {
-	fio_quiet --readonly --filename=/dev/vg/lv --rw=randread --bs=4k --offset="$1M" --size="$2M" --io_size="$3"
 }
 
 #@ fast timeout=120

@@ -15,13 +15,13 @@ origin_is_stale() {
 	dmsetup remove origin
 }
 
-# hand_over FROM TO FORMAT: dirtied by one, read and written on by the other,
-# read by the first again.
+# hand_over FROM TO pool|vol [format1]: dirtied by one, read and written on by
+# the other, read by the first again.
 hand_over() {
 	local from=$1 to=$2 dirty
 	load_engine "$from"
 	standard_vg
-	cached_lv "${KIND:-pool}" writeback "${@:3}"
+	cached_lv "$3" writeback "${@:4}"
 	write_data /dev/vg/lv 1 0 24
 	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
 	dirty=$(stat_of vg-lv dirty)
@@ -53,34 +53,14 @@ hand_over() {
 	check_data /dev/vg/lv 3 100 8
 }
 
-#@ hearth-only fast timeout=180
+#@ hearth-only fast timeout=180 on=pool slow=pool:format1,vol
 test_stock_to_hearth() {
-	hand_over stock hearth
+	hand_over stock hearth "$@"
 }
 
-#@ hearth-only fast timeout=180
+#@ hearth-only fast timeout=180 on=pool slow=pool:format1,vol
 test_hearth_to_stock() {
-	hand_over hearth stock
-}
-
-#@ hearth-only slow timeout=180
-test_stock_to_hearth_format_1() {
-	hand_over stock hearth --cachemetadataformat 1
-}
-
-#@ hearth-only slow timeout=180
-test_hearth_to_stock_format_1() {
-	hand_over hearth stock --cachemetadataformat 1
-}
-
-#@ hearth-only slow timeout=180
-test_stock_to_hearth_cachevol() {
-	KIND=vol hand_over stock hearth
-}
-
-#@ hearth-only slow timeout=180
-test_hearth_to_stock_cachevol() {
-	KIND=vol hand_over hearth stock
+	hand_over hearth stock "$@"
 }
 
 # What a power cut leaves: the devices' content at one instant, under load's

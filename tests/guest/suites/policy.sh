@@ -4,20 +4,12 @@
 # What the default policy promises, seen from outside: scans, moved working
 # sets, hints, limits, settings.
 
-message() {
-	dmsetup message c 0 "$@"
-}
-
-counter() {
-	message stats | awk -v name="$1" '$1 == name { print $2 }'
-}
-
 # A cache of 256 blocks of 64 KiB over a disk; streams are cut as on a disk
 # with seeks, which these devices do not say they are.
 policy_cache() {
 	by_hand_devices 16 256
 	by_hand c 128 "metadata2 writethrough" "default 0"
-	message seq_cutoff 64
+	message c seq_cutoff 64
 }
 
 # touch_set OFFSET_MIB MIB [LOOPS]: 16 KiB random reads of the whole range.
@@ -47,7 +39,7 @@ test_scan_leaves_the_working_set() {
 	after=$(hits_per_mille 0 10)
 	echo "hits per mille: $before before a scan of ten times the cache, $after after"
 	assert_ge "$after" $((before - 20)) "hits per mille after the scan"
-	assert_ge "$(counter bypass_stream)" 100 "requests bypassed as streams"
+	assert_ge "$(counter c bypass_stream)" 100 "requests bypassed as streams"
 }
 
 #@ fast hearth-only timeout=120
@@ -84,15 +76,15 @@ test_hints_survive_a_clean_stop() {
 test_promotions_are_bounded() {
 	local began promoted limit
 	policy_cache
-	message max_promote_mbps 1
+	message c max_promote_mbps 1
 	began=$SECONDS
 	touch_set 0 14 2
 	promoted=$(($(stat_of c promotions) * 64))
 	limit=$(((SECONDS - began + 2) * 1000))
 	echo "$promoted KiB promoted, $limit allowed"
 	assert_le "$promoted" "$limit" "KiB promoted at 1 MB/s"
-	assert_ge "$(counter bypass_rate)" 1 "promotions refused"
-	message max_promote_mbps 0
+	assert_ge "$(counter c bypass_rate)" 1 "promotions refused"
+	message c max_promote_mbps 0
 	touch_set 0 14 4
 	assert_ge "$(stat_of c promotions)" 150 "promotions without the limit"
 }
@@ -100,23 +92,23 @@ test_promotions_are_bounded() {
 #@ fast hearth-only timeout=60
 test_settings_outlive_the_table() {
 	policy_cache
-	message max_promote_mbps 7
-	message mode writearound
+	message c max_promote_mbps 7
+	message c mode writearound
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough"
 	read_status c
 	assert_match "${ST[core]}" "max_promote_mbps 7" "core settings"
 	assert_match "${ST[settings]}" "seq_cutoff 64" "policy settings"
-	assert_eq "$(message stats | head -n1)" "mode writearound" mode
+	assert_eq "$(message c stats | head -n1)" "mode writearound" mode
 	# What the table names wins; losing the mode means the table's.
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough" "default 2 seq_cutoff 128"
-	message mode table
+	message c mode table
 	read_status c
 	assert_match "${ST[settings]}" "seq_cutoff 128" "policy settings"
-	assert_eq "$(message stats | head -n1)" "mode writethrough" mode
-	refused "mode" dmsetup message c 0 mode writeonly
-	refused "not in 0..1000000" dmsetup message c 0 max_promote_mbps 1000001
-	refused "is not a number" dmsetup message c 0 max_promote_share many
-	refused "unknown message or setting" dmsetup message c 0 no_such_key 1
+	assert_eq "$(message c stats | head -n1)" "mode writethrough" mode
+	refused "mode" message c mode writeonly
+	refused "not in 0..1000000" message c max_promote_mbps 1000001
+	refused "is not a number" message c max_promote_share many
+	refused "unknown message or setting" message c no_such_key 1
 }
