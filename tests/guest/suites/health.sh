@@ -117,7 +117,7 @@ test_needs_check_outlives_activation() {
 	lvchange -ay "${unchecked[@]}" vg/lv
 	kernel_said 'NEEDS_CHECK is set, read-only until it was checked'
 	says_sick needs_check Cwi-c-C-M- "check needed"
-	refused 'read-only mode' message vg-lv migration_threshold 4096
+	refused 'the cache has failed' message vg-lv migration_threshold 4096
 	data_is_all_there
 	lvchange -an "${unchecked[@]}" vg/lv
 	lvchange -ay vg/lv
