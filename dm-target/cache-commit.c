@@ -141,6 +141,17 @@ static bool sweep_due(struct cache *c, unsigned int nr_new)
 			  INTENT_IDLE_SECONDS * HZ);
 }
 
+/* As long as writes hit, their intents are worth keeping. */
+void cache_commit_tick(struct cache *c)
+{
+	u64 hits = cache_stat_sum(c, STAT_WRITE_HIT);
+
+	if (hits == c->write_hits_seen)
+		return;
+	c->write_hits_seen = hits;
+	WRITE_ONCE(c->last_intent, jiffies);
+}
+
 static int sweep_apply(struct cache *c, unsigned int nr)
 {
 	unsigned int i;
@@ -410,7 +421,7 @@ void cache_commit_work(struct work_struct *work)
 			fail_unflushed(c, &g, r);
 	}
 	/* No more than was swept comes back at once. */
-	if (g.nr_intents && !g.nr_swept)
+	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = ahead_collect(c, &g.ops);
 	r = commit_group(c, &g);
 	if (!r)

@@ -226,7 +226,7 @@ static bool stop_dirtying(struct cache *c)
 	if (anything_dirty(c))
 		return false;
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
-	/* Pairs with count_marks(). */
+	/* Pairs with count_dirty(). */
 	smp_mb();
 	return !anything_dirty(c);
 }
@@ -337,7 +337,8 @@ void cache_degrade_work(struct work_struct *work)
 	/* Those that come from here on have queued the work again. */
 	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
-	if (c->unfenced)
+	/* Once suspended, another engine may have the metadata. */
+	if (c->unfenced && !READ_ONCE(c->quiescing))
 		retry_fence(c);
 	else
 		fast_failed(c);

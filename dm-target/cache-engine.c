@@ -59,6 +59,7 @@ static void tick_work(struct work_struct *work)
 		WRITE_ONCE(c->last_io, jiffies);
 	}
 	cache_degrade_tick(c);
+	cache_commit_tick(c);
 	if (c->policy->ops->tick) {
 		spin_lock(&c->policy_lock);
 		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));

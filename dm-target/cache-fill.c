@@ -213,7 +213,6 @@ static void redirect_to_origin(struct cache *c, struct bio *bio)
 	cache_defer_bio(c, bio, STEP_MAP);
 }
 
-
 static void serve_overwrite(struct fill *fill, int error)
 {
 	struct bio *bio = fill->bio;
@@ -241,7 +240,8 @@ static void take_back(struct fill *fill)
  * The commit failed and the metadata can no longer be written: whether the
  * mapping is on the disk, nobody knows.  The origin alone must not be written
  * any more, so the slot stays, for reading; a write asks for an intent and is
- * refused.  What an overwriting bio brought was not acknowledged.
+ * refused.  What an overwriting bio brought was not acknowledged: it fails, or
+ * waits with all other writes for a fence.
  */
 static void fill_uncertain(struct fill *fill, int error)
 {
@@ -256,7 +256,10 @@ static void fill_uncertain(struct fill *fill, int error)
 	atomic_inc(&c->nr_resident);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
-	serve_overwrite(fill, error);
+	if (fill->bio && READ_ONCE(c->health) == HEALTH_HOLDING)
+		redirect_to_origin(c, fill->bio);
+	else
+		serve_overwrite(fill, error);
 	free_fill(fill);
 }
 

@@ -39,10 +39,12 @@ static bool covers_block(struct cache *c, struct bio *bio)
 
 /* ---- Waiting ---- */
 
-/* The worker may wait, and nobody polls for what it submits. */
+/* Who submits it from here on may wait, and nobody polls for it. */
 static void leaves_submitter(struct bio *bio)
 {
-	bio->bi_opf &= ~(REQ_NOWAIT | REQ_POLLED);
+	bio->bi_opf &= ~REQ_NOWAIT;
+	bio_clear_polled(bio);
+	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
 }
 
 void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
@@ -347,8 +349,6 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 		atomic_dec(&cb->legs);
 		return;
 	}
-	/* Nobody polls for it. */
-	leg->bi_opf &= ~REQ_POLLED;
 	leg->bi_iter.bi_sector = slot_sector(c, cb->slot,
 					     bio->bi_iter.bi_sector, cb->block);
 	leg->bi_private = cb;
@@ -367,7 +367,7 @@ static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	}
 
 	/* A device that is busy must not look like one that failed. */
-	bio->bi_opf &= ~REQ_NOWAIT;
+	leaves_submitter(bio);
 	cb->kind = BIO_BOTH;
 	cb->c = c;
 	cb->origin_status = BLK_STS_OK;
@@ -378,22 +378,21 @@ static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	return DM_MAPIO_REMAPPED;
 }
 
-/* What a write adds to the word once its intent is durable. */
-static u32 write_marks(struct cache *c)
+/*
+ * Will a write make the slot dirty that has this word?  It is counted first,
+ * then the mode is looked at, and only then the slot says so: whoever sees it
+ * dirty may rely on stop_dirtying() seeing the count.
+ */
+static bool count_dirty(struct cache *c, u32 word)
 {
-	return cache_mode_keeps_dirty(c->mode) ? SLOT_INTENT | SLOT_DIRTY :
-						 SLOT_INTENT;
-}
-
-static void count_marks(struct cache *c, u32 old, u32 new)
-{
-	if (~old & new & SLOT_INTENT)
-		atomic_inc(&c->nr_intents);
-	if (~old & new & SLOT_DIRTY) {
-		atomic_inc(&c->nr_dirty);
-		/* Count, then look at the mode: see stop_dirtying(). */
-		smp_mb__after_atomic();
-	}
+	if ((word & SLOT_DIRTY) || !cache_mode_keeps_dirty(READ_ONCE(c->mode)))
+		return false;
+	atomic_inc(&c->nr_dirty);
+	smp_mb__after_atomic();
+	if (cache_mode_keeps_dirty(READ_ONCE(c->mode)))
+		return true;
+	atomic_dec(&c->nr_dirty);
+	return false;
 }
 
 /* If nothing depends on the cache any more, the origin takes the write. */
@@ -413,16 +412,24 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	struct cache_bio *cb = container_of(op, struct cache_bio, op);
 	struct bio *bio = cache_bio_bio(cb);
 	struct slot *s = slot_at(&c->map, cb->slot);
-	u32 old = slot_word(s);
+	u32 old = slot_word(s), marks = SLOT_INTENT;
+	bool counted;
 
 	if (error) {
 		intent_refused(c, bio, cb);
 		return;
 	}
 
-	while (!slot_try_change(s, &old, old | write_marks(c)))
+	counted = count_dirty(c, old);
+	if (counted)
+		marks |= SLOT_DIRTY;
+	while (!slot_try_change(s, &old, old | marks))
 		;
-	count_marks(c, old, old | write_marks(c));
+	if (~old & SLOT_INTENT)
+		atomic_inc(&c->nr_intents);
+	/* Another write has made it dirty meanwhile. */
+	if (counted && (old & SLOT_DIRTY))
+		atomic_dec(&c->nr_dirty);
 	cache_defer_bio(c, bio, STEP_ISSUE_WRITE);
 }
 
@@ -470,21 +477,25 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 {
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED;
+	bool counted = false;
 
 	if (unlikely(write_must_wait(c, word)))
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
 
 	if (word & SLOT_INTENT)
-		new |= write_marks(c);
-	if (!slot_try_change(s, &word, new))
+		counted = count_dirty(c, word);
+	if (counted)
+		new |= SLOT_DIRTY;
+	if (!slot_try_change(s, &word, new)) {
+		if (counted)
+			atomic_dec(&c->nr_dirty);
 		return HIT_RETRY;
+	}
 	/*
-	 * Before the comparison: if the slot is another block's by now, that
-	 * block is marked dirty in vain.  Its intent was durable, so nothing
-	 * is wrong with that.
+	 * If the slot is another block's by now, that block was marked dirty
+	 * in vain.  Its intent was durable, so nothing is wrong with that.
 	 */
-	count_marks(c, word, new);
 	if (unlikely(slot_block(s) != cb->block)) {
 		cache_unpin(c, slot, SLOT_PIN | SLOT_WRITER);
 		return HIT_RETRY;
@@ -998,17 +1009,29 @@ static void rewind_bio(struct bio *bio, struct cache_bio *cb)
 	bio->bi_status = BLK_STS_OK;
 }
 
+/*
+ * A device that is well may refuse a bio that must not wait: its submitter tries
+ * again, and waits.  Nobody needs what was read ahead.
+ */
+static bool was_refused(struct bio *bio, blk_status_t *error)
+{
+	if (bio->bi_opf & REQ_RAHEAD)
+		return true;
+	if (!(bio->bi_opf & REQ_NOWAIT) ||
+	    (*error != BLK_STS_AGAIN && *error != BLK_STS_NOTSUPP))
+		return false;
+	*error = BLK_STS_AGAIN;
+	return true;
+}
+
 /* A clean block that cannot be read is read from the origin, and dropped. */
 static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		    blk_status_t error)
+		    blk_status_t *error)
 {
 	u32 word = slot_word(slot_at(&c->map, cb->slot));
 
 	cache_unpin(c, cb->slot, SLOT_PIN);
-	if (likely(!error))
-		return DM_ENDIO_DONE;
-	/* Busy, and the bio must not wait: its submitter tries again. */
-	if (error == BLK_STS_AGAIN)
+	if (likely(!*error) || was_refused(bio, error))
 		return DM_ENDIO_DONE;
 
 	cache_fast_error(c, STAT_CACHE_READ_ERROR);
@@ -1105,9 +1128,9 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 	case BIO_BOTH:
 		break;
 	case BIO_PINNED_READ:
-		return end_read(c, bio, cb, *error);
+		return end_read(c, bio, cb, error);
 	case BIO_PINNED_WRITE:
-		if (unlikely(*error && *error != BLK_STS_AGAIN))
+		if (unlikely(*error && !was_refused(bio, error)))
 			cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		break;

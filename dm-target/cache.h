@@ -58,7 +58,7 @@ enum cache_mode {
 	MODE_WRITEONLY,
 };
 
-/* Changed by cache-degrade.c only; good again only in an engine built anew. */
+/* Worsened by cache-degrade.c only; set when the engine is brought up. */
 enum cache_health {
 	HEALTH_GOOD,
 	HEALTH_READ_ONLY,	/* the metadata cannot be changed, and is needed */
@@ -89,7 +89,7 @@ enum cache_stat {
 	STAT_BYPASS_NO_SLOT,
 	STAT_BYPASS_RACE,	/* a write to the origin was in flight */
 	STAT_COMMIT,
-	STAT_INTENT,		/* dirty bits set on disk */
+	STAT_INTENT,		/* writes that waited for a dirty bit on disk */
 	STAT_CACHE_READ_ERROR,
 	STAT_CACHE_WRITE_ERROR,
 	STAT_ORIGIN_ERROR,
@@ -221,7 +221,8 @@ struct cache {
 	u32 sweep_cursor;		/* commit worker only */
 	u32 intent_bound;		/* clean slots with a dirty bit on disk, at most */
 	atomic_t nr_intents;		/* slots with SLOT_INTENT */
-	unsigned long last_intent;	/* jiffies; racy, for the sweep when idle */
+	unsigned long last_intent;	/* or write hit: jiffies; racy */
+	u64 write_hits_seen;		/* by the tick */
 	/*
 	 * While either says so, no dirty bit is cleared: copies that were
 	 * thought equal may not be.
@@ -390,16 +391,6 @@ static inline bool cache_flush_failed(const struct cache *c)
 	       READ_ONCE(c->origin_flush_failed);
 }
 
-/*
- * Marks of a slot that must not be given up: it may be the only copy.  When
- * the origin could not flush, that is so of any block with an intent.
- */
-static inline u32 cache_kept_marks(const struct cache *c)
-{
-	return READ_ONCE(c->origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
-						   SLOT_DIRTY;
-}
-
 static inline bool cache_writable(const struct cache *c)
 {
 	return READ_ONCE(c->health) == HEALTH_GOOD;
@@ -409,6 +400,19 @@ static inline bool cache_writable(const struct cache *c)
 static inline bool cache_bypassed(const struct cache *c)
 {
 	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
+}
+
+/*
+ * Marks of a slot that must not be given up: it may be the only copy.  When
+ * the origin could not flush, that is so of any block with an intent.  Once the
+ * mapping is void, the origin is newer than any slot.
+ */
+static inline u32 cache_kept_marks(const struct cache *c)
+{
+	if (cache_bypassed(c))
+		return 0;
+	return READ_ONCE(c->origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
+						   SLOT_DIRTY;
 }
 
 static inline u32 gate_of(u64 block)
@@ -491,6 +495,9 @@ int cache_sweep_all_intents(struct cache *c);
 bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
 			   bool (*change)(struct cache *c, u32 slot));
 
+/* Once a second; from the tick. */
+void cache_commit_tick(struct cache *c);
+
 /* cache-degrade.c */
 /* The metadata could not be changed; under md_lock. */
 void cache_metadata_failed(struct cache *c, const char *what, int error);
@@ -507,7 +514,7 @@ void cache_degrade_work(struct work_struct *work);
 void cache_degrade_tick(struct cache *c);
 /* May sleep. */
 void cache_set_fail_open(struct cache *c);
-/* Was this session's metadata overtaken by the origin?  Any context. */
+/* Was this session's metadata overtaken by the origin?  Process context. */
 bool cache_session_distrusted(u64 session);
 
 /* cache-throttle.c */

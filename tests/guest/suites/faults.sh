@@ -295,6 +295,26 @@ test_ssd_hangs_and_returns() {
 	origin_complete
 }
 
+# The origin is all there is, also after it has lost something itself.
+#@ hearth-only fast timeout=90
+test_neither_device_can_flush() {
+	WRITE_CACHE=1 breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writethrough
+	warm c 4
+	write_data /dev/mapper/c 2 0 4
+	now FAST failing_writes
+	sync /dev/mapper/c || true
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	write_data /dev/mapper/c 3 0 4
+	now SLOW failing_writes
+	must_fail sync /dev/mapper/c
+	now SLOW working
+	check_data /dev/mapper/c 3 0 4
+	write_data /dev/mapper/c 4 0 4 4k
+	check_data /dev/mapper/c 4 0 4 4k
+}
+
 # Writeback without dirty blocks is as good as writethrough.
 #@ fast hearth-only timeout=90
 test_ssd_fails_to_write_writeback() {
