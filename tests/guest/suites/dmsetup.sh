@@ -62,7 +62,7 @@ metadata2_and() {
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
-#@ fast timeout=60 on=writeback slow=writethrough,passthrough
+#@ timeout=60 slow=writeback,writethrough,passthrough
 test_feature_metadata2() {
 	metadata2_and "$1"
 }
@@ -245,7 +245,7 @@ test_change_policy_under_load() {
 	load_ends
 }
 
-#@ hearth-only fast timeout=180
+#@ hearth-only slow timeout=180
 test_change_own_mode_under_load() {
 	local mode
 	by_hand_devices
@@ -297,7 +297,7 @@ test_load_writeback() {
 	assert_eq "$(sum_of "$SLOW")" "$sum" sums
 }
 
-#@ hearth-only fast timeout=120
+#@ hearth-only slow timeout=120
 test_load_writearound() {
 	by_hand_devices
 	by_hand c 128 writearound
@@ -306,7 +306,7 @@ test_load_writearound() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
 }
 
-#@ hearth-only fast timeout=120
+#@ hearth-only slow timeout=120
 test_load_writeonly() {
 	local sum
 	by_hand_devices

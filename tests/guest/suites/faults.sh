@@ -162,7 +162,7 @@ test_ssd_returns_with_old_content() {
 }
 
 # Only the data device dies: the mapping can be emptied.
-#@ fast hearth-only timeout=90
+#@ slow hearth-only timeout=90
 test_dead_data_device() {
 	clean_cache
 	now FAST failing
@@ -206,7 +206,7 @@ test_metadata_fails_to_write() {
 }
 
 # fail_open 0: what would make the metadata wrong waits.
-#@ fast hearth-only timeout=90
+#@ slow hearth-only timeout=90
 test_fail_open_0_holds_writes() {
 	clean_cache
 	no_metadata_check
@@ -316,7 +316,7 @@ test_neither_device_can_flush() {
 }
 
 # Writeback without dirty blocks is as good as writethrough.
-#@ fast hearth-only timeout=90
+#@ slow hearth-only timeout=90
 test_ssd_fails_to_write_writeback() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
@@ -398,7 +398,7 @@ test_dead_metadata_writeback() {
 }
 
 # The origin refuses writes for a while: blocks stay dirty, and go home later.
-#@ fast hearth-only timeout=120
+#@ slow hearth-only timeout=120
 test_origin_fails_to_write() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32

@@ -102,14 +102,14 @@ goes_sick() {
 	data_is_all_there
 }
 
-#@ hearth-only fast timeout=90 on=pool,vol slow=pool:format1
+#@ hearth-only fast timeout=90 on=pool slow=vol,pool:format1
 test_metadata_write_errors() {
 	goes_sick "$@"
 	recovers
 }
 
 # Without lvm2's check in between, NEEDS_CHECK stays and nothing is written.
-#@ hearth-only fast timeout=90 on=pool slow=vol
+#@ hearth-only timeout=90 slow=pool,vol
 test_needs_check_outlives_activation() {
 	local unchecked=(--config 'global/cache_check_executable=""')
 	goes_sick "$@"
@@ -136,7 +136,7 @@ test_repair_after_metadata_write_errors() {
 }
 
 # Not even the superblock can be written.
-#@ hearth-only fast timeout=90 on=pool,vol
+#@ hearth-only fast timeout=90 on=vol slow=pool
 test_metadata_device_refuses_all_writes() {
 	sick_lv 0 "$1"
 	provoke

@@ -14,7 +14,7 @@ test_lvcreate_cache_on_existing_lv() {
 	check_data /dev/vg/lv 1 0 16
 }
 
-#@ fast timeout=90 on=pool,vol
+#@ fast timeout=90 on=pool slow=vol
 test_lvcreate_cache_with() {
 	local type=()
 	standard_vg
@@ -73,7 +73,7 @@ test_table_is_what_lvm_wrote() {
 }
 
 # One round of a cache's life with data in it.
-#@ fast timeout=90 on=pool:writethrough,pool:writeback,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:writeback,vol:passthrough slow=pool:writethrough:format1,pool:passthrough:format1
+#@ fast timeout=90 on=pool:writethrough,pool:writeback,pool:passthrough,pool:writeback:format1,vol:writeback slow=vol:writethrough,vol:passthrough,pool:writethrough:format1,pool:passthrough:format1
 test_life() {
 	standard_vg
 	cached_lv "$@"
@@ -121,7 +121,7 @@ test_uncache_flushes_dirty_blocks() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-#@ fast timeout=90 on=pool,vol
+#@ fast timeout=90 on=pool slow=vol
 test_uncache_inactive() {
 	standard_vg
 	cached_lv "$1" writeback
@@ -175,7 +175,7 @@ test_lvconvert_repair_of_cachevol_is_refused() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-#@ fast timeout=120 on=pool,vol
+#@ fast timeout=120 on=pool slow=vol
 test_lvchange_cachemode() {
 	local mode
 	standard_vg
@@ -213,7 +213,7 @@ policy_changes() {
 	check_data /dev/vg/lv 1 8 16
 }
 
-#@ fast timeout=120 on=pool,vol
+#@ fast timeout=120 on=pool slow=vol
 test_lvchange_cachepolicy() {
 	policy_changes "$1" cleaner mq smq
 }
@@ -234,7 +234,7 @@ test_unknown_policy_is_refused() {
 	check_data /dev/vg/lv 1 0 8
 }
 
-#@ fast timeout=90 on=pool,vol
+#@ fast timeout=90 on=pool slow=vol
 test_lvchange_cachesettings() {
 	standard_vg
 	cached_lv "$1" writethrough
@@ -248,7 +248,7 @@ test_lvchange_cachesettings() {
 	assert_match "$(field kernel_cache_settings)" migration_threshold=2048 default
 }
 
-#@ fast timeout=120 on=pool,vol
+#@ fast timeout=120 on=pool slow=vol
 test_mq_accepts_its_old_settings() {
 	standard_vg
 	cached_lv "$1" writethrough

@@ -30,7 +30,7 @@ promoted() {
 	counted promotions "$@"
 }
 
-#@ hearth-only fast timeout=120 on=pool,vol slow=pool:format1
+#@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
 test_writearound_by_message() {
 	cached_in_mode writethrough writearound "$@"
 	# udev's own reads bring some blocks in.
@@ -57,7 +57,7 @@ test_writearound_by_message() {
 	check_data /dev/vg/lv 4 64 16
 }
 
-#@ hearth-only fast timeout=120 on=pool,vol slow=pool:format1
+#@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
 test_writeonly_by_message() {
 	cached_in_mode writeback writeonly "$@"
 	promoted write_data /dev/vg/lv 1 0 12

@@ -42,7 +42,7 @@ test_lvextend_then_file_system() {
 	sha256sum -c "$T/sums"
 }
 
-#@ fast timeout=90 on=pool:writethrough,vol:writethrough slow=pool:passthrough,vol:passthrough
+#@ fast timeout=90 on=pool:writethrough slow=vol:writethrough,pool:passthrough,vol:passthrough
 test_lvreduce() {
 	standard_vg
 	cached_lv "$@"
@@ -62,7 +62,7 @@ test_lvreduce() {
 # Dirty blocks beyond the new end are never cut off: the kernel refuses, lvm2
 # leaves the volume suspended (with the stock target too), and extending it
 # again brings everything back. Once clean, it shrinks.
-#@ fast timeout=90 on=pool,vol slow=pool:format1
+#@ fast timeout=90 on=pool slow=vol,pool:format1
 test_lvreduce_with_dirty_blocks_beyond() {
 	standard_vg
 	cached_lv "$1" writeback "${@:2}"
@@ -82,7 +82,7 @@ test_lvreduce_with_dirty_blocks_beyond() {
 	check_data /dev/vg/lv 1 0 8
 }
 
-#@ fast timeout=90 on=pool:writeback,vol:writeback slow=pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
+#@ fast timeout=90 on=pool:writeback slow=vol:writeback,pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
 test_lvrename_and_vgrename() {
 	standard_vg
 	cached_lv "$@"
@@ -117,7 +117,7 @@ test_pvmove_origin_and_cache() {
 	check_data /dev/vg/lv 1 12 12
 }
 
-#@ fast timeout=60 on=pool,vol
+#@ fast timeout=60 on=pool slow=vol
 test_lvremove() {
 	standard_vg
 	cached_lv "$1" writeback
@@ -127,7 +127,7 @@ test_lvremove() {
 	assert_eq "$(dmsetup ls)" "No devices found" devices
 }
 
-#@ fast timeout=60 on=pool,vol
+#@ fast timeout=60 on=pool slow=vol
 test_lvremove_of_the_pool_uncaches() {
 	standard_vg
 	cached_lv "$1" writeback
