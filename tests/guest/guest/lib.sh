@@ -227,7 +227,7 @@ lvs_is() {
 }
 
 message() {
-	dmsetup message "$1" 0 "${@:2}"
+	dmsetup message -- "$1" 0 "${@:2}"
 }
 
 # counter CACHE NAME: one of those that only the message stats prints.
@@ -341,8 +341,27 @@ load_engine() {
 
 # --- before the first test, and after each ----------------------------------
 
+# The root directory moves to memory, with everything mounted where it was: on
+# the shared file system each path, each link on it, is looked up at the host.
+root_in_memory() {
+	local root=/mnt entry
+	mount -t tmpfs root $root
+	for entry in /*; do
+		if [ -L "$entry" ]; then
+			cp -d "$entry" "$root$entry"
+		elif [ -d "$entry" ] && [ "$entry" != $root ]; then
+			mkdir "$root$entry"
+			mount --rbind "$entry" "$root$entry"
+		fi
+	done
+	mkdir $root/mnt
+	pivot_root $root $root/mnt
+	cd "$PWD"
+}
+
 guest_init() {
 	set -e
+	root_in_memory
 	sysctl -qw kernel.hung_task_timeout_secs=60 kernel.panic_on_oops=1 kernel.panic=-1
 	mkdir -p $LVM_SYSTEM_DIR /etc/udev/rules.d
 	ln -s /dev/null /etc/udev/rules.d/69-lvm.rules
@@ -357,7 +376,8 @@ guest_init() {
 		activation { monitoring = 0 }
 		global { use_lvmpolld = 0 }
 	CONF
-	# /usr is an overlay in memory over the host's: this copies files up
+	# /usr and /etc are overlays in memory over the host's: this copies files up
+	touch /etc/ld.so.cache /etc/ld.so.preload
 	xargs touch -c <"$TOP/build/hot-files"
 	modprobe null_blk nr_devices=0
 	[ -d $NULLB ] || mount -t configfs none /sys/kernel/config
