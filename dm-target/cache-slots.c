@@ -61,6 +61,26 @@ size_t slot_map_bytes(const struct slot_map *map)
 	       (sizeof(*map->buckets) << map->bucket_bits);
 }
 
+/*
+ * A free slot's chain link is the free list's: a chain end that is no bucket's.
+ * A walker that still stands on the slot goes back to its own bucket by it, and
+ * the block number stays what it was, so that nobody takes a link for a block.
+ */
+#define FREE_LINK	BIT(30)
+#define FREE_LINK_MASK	SLOT_MAX_NR	/* as a link: the last one */
+
+static u32 to_free_link(u32 slot)
+{
+	return SLOT_CHAIN_END | FREE_LINK | (slot & FREE_LINK_MASK);
+}
+
+static u32 from_free_link(u32 link)
+{
+	u32 slot = link & FREE_LINK_MASK;
+
+	return slot == FREE_LINK_MASK ? SLOT_NONE : slot;
+}
+
 u32 slot_map_alloc(struct slot_map *map)
 {
 	unsigned long flags;
@@ -69,25 +89,19 @@ u32 slot_map_alloc(struct slot_map *map)
 	spin_lock_irqsave(&map->free_lock, flags);
 	slot = map->free_head;
 	if (slot != SLOT_NONE) {
-		map->free_head = map->slots[slot].block_lo;
+		map->free_head = from_free_link(map->slots[slot].next);
 		WRITE_ONCE(map->nr_free, map->nr_free - 1);
 	}
 	spin_unlock_irqrestore(&map->free_lock, flags);
 	return slot;
 }
 
-/*
- * A walker may still stand on a freed slot and must not follow the free list:
- * that is threaded through the block number, which a walker only compares,
- * while the chain link names no bucket and so sends the walker back to its own.
- */
 void slot_map_free(struct slot_map *map, u32 slot)
 {
 	unsigned long flags;
 
-	WRITE_ONCE(map->slots[slot].next, SLOT_NONE);
 	spin_lock_irqsave(&map->free_lock, flags);
-	WRITE_ONCE(map->slots[slot].block_lo, map->free_head);
+	WRITE_ONCE(map->slots[slot].next, to_free_link(map->free_head));
 	map->free_head = slot;
 	WRITE_ONCE(map->nr_free, map->nr_free + 1);
 	spin_unlock_irqrestore(&map->free_lock, flags);

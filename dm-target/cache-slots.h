@@ -62,7 +62,7 @@ struct slot {
 	u32 block_lo;
 	u16 block_hi;
 	u16 policy;		/* the policy's */
-	u32 next;		/* hash chain */
+	u32 next;		/* hash chain, or free list */
 };
 
 static_assert(sizeof(struct slot) == 16);
