@@ -415,7 +415,11 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	u32 old = slot_word(s), marks = SLOT_INTENT;
 	bool counted;
 
-	if (error) {
+	/*
+	 * Pinned before the cache device was given up: there may be several
+	 * writers, whose copies could reach the two devices in different orders.
+	 */
+	if (error || READ_ONCE(c->mode) == MODE_PASSTHROUGH) {
 		intent_refused(c, bio, cb);
 		return;
 	}
