@@ -62,6 +62,15 @@ refused() {
 	is_stock || grep -qE "$why" "$T/kernel-said" || fail "no '$why' in the kernel's log after: $*"
 }
 
+# What the kernel logged since the test began.
+kernel_log() {
+	dmesg | awk '/hearth-test: / { text = ""; next } { text = text $0 "\n" } END { printf "%s", text }'
+}
+
+kernel_said() {
+	kernel_log | grep -c "$1" || fail "the kernel did not say '$1'"
+}
+
 # until_true SECONDS COMMAND...: retries twice a second.
 until_true() {
 	local limit=$((SECONDS + $1))
@@ -470,11 +479,10 @@ clean_up() {
 
 BAD_NEWS='WARNING:|BUG:|BUG |Oops|KASAN|UBSAN|possible circular|possible recursive|inconsistent lock|blocked for more than|soft lockup|general protection|refcount_t|Call Trace|bad page|detected stall'
 
-# What the kernel logged since the test began.
 dmesg_clean() {
 	local allow=$T/dmesg-allow
 	[ -e "$allow" ] || echo '^$' >"$allow"
-	dmesg | tac | sed "/hearth-test: $1\$/q" | tac >"$T/dmesg"
+	kernel_log >"$T/dmesg"
 	if grep -E "$BAD_NEWS" "$T/dmesg" | grep -qvEf "$allow"; then
 		echo "FAILED: the kernel's log"
 		cat "$T/dmesg"

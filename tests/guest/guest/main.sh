@@ -44,7 +44,7 @@ run_test() {
 	[ $outcome = skip ] && mv "$log" "$log.skip"
 	run_part 80 clean "$outcome" >>"$log" 2>&1 || clean=$?
 	[ $clean = 0 ] || outcome=fail
-	if ! dmesg_clean "$id" >>"$log" 2>&1; then outcome=fail; fi
+	if ! dmesg_clean >>"$log" 2>&1; then outcome=fail; fi
 	[ $outcome = skip ] && mv "$log.skip" "$log"
 	event "done" "$id" $outcome $((SECONDS - began))
 	[ $clean -lt 2 ]

@@ -50,10 +50,6 @@ now() {
 	dmsetup resume "${1,,}"
 }
 
-said() {
-	dmesg | tac | sed '/hearth-test: /q' | grep -c "$1"
-}
-
 # What udev reads is in the cache before anybody can look.
 started_empty() {
 	assert_match "$(dmesg | grep 'hearth: ' | tail -n 1)" ', 0 resident'
@@ -106,7 +102,7 @@ dead_ssd() {
 	assert_eq "${ST[rw]}" ro
 	assert_eq "${ST[dirty]}" 0
 	assert_eq "$(health c)" bypass-unfenced
-	assert_eq "$(said 'bypassed from now on')" 1 "messages"
+	assert_eq "$(kernel_said 'bypassed from now on')" 1 "messages"
 	origin_complete
 	# The table can be loaded again, though the metadata cannot.
 	dmsetup suspend c
@@ -155,7 +151,7 @@ test_ssd_returns_with_old_content() {
 	now META working
 	now FAST working
 	by_hand c 128 writethrough
-	assert_eq "$(said 'older than the origin')" 1
+	assert_eq "$(kernel_said 'older than the origin')" 1
 	started_empty
 	use_all
 	origin_complete
@@ -168,7 +164,7 @@ test_dead_data_device() {
 	now FAST failing
 	use_all
 	until_true 10 health_is c bypass || fail "health: $(health c)"
-	assert_eq "$(said 'mapping was emptied')" 1
+	assert_eq "$(kernel_said 'mapping was emptied')" 1
 	origin_complete
 	dmsetup remove c
 	cache_check "$META"

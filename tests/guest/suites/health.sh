@@ -88,10 +88,6 @@ is_well() {
 	check_data /dev/vg/lv 2 24 4
 }
 
-kernel_said() {
-	dmesg | tac | sed '/hearth-test: /q' | grep "$1" || fail "the kernel did not say '$1'"
-}
-
 # Changes cannot be committed, but the superblock can still say so.
 goes_sick() {
 	sick_lv 8 "$@"
