@@ -42,6 +42,11 @@ unit:
 policy-test:
 	$(MAKE) -C tests/policy check POLICY=$(POLICY)
 
+# make fuzz [TIME=seconds]: crafted metadata, by libFuzzer and AFL++ (scripts/setup
+# fuzz installs them); then which lines were reached.
+fuzz:
+	$(MAKE) -C tests/fuzz fuzz $(if $(TIME),TIME=$(TIME))
+
 # make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
 guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
@@ -88,4 +93,4 @@ clean:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	rm -rf build/guest build/mods build/full build/bench
 
-.PHONY: all modules tools setup test test-full unit policy-test guest-test bench bench-check bench-profile lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test fuzz guest-test bench bench-check bench-profile lint demo install uninstall clean

@@ -17,7 +17,9 @@
 #include <unistd.h>
 #include <linux/fs.h>
 
+#ifndef NR_BUCKETS
 #define NR_BUCKETS	4096u	/* a power of two */
+#endif
 #define MAX_CLEAN	16384u	/* buffers kept before clean ones are dropped */
 
 bool pd_quiet;

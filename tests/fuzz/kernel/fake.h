@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * As much of the kernel as cache-metadata.c and cache-slots.c need beyond
+ * persistent-data/pd-os.h.  One thread: locks do nothing.
+ */
+
+#ifndef FUZZ_FAKE_KERNEL_H
+#define FUZZ_FAKE_KERNEL_H
+
+#include "persistent-data/pd-os.h"
+
+#include <assert.h>
+
+typedef unsigned int gfp_t;
+
+#define GFP_KERNEL		0u
+#define BIT(n)			(1U << (n))
+#define GENMASK(h, l)		((~0U << (l)) & (~0U >> (31 - (h))))
+#define lower_32_bits(v)	((u32)(v))
+#define upper_32_bits(v)	((u32)((v) >> 32))
+#define ilog2(n)		(63 - __builtin_clzll((unsigned long long)(n)))
+#undef static_assert
+#define static_assert(c)	_Static_assert(c, #c)
+#define WARN_ON_ONCE(c)		({ assert(!(c)); 0; })
+
+static inline u32 hash_64(u64 v, unsigned int bits)
+{
+	return v * 0x61C8864680B583EBULL >> (64 - bits);
+}
+
+/* ---- Memory ---- */
+
+#define kvcalloc(n, size, gfp)		pd_zalloc((size_t)(n) * (size))
+#define kvmalloc_array(n, size, gfp)	pd_zalloc((size_t)(n) * (size))
+#define kvfree(p)			pd_free(p)
+
+/* ---- Atomics and locks ---- */
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_read(a)		((a)->counter)
+#define atomic_set(a, v)	((a)->counter = (v))
+#define atomic_set_release(a, v) atomic_set(a, v)
+#define smp_store_release(p, v)	(*(p) = (v))
+
+static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
+{
+	if (a->counter != *old) {
+		*old = a->counter;
+		return false;
+	}
+	a->counter = new;
+	return true;
+}
+
+typedef struct {
+	int unused;
+} spinlock_t;
+
+#define spin_lock_init(l)			((void)(l))
+#define spin_lock_irqsave(l, flags)		((void)(l), (flags) = 0)
+#define spin_unlock_irqrestore(l, flags)	((void)(l), (void)(flags))
+#define lockdep_assert_held(l)			((void)(l))
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mutations that know what a block is. */
+
+#ifndef FUZZ_MUTATE_H
+#define FUZZ_MUTATE_H
+
+#include "image.h"
+
+u64 fuzz_random(u64 *rng);
+void image_mutate(struct image *im, u64 *rng);
+/* Takes some blocks of @from over. */
+void image_cross(struct image *im, const struct image *from, u64 *rng);
+
+#endif

@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One life of a cache on an image.
+ *
+ * The calls are those of cache-engine.c, cache-commit.c, cache-evict.c and
+ * cache-degrade.c, in their order, with the same arguments; the slot map is the
+ * engine's own.  Anything may be refused.  What must hold besides what the
+ * sanitizers see:
+ *
+ *  - only documented errors;
+ *  - the constructor writes nothing;
+ *  - metadata that was sound (metadata_check) still is when it is opened again,
+ *    and has what was committed, also after a power cut;
+ *  - a cache that was given up has no mapping when it is opened again.
+ */
+
+#include "session.h"
+#include "memdev.h"
+#include "dm-target/cache-metadata.h"
+#include "dm-target/cache-metadata-disk.h"
+#include "dm-target/cache-slots.h"
+#include "tools/metadata-check.h"
+
+#define MODEL_SLOTS	4096u
+#define DISCARD_BLOCKS_MAX (1u << 14)
+#define MAX_CHECKED	5000u	/* the verification sorts the mapping */
+
+struct expected {
+	bool mapped, dirty;
+	u64 block;
+};
+
+struct session {
+	const struct image *im;
+	u32 next_op;
+	struct memdev *md;
+	struct pd_device *dev;
+	struct cmd *cmd;
+	struct slot_map map;
+	u32 resident;
+	u32 block_sectors;	/* the table's */
+	/*
+	 * Sound at the start, and nothing failed since.  Then @now is what the
+	 * metadata should say, @committed what it said at the last commit.
+	 */
+	bool trusted;
+	bool failed;		/* an injected failure may have happened */
+	struct expected *now, *committed;
+	bool committed_clean;
+	/* Power went during a commit: @before it, or what it was to make durable. */
+	struct expected *before;
+	bool before_clean, torn;
+};
+
+struct session_stats session_stats;
+
+static const u32 policy_version[3] = { 2, 0, 0 };
+
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "fuzz: %s\n", what);
+	abort();
+}
+
+/* ---- Failures on order ---- */
+
+static u32 allocations, fail_allocation;
+
+static bool allocation_fails(void)
+{
+	return allocations++ == fail_allocation;
+}
+
+static u8 next_byte(struct session *s)
+{
+	return s->next_op < s->im->nr_ops ? s->im->ops[s->next_op++] : 0;
+}
+
+static u32 next_word(struct session *s)
+{
+	u32 lo = next_byte(s);
+
+	return lo | next_byte(s) << 8;
+}
+
+static void order_failures(struct session *s)
+{
+	u8 flags = s->im->flags;
+
+	fail_allocation = U32_MAX;
+	allocations = 0;
+	if (flags & IMAGE_FAILING_READ)
+		s->md->fail_read = next_byte(s);
+	if (flags & IMAGE_FAILING_WRITE)
+		s->md->fail_write = next_byte(s);
+	if (flags & IMAGE_NO_MEMORY)
+		fail_allocation = next_byte(s);
+	s->failed = flags & (IMAGE_FAILING_READ | IMAGE_FAILING_WRITE |
+			     IMAGE_NO_MEMORY);
+}
+
+/* @r is an answer of the metadata; true if it is good. */
+static bool answer(struct session *s, int r)
+{
+	switch (r) {
+	case 0:
+		return true;
+	case -EINVAL:
+	case -ENODATA:
+		return false;
+	case -ENOSPC:
+		/* A full device is no fault of the image, but ends the model. */
+		s->trusted = false;
+		return false;
+	case -EILSEQ:
+	case -EIO:
+	case -ENOMEM:
+		must(!s->trusted || s->failed, "sound metadata failed");
+		s->trusted = false;
+		return false;
+	}
+	must(false, "an error that is not documented");
+	return false;
+}
+
+/* ---- The model ---- */
+
+static void model_set(struct session *s, u32 slot, bool mapped, bool dirty,
+		      u64 block)
+{
+	if (slot < MODEL_SLOTS)
+		s->now[slot] = (struct expected){ mapped, mapped && dirty,
+						  mapped ? block : 0 };
+}
+
+static void model_commit(struct session *s, bool clean)
+{
+	memcpy(s->committed, s->now, MODEL_SLOTS * sizeof(*s->now));
+	s->committed_clean = clean;
+}
+
+/* What of @want is not there, or NULL. */
+static const char *model_differs(const struct session *s,
+				 const struct expected *want, bool clean)
+{
+	u32 n = min(MODEL_SLOTS, s->im->nr_slots);
+
+	for (u32 i = 0; i < n; i++, want++) {
+		const struct expected *have = s->now + i;
+
+		if (have->mapped != want->mapped || have->block != want->block)
+			return "a mapping is not what was committed";
+		if (have->dirty != (want->mapped && (want->dirty || !clean)))
+			return "a dirty bit is not what was committed";
+	}
+	return NULL;
+}
+
+static void model_compare(struct session *s)
+{
+	const char *differs = model_differs(s, s->committed, s->committed_clean);
+
+	if (differs && s->torn)
+		differs = model_differs(s, s->before, s->before_clean);
+	must(!differs, differs);
+	s->torn = false;
+}
+
+static void print_fault(void *ctx, const char *msg)
+{
+	(void)ctx;
+	fprintf(stderr, "fuzz: %s\n", msg);
+}
+
+static void check_sound(struct session *s)
+{
+	int faults;
+
+	if (!s->trusted || cmd_cache_blocks(s->cmd) > MAX_CHECKED)
+		return;
+	faults = metadata_check(s->cmd, NULL, NULL);
+	if (!faults)
+		return;
+	if (!s->failed)
+		metadata_check(s->cmd, print_fault, NULL);
+	must(s->failed, "sound metadata became unsound");
+	s->trusted = false;
+}
+
+/* ---- As cache-engine.c does ---- */
+
+static void close_metadata(struct session *s)
+{
+	if (s->cmd)
+		cmd_close(s->cmd);
+	if (s->dev)
+		pd_device_close(s->dev);
+	s->cmd = NULL;
+	s->dev = NULL;
+}
+
+static int open_metadata(struct session *s, bool read_only)
+{
+	const char *why = NULL;
+	struct cmd_geometry g = {
+		.format = s->im->flags & IMAGE_FORMAT2 ? 2 : 1,
+		.data_block_size = s->block_sectors,
+		.may_format = !read_only,
+	};
+	int r;
+
+	s->dev = memdev_open(s->md, read_only);
+	if (s->im->flags & IMAGE_EARLY_WRITES)
+		pd_device_set_early_writes(s->dev, 1);
+	r = cmd_open(s->dev, &g, &s->cmd, &why);
+	if (r) {
+		must(why, "an error without a reason");
+		s->cmd = NULL;
+		close_metadata(s);
+	}
+	return r;
+}
+
+/* The table's block size: one that a table may have. */
+static u32 block_sectors(const struct session *s)
+{
+	const struct cmd_superblock *sb = (void *)s->md->seen[0];
+	u32 sectors;
+
+	if (!sb || !(s->im->flags & IMAGE_ANY_BLOCK_SIZE))
+		return 128;
+	sectors = le32_to_cpu(sb->data_block_size);
+	return sectors >= 64 && sectors <= 1u << 21 && !(sectors % 64) ?
+		sectors : 128;
+}
+
+/* cache_check_metadata(): the constructor, for reading only. */
+static bool construct(struct session *s)
+{
+	int r = open_metadata(s, true);
+
+	if (r)
+		return r == -ENODATA;
+	if (cmd_cache_blocks(s->cmd) <= MAX_CHECKED)
+		s->trusted = !metadata_check(s->cmd, NULL, NULL);
+	must(cmd_set_needs_check(s->cmd) == -EROFS, "written though read-only");
+	close_metadata(s);
+	must(!s->md->nr_written, "the constructor wrote");
+	return true;
+}
+
+struct cut {
+	u32 nr_slots;
+	bool unclean, found;
+};
+
+static int check_cut_slot(void *ctx, u32 slot, u64 block, bool dirty, u32 hint,
+			  bool hint_valid)
+{
+	struct cut *cut = ctx;
+
+	(void)block;
+	(void)hint;
+	(void)hint_valid;
+	cut->found |= slot >= cut->nr_slots && (dirty || cut->unclean);
+	return 0;
+}
+
+static int fit_cache_size(struct session *s)
+{
+	struct cut cut = {
+		.nr_slots = s->im->nr_slots,
+		.unclean = !cmd_opened_clean(s->cmd),
+	};
+	int r;
+
+	if (cmd_cache_blocks(s->cmd) > cut.nr_slots) {
+		r = cmd_load(s->cmd, NULL, NULL, check_cut_slot, &cut);
+		if (r || cut.found)
+			return r ? r : -EINVAL;
+	}
+	if (cmd_cache_blocks(s->cmd) == cut.nr_slots)
+		return 0;
+	return cmd_resize(s->cmd, cut.nr_slots);
+}
+
+static u64 origin_blocks(const struct session *s)
+{
+	return 1ULL << s->im->origin_bits % 49;
+}
+
+static int fit_discards(struct session *s)
+{
+	u64 size = s->block_sectors, sectors = origin_blocks(s) * size;
+
+	while (DIV_ROUND_UP_ULL(sectors, size) > DISCARD_BLOCKS_MAX)
+		size *= 2;
+	return cmd_set_discard_geometry(s->cmd, size,
+					DIV_ROUND_UP_ULL(sectors, size));
+}
+
+static int load_slot(void *ctx, u32 slot, u64 block, bool dirty, u32 hint,
+		     bool hint_valid)
+{
+	struct session *s = ctx;
+
+	must(hint_valid || !hint, "a hint that is not valid");
+	must(block <= CMD_MAX_OBLOCK, "an impossible block");
+	if (slot >= s->map.nr_slots)
+		return -EINVAL;
+	if (slot_map_insert(&s->map, slot, block, SLOT_VALID))
+		return -EILSEQ;
+	s->resident++;
+	model_set(s, slot, true, dirty || !cmd_opened_clean(s->cmd), block);
+	return 0;
+}
+
+static int forget_slot(struct session *s, u32 slot)
+{
+	int r = cmd_remove(s->cmd, slot);
+
+	if (r)
+		return r;
+	slot_map_remove(&s->map, slot);
+	slot_at(&s->map, slot)->word.counter = SLOT_FREE;
+	s->resident--;
+	model_set(s, slot, false, false, 0);
+	return 0;
+}
+
+static int drop_past_end(struct session *s)
+{
+	int r = 0;
+
+	for (u32 i = 0; !r && i < s->map.nr_slots; i++) {
+		struct slot *slot = slot_at(&s->map, i);
+
+		if (slot_state(slot_word(slot)) == SLOT_VALID &&
+		    slot_block(slot) >= origin_blocks(s))
+			r = forget_slot(s, i);
+	}
+	return r;
+}
+
+static int prepare(struct session *s)
+{
+	u8 record[CMD_RECORD_MAX];
+	int r = cmd_record_get(s->cmd, record, sizeof(record));
+
+	must(r == -ENODATA || (r > 0 && r <= (int)CMD_RECORD_MAX),
+	     "a record of impossible length");
+	r = cmd_extend(s->cmd, s->md->nr_blocks);
+	if (!r)
+		r = fit_cache_size(s);
+	if (!r)
+		r = fit_discards(s);
+	if (!r && !cmd_opened_clean(s->cmd) && !cmd_formatted(s->cmd))
+		r = cmd_set_all_dirty(s->cmd);
+	return r;
+}
+
+static int load(struct session *s)
+{
+	int r = slot_map_init(&s->map, s->im->nr_slots);
+
+	s->resident = 0;
+	memset(s->now, 0, MODEL_SLOTS * sizeof(*s->now));
+	if (!r)
+		r = cmd_load(s->cmd, "smq", policy_version, load_slot, s);
+	return r ? r : drop_past_end(s);
+}
+
+static bool commit(struct session *s, bool clean)
+{
+	int r = cmd_commit(s->cmd, clean);
+
+	if (!answer(s, r))
+		return false;
+	must(cmd_committed_clean(s->cmd) == clean && !cmd_changed(s->cmd, clean),
+	     "a commit that is not seen");
+	model_commit(s, clean);
+	return true;
+}
+
+/* bring_up(); @again: after a cut or a stop, so that the content is known. */
+static bool bring_up(struct session *s, bool again)
+{
+	int r = open_metadata(s, false);
+
+	if (!r)
+		r = prepare(s);
+	if (!r)
+		r = load(s);
+	if (!answer(s, r))
+		return false;
+	if (again && s->trusted)
+		model_compare(s);
+	s->torn = false;
+	if (cmd_needs_check(s->cmd)) {
+		answer(s, cmd_abort(s->cmd));
+		return false;
+	}
+	if (!commit(s, true))
+		return false;
+	check_sound(s);
+	return true;
+}
+
+static void tear_down(struct session *s)
+{
+	slot_map_exit(&s->map);
+	close_metadata(s);
+}
+
+/* ---- While it runs ---- */
+
+static void insert(struct session *s)
+{
+	u32 slot = next_word(s) % s->map.nr_slots;
+	u64 block = next_word(s) % origin_blocks(s);
+	bool dirty = next_byte(s) & 1;
+
+	if (slot_state(slot_word(slot_at(&s->map, slot))) != SLOT_FREE ||
+	    slot_map_insert(&s->map, slot, block, SLOT_VALID))
+		return;
+	s->resident++;
+	if (answer(s, cmd_insert(s->cmd, slot, block, dirty)))
+		model_set(s, slot, true, dirty, block);
+}
+
+static void evict(struct session *s)
+{
+	u32 slot = next_word(s) % s->map.nr_slots;
+
+	if (slot_state(slot_word(slot_at(&s->map, slot))) != SLOT_FREE)
+		answer(s, forget_slot(s, slot));
+}
+
+static void set_dirty(struct session *s, bool dirty)
+{
+	u32 slot = next_word(s) % s->map.nr_slots;
+	int r = cmd_set_dirty(s->cmd, slot, dirty);
+
+	if (answer(s, r) && slot < MODEL_SLOTS)
+		s->now[slot].dirty = dirty;
+	must(!s->trusted || slot >= MODEL_SLOTS ||
+	     (r == -ENODATA) == !s->now[slot].mapped,
+	     "a dirty bit on a mapping that is not there");
+}
+
+static bool is_valid(struct session *s, u32 slot)
+{
+	return slot < s->map.nr_slots &&
+	       slot_state(slot_word(slot_at(&s->map, slot))) == SLOT_VALID;
+}
+
+/* Intents ahead: of 64 slots, those that are mapped. */
+static void set_dirty_ahead(struct session *s)
+{
+	u32 first = next_word(s) % s->map.nr_slots & ~63u;
+	u64 wanted = next_word(s) * 0x0001000100010001ULL, mask = 0;
+
+	for (u32 i = 0; i < 64; i++)
+		if (wanted >> i & 1 && is_valid(s, first + i))
+			mask |= 1ULL << i;
+	if (!answer(s, cmd_set_dirty_many(s->cmd, first, mask)))
+		return;
+	for (u32 i = 0; i < 64 && first + i < MODEL_SLOTS; i++)
+		s->now[first + i].dirty |= mask >> i & 1;
+}
+
+static u32 hint_of(void *ctx, u32 slot)
+{
+	(void)ctx;
+	return slot % 64;
+}
+
+static bool store_state(struct session *s)
+{
+	struct cmd_stats stats = { .read_hits = s->resident };
+	int r = cmd_write_hints(s->cmd, "smq", policy_version, hint_of, NULL);
+
+	cmd_set_stats(s->cmd, &stats);
+	return answer(s, r) && commit(s, true);
+}
+
+static void set_record(struct session *s)
+{
+	u8 record[256], back[CMD_RECORD_MAX];
+	u32 len = next_byte(s);
+	int r;
+
+	memset(record, next_byte(s), sizeof(record));
+	r = cmd_record_set(s->cmd, record, len);
+	if (!answer(s, r))
+		return;
+	r = cmd_record_get(s->cmd, back, sizeof(back));
+	must(len ? r == (int)len && !memcmp(record, back, len) : r == -ENODATA,
+	     "a record that is not kept");
+}
+
+static bool discarded(void *ctx, u64 d)
+{
+	(void)ctx;
+	return d % 3;
+}
+
+static int count_discard(void *ctx, u64 d)
+{
+	must(d >= *(u64 *)ctx, "discards out of order");
+	*(u64 *)ctx = d + 1;
+	return 0;
+}
+
+/* What the engine does not use yet, and other callers may. */
+static void other(struct session *s)
+{
+	u64 n = 0;
+
+	switch (next_byte(s) % 6) {
+	case 0:
+		answer(s, cmd_drop_hints(s->cmd));
+		break;
+	case 1:
+		answer(s, cmd_discard_set(s->cmd, next_word(s), next_byte(s) & 1));
+		break;
+	case 2:
+		answer(s, cmd_write_discards(s->cmd, discarded, NULL));
+		break;
+	case 3:
+		answer(s, cmd_discards_load(s->cmd, count_discard, &n));
+		break;
+	case 4:
+		if (answer(s, cmd_set_all_dirty(s->cmd)))
+			for (u32 i = 0; i < MODEL_SLOTS; i++)
+				s->now[i].dirty = s->now[i].mapped;
+		break;
+	case 5:
+		must(!s->trusted || s->failed ||
+		     cmd_reread_matches(s->cmd) == 1, "the superblock changed");
+		break;
+	}
+}
+
+/* The metadata failed: cache_metadata_failed(), and the table goes. */
+static void give_up(struct session *s)
+{
+	answer(s, cmd_set_needs_check(s->cmd));
+	tear_down(s);
+}
+
+/* Power goes, and comes back. */
+static bool cut(struct session *s)
+{
+	u64 kept = next_word(s) * 0x0001000100010001ULL;
+
+	tear_down(s);
+	memdev_crash(s->md, kept);
+	return bring_up(s, true);
+}
+
+/*
+ * The slot map, before it goes: a slot is either found by its block or handed out
+ * by the free list, once.
+ */
+static void check_slot_map(struct session *s)
+{
+	u32 found = 0, handed_out = 0, slot;
+
+	if (s->map.nr_slots > MODEL_SLOTS)
+		return;
+	slot_map_build_free_list(&s->map);
+	while ((slot = slot_map_alloc(&s->map)) != SLOT_NONE) {
+		must(slot_state(slot_word(slot_at(&s->map, slot))) == SLOT_FREE,
+		     "a slot of the free list is not free");
+		slot_at(&s->map, slot)->word.counter = SLOT_FILLING;
+		handed_out++;
+	}
+	for (u32 i = 0; i < s->map.nr_slots; i++)
+		found += is_valid(s, i) &&
+			 slot_map_find(&s->map,
+				       slot_block(slot_at(&s->map, i))) == i;
+	must(found == s->resident && found + handed_out == s->map.nr_slots,
+	     "the slot map has lost a slot");
+}
+
+/* Power goes in the middle of a commit. */
+static bool cut_commit(struct session *s)
+{
+	int r;
+
+	memcpy(s->before, s->committed, MODEL_SLOTS * sizeof(*s->before));
+	s->before_clean = s->committed_clean;
+	s->md->cut_write = s->md->writes + next_byte(s) % 32;
+	r = cmd_commit(s->cmd, true);
+	must(!s->trusted || s->failed || !r || r == -EIO || r == -ENOSPC,
+	     "a commit fails for no reason");
+	/* It got no further than what was free: nothing of it is durable. */
+	if (r != -ENOSPC) {
+		s->torn = r;
+		model_commit(s, true);
+	}
+	return cut(s);
+}
+
+static bool restart(struct session *s)
+{
+	if (!store_state(s))
+		return false;
+	check_slot_map(s);
+	tear_down(s);
+	return bring_up(s, true);
+}
+
+/* All gone: begin_session() does not believe the metadata. */
+static bool unmap_all(struct session *s)
+{
+	if (!answer(s, cmd_unmap_all(s->cmd)))
+		return false;
+	memset(s->now, 0, MODEL_SLOTS * sizeof(*s->now));
+	if (!commit(s, true))
+		return false;
+	tear_down(s);
+	return bring_up(s, true);
+}
+
+/*
+ * The cache is given up: make_fence().  What is made of its metadata maps
+ * nothing, whatever was, unless neither way could be written.
+ */
+static bool give_up_cache(struct session *s)
+{
+	bool empty = answer(s, cmd_abort(s->cmd)) &&
+		     answer(s, cmd_unmap_all(s->cmd)) &&
+		     answer(s, cmd_commit(s->cmd, true));
+
+	if (!empty && !answer(s, cmd_zero_superblock(s->cmd)))
+		return false;
+	tear_down(s);
+	memdev_crash(s->md, 0);
+	memset(s->now, 0, MODEL_SLOTS * sizeof(*s->now));
+	model_commit(s, true);
+	if (!bring_up(s, true))
+		return false;
+	must(!s->resident, "a cache that was given up has a mapping");
+	return true;
+}
+
+static bool end_of_session(struct session *s)
+{
+	switch (next_byte(s) % 4) {
+	case 0:
+		return restart(s);
+	case 1:
+		return cut(s);
+	}
+	return cut_commit(s);
+}
+
+/* Seldom, since what follows begins with nothing. */
+static bool end_of_trust(struct session *s)
+{
+	switch (next_byte(s) % 8) {
+	case 0:
+		return unmap_all(s);
+	case 1:
+		return give_up_cache(s);
+	}
+	return true;
+}
+
+/* False when the table is to go, with or without its engine. */
+static bool step(struct session *s)
+{
+	switch (next_byte(s) % 12) {
+	default:
+		insert(s);
+		return true;
+	case 2:
+		set_dirty_ahead(s);
+		return true;
+	case 3:
+	case 4:
+		evict(s);
+		return true;
+	case 5:
+		set_dirty(s, true);
+		return true;
+	case 6:
+		set_dirty(s, false);
+		return true;
+	case 7:
+		return commit(s, true);
+	case 8:
+		other(s);
+		return true;
+	case 9:
+		set_record(s);
+		return true;
+	case 10:
+		return end_of_session(s);
+	case 11:
+		return end_of_trust(s);
+	}
+}
+
+static void run(struct session *s)
+{
+	bool running = true;
+
+	while (running && s->next_op < s->im->nr_ops)
+		running = step(s);
+	if (running && restart(s))
+		return;
+	if (s->cmd)
+		give_up(s);
+}
+
+void session_run(const struct image *im)
+{
+	static struct memdev md;
+	static struct expected now[MODEL_SLOTS], committed[MODEL_SLOTS];
+	static struct expected before[MODEL_SLOTS];
+	struct session s = {
+		.im = im, .md = &md, .now = now, .committed = committed,
+		.before = before,
+	};
+
+	session_stats.runs++;
+	if (!im->nr_slots || !im->device_blocks)
+		return;
+	memdev_load(&md, im);
+	order_failures(&s);
+	s.block_sectors = block_sectors(&s);
+	pd_alloc_fails = allocation_fails;
+	if (construct(&s)) {
+		session_stats.opened++;
+		session_stats.sound += s.trusted;
+		if (bring_up(&s, false)) {
+			session_stats.resumed++;
+			run(&s);
+		} else if (s.cmd) {
+			give_up(&s);
+		}
+		tear_down(&s);
+	}
+	pd_alloc_fails = NULL;
+	memdev_clear(&md);
+}

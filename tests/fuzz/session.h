@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One life of a cache on an image: what the engine does to metadata when a
+ * table is loaded and resumed, what happens while it runs, and its end.
+ */
+
+#ifndef FUZZ_SESSION_H
+#define FUZZ_SESSION_H
+
+#include "image.h"
+
+struct session_stats {
+	u64 runs;
+	u64 opened;	/* the constructor accepted it */
+	u64 resumed;
+	u64 sound;	/* the verification found no fault before */
+};
+
+extern struct session_stats session_stats;
+
+/* Aborts when something is wrong. */
+void session_run(const struct image *im);
+
+#endif
