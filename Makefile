@@ -43,9 +43,13 @@ policy-test:
 	$(MAKE) -C tests/policy check POLICY=$(POLICY)
 
 # make fuzz [TIME=seconds]: crafted metadata, by libFuzzer and AFL++ (scripts/setup
-# fuzz installs them); then which lines were reached.
+# fuzz installs them); then which lines were reached. make model: the models of
+# docs/models.
 fuzz:
 	$(MAKE) -C tests/fuzz fuzz $(if $(TIME),TIME=$(TIME))
+
+model:
+	$(MAKE) -C tests/model check
 
 # make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
 guest-test: modules
@@ -65,7 +69,7 @@ bench-profile: modules
 	build/venv/bin/python tests/bench/profile.py $(or $(RW),randread)
 
 lint:
-	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh $(wildcard tests/demo/*.sh)
+	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
 
 demo: setup
 	$(MAKE) modules
@@ -93,4 +97,4 @@ clean:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	rm -rf build/guest build/mods build/full build/bench
 
-.PHONY: all modules tools setup test test-full unit policy-test fuzz guest-test bench bench-check bench-profile lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile lint demo install uninstall clean

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pairs of "store, then look", with memory as weak as a store buffer makes it:
+ * each side stores, then looks at what the other stores; they must not both find
+ * nothing.
+ *
+ * CASE 1, the gate: a write that bypasses the cache (enter_gate() in
+ * dm-target/cache-io.c: the gate, then the hash) against a promotion
+ * (publish_slot() in cache-fill.c: the hash, then the gate).
+ *
+ * CASE 2, the last dirty block: a write to the cache only (count_marks() in
+ * cache-io.c: the number of dirty blocks, then the mode) against a cache that is
+ * given up because nothing is dirty (stop_dirtying() in cache-degrade.c: the
+ * mode, then the number).
+ *
+ * A store is seen by others some time after it was done, at the latest at the
+ * next full barrier of the one who did it.
+ */
+
+#if CASE == 1
+#define in_writer	gate		/* memory */
+#define in_other	hashed
+#elif CASE == 2
+#define in_writer	dirty
+#define in_other	passthrough
+#endif
+
+bool in_writer, in_other;
+bool writer_goes, other_goes;
+
+/* atomic_inc(gate); atomic_inc(nr_dirty) */
+proctype Writer()
+{
+	bool buffered = true;
+
+	do
+	:: buffered -> atomic { in_writer = true; buffered = false }
+	:: true -> break
+	od;
+#ifndef BUG_NO_BARRIER_IN_WRITER
+	/* smp_mb__after_atomic() */
+	atomic { in_writer = true; buffered = false };
+#endif
+	if
+	:: !in_other -> writer_goes = true
+	:: else
+	fi;
+	in_writer = in_writer || buffered
+}
+
+/* slot_map_insert(); WRITE_ONCE(mode) */
+proctype Other()
+{
+	bool buffered = true;
+
+	do
+	:: buffered -> atomic { in_other = true; buffered = false }
+	:: true -> break
+	od;
+#ifndef BUG_NO_BARRIER_IN_OTHER
+	/* smp_mb() */
+	atomic { in_other = true; buffered = false };
+#endif
+	if
+	:: !in_writer -> other_goes = true
+	:: else
+	fi;
+	in_other = in_other || buffered
+}
+
+init
+{
+	atomic { run Writer(); run Other() };
+	_nr_pr == 1;
+	assert(!(writer_goes && other_goes))
+}

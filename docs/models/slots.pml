@@ -1,0 +1,1210 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The slot state machine: dm-target/cache-slots.[ch], cache-io.c, cache-fill.c,
+ * cache-evict.c, cache-writeback.c and what cache-commit.c does to slots, for
+ * spin.
+ *
+ * What is modelled is what the code does, step by step: every access to a
+ * slot's word, to the hash chains, to a gate and to a device is a step of its
+ * own, and any other process may run between two steps.  Two origin blocks, one
+ * or two slots; a block is one value.  The names are those of the code.
+ *
+ * What must hold:
+ *   no stale read    a read returns a value that was current at some moment
+ *                    between its beginning and its end; once seen, a value is
+ *                    not followed by an older one
+ *   no write lost    the same, by a last read when all is quiet
+ *   eviction         an unmapped slot has no pin, and is not dirty
+ *   intents          a write goes on at once only if the slot's dirty bit is
+ *                    durable for the block that the slot has now
+ *   nothing stuck    no process waits for a wake-up that does not come (an
+ *                    invalid end state)
+ *
+ * Left out: memory is sequentially consistent here (gate.pml has the
+ * place where that matters most); how the chains are walked (find() says what is
+ * assumed of it); failing commits, and with them every change of health.
+ * What is durable when is dirty.pml's.
+ *
+ * CASE says what takes part, BUG_... makes a variant that must fail.
+ */
+
+#if CASE == 1		/* writethrough: writers beside a promotion and an eviction */
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Fill(0); run Evict()
+#elif CASE == 2		/* the same, seen by a reader */
+#define PROCESSES	run Writer(0, 2); run Reader(2); run Fill(0); run Evict()
+#elif CASE == 3		/* a slot is reused for another block under its users */
+#define READ_BOTH
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Reader(1); run Evict(); run Fill(1); \
+			run Evict()
+#elif CASE == 4		/* the same in writeback, where a write leaves DIRTY behind */
+#define WRITEBACK_MODE
+#define READ_BOTH
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Reader(1); run Evict(); run Fill(1); \
+			run Writeback()
+#elif CASE == 5		/* write-back beside writers */
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Writeback()
+#elif CASE == 6		/* the same, seen by a reader, and evicted after */
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Writer(0, 2); run Reader(2); run Writeback(); run Evict()
+#elif CASE == 7		/* two promotions of one block, two slots */
+#define NS		2
+#define READ_FILLS
+#define PROCESSES	run Writer(0, 2); run Reader(1); run Fill(0); run Evict()
+#elif CASE == 8		/* writes of whole blocks promote themselves */
+#define NS		2
+#define WRITEBACK_MODE
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(1)
+#elif CASE == 9		/* the cache device fails under a write to both */
+#define FAST_ERRORS
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Evict()
+#elif CASE == 10	/* the same, seen by a reader */
+#define FAST_ERRORS
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Reader(2); run Fill(0); run Evict()
+#elif CASE == 11	/* a discard */
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Discard(0); run Writer(0, 2); run Reader(1)
+#elif CASE == 12	/* a discard beside a write-back */
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Discard(0); run Writer(0, 2); run Writeback()
+#elif CASE == 13	/* writethrough over what writeback left dirty */
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Writer(0, 2); run Reader(2); run Writeback(); run Evict()
+#elif CASE == 14	/* a discard beside a promotion */
+#define WRITEBACK_MODE
+#define PROCESSES	run Discard(0); run Reader(2); run Fill(0); run Evict()
+#elif CASE == 15	/* a walker stands on a free slot that another block gets */
+#define NS		2
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Reader(2); run Fill(1); run Fill(1)
+#elif CASE == 16	/* the cache device cannot be read: a clean block is dropped */
+#define READ_ERRORS
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Reader(2); run Writer(0, 2); run Writeback()
+#elif CASE == 17	/* the same in writethrough */
+#define READ_ERRORS
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Reader(2); run Writer(0, 2); run Fill(0); run Evict()
+#elif CASE == 18	/* passthrough: a write unmaps its block first */
+#define PASSTHROUGH
+#define LOADED		VALID
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(2)
+#elif CASE == 19	/* an intent is set ahead of writes, in writethrough */
+#define AHEAD
+#define LOADED		VALID
+#define PROCESSES	run Ahead(); run Writer(0, 2); run Reader(1); run Evict(); \
+			run Fill(1)
+#elif CASE == 20	/* the same in writeback, with a write-back */
+#define AHEAD
+#define WRITEBACK_MODE
+#define LOADED		VALID
+#define PROCESSES	run Ahead(); run Ahead(); run Writer(0, 2); run Writeback(); \
+			run Evict()
+#elif CASE == 21	/* the same, and a discard takes the block away */
+#define AHEAD
+#define WRITEBACK_MODE
+#define LOADED		VALID
+#define PROCESSES	run Ahead(); run Discard(0); run Writer(0, 2); run Fill(1)
+#elif CASE == 22	/* a walker stands on the slot that its block has left */
+#define NS		2
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Reader(2); run Writer(0, 2); run Evict(); run Fill(1)
+#elif CASE == 23	/* the cache device is given up while writes are under way */
+#define WRITEBACK_MODE
+#define ABANDON
+#define LOADED		VALID
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Abandon()
+#elif CASE == 24	/* the same beside a write-back */
+#define WRITEBACK_MODE
+#define ABANDON
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Abandon(); run Writeback()
+#elif CASE == 25	/* the same, of a block that leaves and is promoted again */
+#define WRITEBACK_MODE
+#define ABANDON
+#define LOADED		(VALID | INTENT)
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Abandon(); run Evict()
+#elif CASE == 30	/* everything of cases 1 to 3 at once: large */
+#define READ_BOTH
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(1); \
+			run Fill(0); run Evict()
+#elif CASE == 31	/* all about a discard at once: large */
+#define WRITEBACK_MODE
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Discard(0); run Writer(0, 2); run Reader(1); run Fill(0)
+#elif CASE == 32	/* case 23, seen by a reader: large */
+#define WRITEBACK_MODE
+#define ABANDON
+#define LOADED		VALID
+#define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(2); run Abandon()
+#endif
+
+#ifndef NS
+#define NS	1	/* slots */
+#endif
+#define NB	2	/* origin blocks */
+#define NONE	9
+
+/* slot->word */
+#define FREE		0
+#define FILLING		1
+#define VALID		2
+#define WRITEBACK	3
+#define EVICTING	4
+#define STATE(w)	((w) & 7)
+#define DIRTY		8
+#define INTENT		16
+#define TOUCHED		32
+#define WAITERS		64
+#define PIN		256
+#define PINS(w)		((w) & 768)
+#define PINS_FULL	768
+#define WRITER		1024
+#ifdef BUG_DROP_DIRTY
+#define DROPS_DIRTY	true
+#else
+#define DROPS_DIRTY	false
+#endif
+#define WRITERS(w)	((w) & 3072)
+
+/* cache_mode_keeps_dirty(); cache-degrade.c changes the mode while I/O runs. */
+#ifdef ABANDON
+bool abandoned;		/* mode is passthrough */
+bool bypassed;		/* health is HEALTH_BYPASS: the mapping is void */
+byte nr_dirty;
+#define KEEPS_DIRTY	(!abandoned)
+#define IS_PASSTHROUGH	abandoned
+#define IS_BYPASSED	bypassed
+#define NR_DIRTY(n)	nr_dirty = nr_dirty + (n)
+#elif defined(PASSTHROUGH)
+#define KEEPS_DIRTY	false
+#define IS_PASSTHROUGH	true
+#else
+#ifdef WRITEBACK_MODE
+#define KEEPS_DIRTY	true
+#else
+#define KEEPS_DIRTY	false
+#endif
+#define IS_PASSTHROUGH	false
+#endif
+#ifndef ABANDON
+#define IS_BYPASSED	false
+#define NR_DIRTY(n)	skip
+#endif
+
+short word[NS];
+byte block[NS];		/* slot_block(); anything while it is free */
+bool is_free[NS];	/* on the free list */
+byte chain[NB];		/* what a bucket's chain has for the block */
+bool locked[NB];	/* chain_lock */
+byte gate[NB];
+bool discarding[NB];
+
+byte origin[NB];	/* the devices' content */
+byte fast[NS];
+byte nr_suspects;
+
+#if defined(AHEAD) || defined(ABANDON)
+/*
+ * There is one commit worker: what it does when a commit is complete does not
+ * come between two steps of another commit.
+ */
+bool working;
+#define worker_begins()		atomic { !working -> working = true }
+#define worker_ends()		working = false
+#else
+#define worker_begins()		skip
+#define worker_ends()		skip
+#endif
+
+#ifdef AHEAD
+bool on_disk[NS];	/* the dirty bit, as it is durable */
+#define note_on_disk(s, v)	on_disk[s] = (v)
+#else
+#define note_on_disk(s, v)	skip
+#endif
+
+/* ---- What a read may return: a bit for each value ---- */
+
+byte allowed[NB];
+byte in_flight[NB];	/* values being written */
+byte during[NB];	/* writes that began while the read runs */
+
+/* 0 and 1 are the blocks' first values, 2 and 3 the writers'. */
+#define DISCARDED	4
+#define OLD		5	/* on the origin, of a block that is dirty */
+byte overlap[5];	/* for each value in flight: values it may lose to */
+
+inline write_begins(b, v)
+{
+	d_step {
+		overlap[v] = in_flight[b] | (1 << v);
+		for (k : 2 .. 4) {
+			if
+			:: in_flight[b] & (1 << k) ->
+				overlap[k] = overlap[k] | (1 << v)
+			:: else
+			fi
+		}
+		k = 0;
+		in_flight[b] = in_flight[b] | (1 << v);
+		allowed[b] = allowed[b] | (1 << v);
+		during[b] = during[b] | (1 << v);
+	}
+}
+
+/* What it replaced is no longer to be seen. */
+inline write_ends(b, v)
+{
+	d_step {
+		in_flight[b] = in_flight[b] & ~(1 << v);
+		if
+		:: in_flight[b] & (1 << DISCARDED)
+		:: else ->
+			allowed[b] = (allowed[b] & overlap[v]) | in_flight[b]
+		fi;
+		overlap[v] = 0;
+	}
+}
+
+inline read_begins(b)
+{
+	d_step {
+		may_see = allowed[b];
+		during[b] = 0;
+		quiet = !in_flight[b];
+	}
+}
+
+inline read_ends(b, v)
+{
+	d_step {
+		assert((may_see | during[b]) & (1 << v));	/* no stale read */
+		if
+		:: quiet && !during[b] -> allowed[b] = 1 << v
+		:: else
+		fi;
+		may_see = 0;
+		during[b] = 0;
+		quiet = false;
+	}
+}
+
+/* ---- cache-slots.h ---- */
+
+/*
+ * The walk is one step, at which the slot is in the chain; or nothing is, and the
+ * walker stands on one that is on its way in or out; or on a free one.
+ */
+#define is_stray(b, s)	(block[s] == b && (chain[b] == NONE || is_free[s]))
+
+/* slot_map_find() */
+inline find(b, s)
+{
+	if
+	:: s = chain[b]
+	:: atomic { is_stray(b, 0) -> s = 0 }
+#if NS > 1
+	:: atomic { is_stray(b, 1) -> s = 1 }
+#endif
+	fi
+}
+
+/* slot_try_change(); @ok says whether it did. */
+inline try_change(s, old, new, ok)
+{
+	d_step {
+		if
+		:: word[s] == (old) -> word[s] = new; ok = true
+		:: else -> ok = false
+		fi
+	}
+}
+
+/* ---- Waiting ---- */
+
+#define NR_PROCS	12
+bool parked[NR_PROCS];
+
+/* cache_wait_for_slot(), and the worker that maps the bio again. */
+inline wait_for_slot(s, old)
+{
+	atomic {
+		if
+		:: word[s] == old ->
+			word[s] = word[s] | WAITERS;
+			parked[_pid] = true
+		:: else
+		fi
+	}
+	!parked[_pid]
+}
+
+inline wake_waiters()
+{
+	d_step {
+		for (k : 0 .. NR_PROCS - 1) {
+			parked[k] = false
+		}
+		k = 0;
+	}
+}
+
+inline wake_if(old)
+{
+	if
+	:: old & WAITERS ->
+#ifndef BUG_NO_WAKE
+		wake_waiters()
+#else
+		skip
+#endif
+	:: else
+	fi
+}
+
+/* cache_unpin() */
+inline unpin(s, unit)
+{
+	d_step {
+		old = word[s];
+		word[s] = (old - (unit)) & ~WAITERS;
+	}
+	wake_if(old);
+	old = 0
+}
+
+/* atomic_xchg() of the word; the caller wakes who waited for @old. */
+inline exchange(s, new)
+{
+	d_step {
+		old = word[s];
+		word[s] = new;
+	}
+}
+
+/* ---- Chains and the free list ---- */
+
+inline slot_alloc(s)
+{
+	d_step {
+		s = NONE;
+		if
+		:: is_free[0] -> s = 0
+#if NS > 1
+		:: is_free[1] -> s = 1
+#endif
+		:: else
+		fi;
+		if
+		:: s != NONE -> is_free[s] = false
+		:: else
+		fi
+	}
+}
+
+/* The block number stays. */
+inline slot_free(s)
+{
+#ifdef BUG_LINK_LIKE_BLOCK
+	atomic {
+		if
+		:: block[s] = NONE
+		:: block[s] = 0
+		:: block[s] = 1
+		fi;
+		is_free[s] = true
+	}
+#else
+	is_free[s] = true
+#endif
+}
+
+inline chain_insert(s, b, first, ok)
+{
+	atomic { !locked[b] -> locked[b] = true };
+	if
+	:: chain[b] == NONE ->
+		block[s] = b;
+		word[s] = first;
+		chain[b] = s;
+		ok = true
+	:: else -> ok = false
+	fi;
+	locked[b] = false
+}
+
+inline chain_remove(s, b)
+{
+	atomic { !locked[b] -> assert(chain[b] == s); chain[b] = NONE }
+}
+
+/* ---- cache-fill.c ---- */
+
+/* publish_slot(): @sl is NONE if it gave up. */
+inline publish(b, sl)
+{
+	slot_alloc(sl);
+	if
+	:: sl == NONE
+	:: else ->
+		chain_insert(sl, b, FILLING, ok);
+		if
+		:: !ok -> slot_free(sl); sl = NONE
+		:: else ->
+			if
+#ifdef BUG_FILL_SKIPS_GATE
+			:: false
+#else
+			:: gate[b] || discarding[b] ->
+				abort_fill(b, sl)
+#endif
+			:: else
+			fi
+		fi
+	fi
+}
+
+/* unpublish_slot() */
+inline unpublish(b, sl)
+{
+	chain_remove(sl, b);
+	exchange(sl, FREE);
+	wake_if(old);
+	old = 0
+}
+
+inline abort_fill(b, sl)
+{
+	unpublish(b, sl);
+	slot_free(sl);
+	sl = NONE
+}
+
+/* fill_committed(), in the commit worker, which this leaves */
+inline publish_filled(sl, marks)
+{
+	if
+	:: (marks) & DIRTY -> NR_DIRTY(1)
+	:: else
+	fi;
+	note_on_disk(sl, (marks) != 0);
+	exchange(sl, VALID | (marks));
+	worker_ends();
+	wake_if(old);
+	old = 0
+}
+
+inline fill_committed(sl, marks)
+{
+	worker_begins();
+	publish_filled(sl, marks)
+}
+
+/*
+ * A promotion that nobody waits for here: after a writethrough write, or by a
+ * writeback write that maps itself again.
+ */
+proctype Fill(byte b)
+{
+	byte k, slot = NONE, data;
+	short old;
+	bool ok;
+
+	publish(b, slot);
+	if
+	:: slot == NONE
+	:: else ->
+		data = origin[b];
+		if
+		:: fast[slot] = data;
+			if
+			:: fill_committed(slot, 0)
+			:: KEEPS_DIRTY -> fill_committed(slot, INTENT)
+			fi
+		:: abort_fill(b, slot)	/* the origin cannot be read */
+		:: unpublish(b, slot)	/* retire_slot(): never used again */
+		fi
+	fi
+}
+
+/* ---- cache-evict.c ---- */
+
+/* claim(); the block was found under policy_lock, which one step stands for. */
+inline claim(s, b, dirty_too, ok)
+{
+	d_step {
+		ok = false;
+		if
+		:: (b == NONE || block[s] == b) && STATE(word[s]) == VALID &&
+#ifndef BUG_EVICT_PINNED
+		   !PINS(word[s]) &&
+#endif
+		   (dirty_too || !(word[s] & DIRTY)) ->
+			word[s] = (word[s] & ~(7 | DIRTY)) | EVICTING;
+			evicted = block[s];
+			ok = true
+		:: else
+		fi
+	}
+}
+
+/* unmap_committed() */
+inline unmap(s)
+{
+	assert(!PINS(word[s]) && !WRITERS(word[s]) && STATE(word[s]) == EVICTING);
+	worker_begins();
+	note_on_disk(s, false);
+	chain_remove(s, evicted);
+	exchange(s, FREE);
+	slot_free(s);
+	worker_ends();
+	wake_if(old);
+	old = 0;
+	evicted = 0
+}
+
+proctype Evict()
+{
+	byte k, s, evicted;
+	short old;
+	bool ok;
+
+	if
+	:: s = 0
+#if NS > 1
+	:: s = 1
+#endif
+	fi;
+	claim(s, NONE, false, ok);
+	if
+	:: ok -> unmap(s)
+	:: else
+	fi
+}
+
+/* ---- cache-writeback.c ---- */
+
+/* settle() */
+inline settle(s)
+{
+	d_step {
+		old = word[s];
+		word[s] = ((old & ~7) | VALID) & ~WAITERS;
+	}
+	wake_if(old);
+	old = 0
+}
+
+proctype Writeback()
+{
+	byte k, s, b, data;
+	short old;
+	bool ok;
+
+	if
+	:: s = 0
+#if NS > 1
+	:: s = 1
+#endif
+	fi;
+	/* begin() */
+	d_step {
+		ok = false;
+		if
+		:: STATE(word[s]) == VALID && (word[s] & DIRTY) &&
+		   !WRITERS(word[s]) ->
+			word[s] = ((word[s] & ~7) | WRITEBACK) & ~TOUCHED;
+			ok = true
+		:: else
+		fi
+	}
+	if
+	:: ok ->
+		b = block[s];
+		data = fast[s];
+		if
+		:: origin[b] = data;
+			/* clear_marks() */
+			d_step {
+				if
+#ifdef BUG_CLEAR_THOUGH_TOUCHED
+				:: true ->
+#else
+				:: !(word[s] & TOUCHED) && !WRITERS(word[s]) ->
+#endif
+					word[s] = word[s] & ~(DIRTY | INTENT);
+					/* no later than what is queued next */
+					note_on_disk(s, false)
+				:: else -> ok = false
+				fi
+			}
+		:: ok = false	/* an I/O error */
+		fi;
+		settle(s);
+		if
+		:: ok -> NR_DIRTY(-1)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* ---- cache-io.c ---- */
+
+/*
+ * drop_block(): @ok says whether the block is gone, or going if the origin is to
+ * be read; if not, what the slot holds is needed.  A bio that has waited begins
+ * again.
+ */
+inline drop_block(b, reads)
+{
+	do
+	:: find(b, slot);
+		if
+		:: slot == NONE -> ok = true; break
+		:: else
+		fi;
+		w = word[slot];
+		if
+		:: block[slot] != b || STATE(w) == FREE
+		:: else ->
+			if
+			:: reads && (STATE(w) == EVICTING || STATE(w) == FILLING) ->
+				ok = true;
+				break
+#ifndef BUG_DROP_DIRTY
+			:: w & DIRTY -> ok = false; break
+#endif
+			:: else
+			fi;
+			ok = false;
+			if
+			:: STATE(w) == VALID -> claim(slot, b, DROPS_DIRTY, ok)
+			:: else
+			fi;
+			if
+			:: ok -> unmap(slot)
+			:: !ok && (STATE(w) != VALID || PINS(w)) ->
+				wait_for_slot(slot, w)
+			:: else
+			fi
+		fi
+	od;
+	w = 0
+}
+
+proctype Reader(byte times)
+{
+	byte k, b, slot = NONE, v, may_see, evicted;
+	short old, w;
+	bool ok, missed, quiet;
+
+again:
+	if
+	:: times == 0 -> goto done
+	:: else -> times--
+	fi;
+	if
+	:: b = 0
+#ifdef READ_BOTH
+	:: b = 1
+#endif
+	fi;
+	missed = false;
+	read_begins(b);
+
+retry:
+	find(b, slot);
+	/* slot_is_needed() */
+	if
+	:: IS_PASSTHROUGH && (slot == NONE || IS_BYPASSED || !(word[slot] & DIRTY)) ->
+		goto read_origin
+	:: else
+	fi;
+	if
+	:: slot == NONE ->
+		if
+		:: goto read_origin
+#ifdef READ_FILLS
+		:: !missed -> missed = true; goto promote
+#endif
+		fi
+	:: else
+	fi;
+	w = word[slot];
+	if
+	:: STATE(w) == FREE -> goto retry
+	:: STATE(w) == FILLING || STATE(w) == EVICTING ->
+#ifndef BUG_TRANSIT_NO_COMPARE
+		if
+		:: block[slot] != b -> goto retry
+		:: else
+		fi;
+#endif
+		goto read_origin
+	:: else
+	fi;
+	if
+	:: PINS(w) == PINS_FULL ->
+		wait_for_slot(slot, w);
+		goto retry
+	:: else
+	fi;
+	try_change(slot, w, w + PIN, ok);
+	if
+	:: !ok -> goto retry
+	:: else
+	fi;
+#ifndef BUG_PIN_NO_COMPARE
+	if
+	:: block[slot] != b -> unpin(slot, PIN); goto retry
+	:: else
+	fi;
+#endif
+#ifdef READ_ERRORS
+	if
+	:: skip
+	:: goto failed
+	fi;
+#endif
+	v = fast[slot];
+	unpin(slot, PIN);
+	goto end;
+
+#ifdef READ_ERRORS
+failed:
+	/* end_read() */
+	w = word[slot];
+	unpin(slot, PIN);
+#ifdef BUG_READ_ORIGIN_OF_DIRTY
+	goto read_origin;
+#endif
+	if
+	:: w & DIRTY -> goto error
+	:: else
+	fi;
+	drop_block(b, true);
+	if
+	:: ok -> goto read_origin
+	:: else -> goto error
+	fi;
+error:
+	may_see = 0;
+	d_step { during[b] = 0; quiet = false; v = 0; slot = NONE; w = 0 };
+	goto again;
+#endif
+
+promote:
+	publish(b, slot);
+	if
+	:: slot == NONE -> goto retry
+	:: else
+	fi;
+	v = origin[b];
+	read_ends(b, v);	/* serve_reader() */
+	fast[slot] = v;
+	fill_committed(slot, 0);
+	v = 0; slot = NONE; w = 0;
+	goto again;
+
+read_origin:
+	v = origin[b];
+end:
+	read_ends(b, v);
+	v = 0; slot = NONE; w = 0;
+	goto again;
+done:
+	skip
+}
+
+/* count_dirty(): @counted says whether the write makes the slot dirty. */
+inline count_dirty(w)
+{
+	counted = false;
+	if
+	:: (w & DIRTY) || !KEEPS_DIRTY
+	:: else ->
+#ifdef ABANDON
+#ifdef BUG_COUNTED_TOO_LATE
+		counted = KEEPS_DIRTY;
+		NR_DIRTY(1)
+#else
+		NR_DIRTY(1);
+		counted = KEEPS_DIRTY
+#endif
+		if
+		:: !counted -> NR_DIRTY(-1)
+		:: else
+		fi
+#else
+		counted = true
+#endif
+	fi
+}
+
+proctype Writer(byte b; byte v)
+{
+	byte k, slot = NONE, evicted;
+	short old, w;
+	bool ok, counted;
+
+	write_begins(b, v);
+
+retry:
+	find(b, slot);
+	if
+	:: slot == NONE ->
+		if
+#ifdef WRITEBACK_MODE
+		:: KEEPS_DIRTY -> goto overwrite	/* promote_overwrite() */
+#endif
+		:: skip
+		fi;
+		/* enter_gate() */
+		gate[b]++;
+#ifndef BUG_GATE_NO_SECOND_LOOK
+		find(b, slot);
+		if
+		:: slot != NONE -> gate[b]--; goto retry
+		:: else
+		fi;
+#endif
+#ifdef BUG_GATE_LEFT_EARLY
+		gate[b]--;
+		origin[b] = v;
+#else
+		origin[b] = v;
+		gate[b]--;
+#endif
+		goto done
+	:: else
+	fi;
+
+	w = word[slot];
+	if
+	:: STATE(w) == FREE -> goto retry
+	:: STATE(w) == FILLING || STATE(w) == EVICTING ->
+		wait_for_slot(slot, w);
+		goto retry
+	:: else
+	fi;
+
+	/* map_write_invalidate() */
+	if
+	:: IS_PASSTHROUGH && IS_BYPASSED -> origin[b] = v; goto done
+	:: IS_PASSTHROUGH && !IS_BYPASSED && !(w & DIRTY) ->
+#ifdef BUG_PASSTHROUGH_KEEPS
+		origin[b] = v;
+		goto done;
+#endif
+		claim(slot, b, false, ok);
+		if
+		:: ok -> unmap(slot)
+		:: !ok && (STATE(w) != VALID || PINS(w)) -> wait_for_slot(slot, w)
+		:: else
+		fi;
+		goto retry
+	:: else
+	fi;
+
+	/* write_must_wait() */
+	if
+	:: PINS(w) == PINS_FULL ||
+#ifndef BUG_WRITERS_OVERLAP
+	   (!KEEPS_DIRTY && WRITERS(w)) ||
+#endif
+	   (!KEEPS_DIRTY && STATE(w) == WRITEBACK) ->
+		wait_for_slot(slot, w);
+		goto retry
+	:: else
+	fi;
+
+	/* pin_for_write(): the mark goes on at once if there is an intent */
+	counted = false;
+	if
+	:: w & INTENT -> count_dirty(w)
+	:: else
+	fi;
+	try_change(slot, w, (w + PIN + WRITER) | TOUCHED | (counted -> DIRTY : 0), ok);
+	if
+	:: !ok ->
+		if
+		:: counted -> NR_DIRTY(-1)
+		:: else
+		fi;
+		goto retry
+	:: else
+	fi;
+	if
+	:: block[slot] != b -> unpin(slot, PIN + WRITER); goto retry
+	:: else
+	fi;
+	if
+	:: w & INTENT
+	:: else ->	/* wait_for_intent(), intent_done() */
+		worker_begins();
+		if
+#ifndef BUG_MODE_CHANGE_MISSED
+		:: IS_PASSTHROUGH ->
+			worker_ends();
+			unpin(slot, PIN + WRITER);
+			goto retry
+#endif
+		:: else
+		fi;
+		w = word[slot];
+		count_dirty(w);
+		d_step {
+			if
+			:: counted && (word[slot] & DIRTY) -> NR_DIRTY(-1)
+			:: else
+			fi;
+			note_on_disk(slot, true);
+			word[slot] = word[slot] | INTENT | (counted -> DIRTY : 0)
+		}
+		worker_ends()
+	fi;
+#ifdef AHEAD
+	assert(on_disk[slot]);
+#endif
+
+	/* issue_write() */
+	if
+	:: KEEPS_DIRTY -> fast[slot] = v
+	:: !KEEPS_DIRTY -> fast[slot] = v; origin[b] = v
+	:: !KEEPS_DIRTY -> origin[b] = v; fast[slot] = v
+#ifdef FAST_ERRORS
+	:: !KEEPS_DIRTY -> origin[b] = v; goto suspect
+#endif
+	fi;
+	unpin(slot, PIN + WRITER);
+	goto done;
+
+#ifdef FAST_ERRORS
+suspect:
+	/* cache_end_both(), drop_then_end(): gone before it is acknowledged */
+	nr_suspects++;
+	unpin(slot, PIN + WRITER);
+#ifndef BUG_NO_DROP
+	drop_block(b, false);
+	assert(ok);
+#endif
+	nr_suspects--;
+	goto done;
+#endif
+
+#ifdef WRITEBACK_MODE
+overwrite:
+	publish(b, slot);
+	if
+	:: slot == NONE -> goto retry
+	:: else
+	fi;
+	fast[slot] = v;
+	worker_begins();
+	if
+	:: IS_BYPASSED ->	/* take_back(): nothing is committed any more */
+		worker_ends();
+		abort_fill(b, slot);
+		goto retry
+	:: else
+	fi;
+	publish_filled(slot, INTENT | DIRTY);
+#endif
+done:
+	slot = NONE; w = 0;
+	write_ends(b, v)
+}
+
+#ifdef AHEAD
+/* ---- cache-commit.c: ahead_collect(), ahead_apply(), ahead_durable() ---- */
+
+proctype Ahead()
+{
+	byte s;
+	bool chosen;
+
+	if
+	:: s = 0
+#if NS > 1
+	:: s = 1
+#endif
+	fi;
+#ifndef BUG_TWO_COMMIT_WORKERS
+	worker_begins();
+#endif
+	chosen = STATE(word[s]) == VALID && !(word[s] & INTENT);
+	if
+	:: chosen ->
+#ifdef BUG_AHEAD_UNCOMMITTED
+		skip;
+#else
+		/* Only what is mapped has a dirty bit. */
+		assert(chain[block[s]] == s);
+		on_disk[s] = true;
+#endif
+		/* ahead_mark() */
+		d_step {
+			if
+			:: STATE(word[s]) == VALID || STATE(word[s]) == WRITEBACK ->
+				word[s] = word[s] | INTENT
+			:: else
+			fi
+		}
+	:: else
+	fi;
+#ifndef BUG_TWO_COMMIT_WORKERS
+	worker_ends()
+#else
+	skip
+#endif
+}
+#endif
+
+#ifdef ABANDON
+/* ---- cache-degrade.c: fast_failed(), in the commit worker ---- */
+
+proctype Abandon()
+{
+	worker_begins();
+	if
+	:: nr_dirty -> abandoned = true		/* abandon_fast() */
+	:: else ->
+		/* stop_dirtying() */
+		abandoned = true;
+		if
+#ifdef BUG_NO_SECOND_COUNT
+		:: true ->
+#else
+		:: !nr_dirty ->
+#endif
+			bypassed = true		/* give_up() */
+		:: else
+		fi
+	fi;
+	worker_ends()
+}
+#endif
+
+/* A discard of block @b, passed down. */
+proctype Discard(byte b)
+{
+	byte k, slot = NONE, evicted;
+	short old, w;
+	bool ok;
+
+	/* What is read meanwhile is anybody's guess. */
+	write_begins(b, DISCARDED);
+	d_step {
+		allowed[b] = 63;
+		during[b] = 63;
+	}
+#ifndef BUG_DISCARD_NOT_LISTED
+	discarding[b] = true;
+#endif
+look:
+	find(b, slot);
+	if
+	:: slot == NONE -> goto unmapped
+	:: else
+	fi;
+	w = word[slot];
+	if
+	:: block[slot] != b || STATE(w) == FREE -> goto look
+	:: else
+	fi;
+	if
+	:: STATE(w) == VALID ->
+		claim(slot, b, true, ok);
+		if
+		:: ok -> unmap(slot); goto look
+		:: else
+		fi
+	:: else
+	fi;
+	if
+	:: STATE(w) != VALID || PINS(w) -> wait_for_slot(slot, w)
+	:: else
+	fi;
+	goto look;
+unmapped:
+	origin[b] = DISCARDED;
+	discarding[b] = false;
+	slot = NONE; w = 0;
+	write_ends(b, DISCARDED)
+}
+
+/* Everything is quiet: nothing waits, and the last value is there to stay. */
+inline last_words()
+{
+	for (k : 0 .. NB - 1) {
+		assert(!gate[k] && !discarding[k] && !locked[k]);
+		if
+		:: IS_BYPASSED -> assert(allowed[k] & (1 << origin[k]))
+		:: !IS_BYPASSED && chain[k] != NONE ->
+			s = chain[k];
+			assert(block[s] == k && STATE(word[s]) == VALID);
+			assert(!PINS(word[s]) && !WRITERS(word[s]));
+			assert(allowed[k] & (1 << fast[s]));
+			assert((word[s] & DIRTY) || origin[k] == fast[s]);
+			assert(!(word[s] & DIRTY) || (word[s] & INTENT))
+		:: else ->
+			assert(allowed[k] & (1 << origin[k]))
+		fi
+	}
+}
+
+init
+{
+	byte k, s;
+
+	atomic {
+		for (k : 0 .. NB - 1) {
+			origin[k] = k;
+			chain[k] = NONE;
+			allowed[k] = 1 << k;
+		}
+		for (k : 0 .. NS - 1) {
+			is_free[k] = true;
+			block[k] = NONE;
+		}
+#ifdef LOADED
+		/* Block 0 is there from before. */
+		is_free[0] = false;
+		block[0] = 0;
+		word[0] = LOADED;
+		chain[0] = 0;
+		fast[0] = 0;
+		if
+		:: LOADED & DIRTY -> origin[0] = OLD
+		:: else
+		fi;
+#endif
+#ifdef ABANDON
+		if
+		:: true
+		:: nr_dirty++		/* another block */
+		fi;
+		if
+		:: LOADED & DIRTY -> nr_dirty++
+		:: else
+		fi;
+#endif
+		k = 0;
+		PROCESSES;
+	}
+	_nr_pr == 1;
+	last_words()
+}
