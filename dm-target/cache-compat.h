@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The only place that knows that kernels differ.  Each HEARTH_HAVE_* is set by
- * Kbuild after looking at the headers of the kernel at hand, not at its
- * version, so that a backported change is seen for what it is.
+ * Kbuild when a file of compat/ compiles against the headers of the kernel at
+ * hand, whatever its version, so that a backported change is seen for what it
+ * is.
  */
 #ifndef HEARTH_CACHE_COMPAT_H
 #define HEARTH_CACHE_COMPAT_H
@@ -31,9 +32,7 @@ static inline void compat_set_discard_limits(struct queue_limits *limits,
 					     unsigned int max_sectors,
 					     unsigned int granularity_bytes)
 {
-#ifdef HEARTH_HAVE_MAX_HW_DISCARD
 	limits->max_hw_discard_sectors = max_sectors;
-#endif
 	limits->max_discard_sectors = max_sectors;
 	limits->discard_granularity = granularity_bytes;
 }
