@@ -28,13 +28,15 @@ static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 #endif
 }
 
-static inline void compat_set_discard_limits(struct queue_limits *limits,
-					     unsigned int max_sectors,
-					     unsigned int granularity_bytes)
+/* For io_hints: pages must not change while they are written. */
+static inline void compat_need_stable_writes(struct dm_target *ti,
+					     struct queue_limits *limits)
 {
-	limits->max_hw_discard_sectors = max_sectors;
-	limits->max_discard_sectors = max_sectors;
-	limits->discard_granularity = granularity_bytes;
+#ifdef HEARTH_HAVE_TARGET_STABLE_WRITES
+	ti->needs_stable_writes = true;
+#else
+	limits->features |= BLK_FEAT_STABLE_WRITES;
+#endif
 }
 
 static inline bool compat_bdev_rotational(struct block_device *bdev)

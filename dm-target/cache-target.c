@@ -24,8 +24,6 @@ static int cache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
 	ti->per_io_data_size = sizeof(struct cache_bio);
-	/* Two copies of a page that changes meanwhile would differ. */
-	ti->needs_stable_writes = !cache_mode_keeps_dirty(t->mode);
 
 	r = dm_set_target_max_io_len(ti, t->block_sectors);
 	if (r)
@@ -109,17 +107,21 @@ static int cache_iterate_devices(struct dm_target *ti,
 static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct cache_table *t = ti->private;
+	unsigned int block_bytes = t->block_sectors << SECTOR_SHIFT;
 	u64 io_opt = limits->io_opt >> SECTOR_SHIFT;
 
 	/* A larger hint that fits our blocks, from a RAID say, is kept. */
 	if (io_opt < t->block_sectors || do_div(io_opt, t->block_sectors)) {
-		blk_limits_io_min(limits, t->block_sectors << SECTOR_SHIFT);
-		blk_limits_io_opt(limits, t->block_sectors << SECTOR_SHIFT);
+		limits->io_min = max(block_bytes, limits->physical_block_size);
+		limits->io_opt = block_bytes;
 	}
-	compat_set_discard_limits(limits, t->block_sectors *
-				  min(4096U, (U32_MAX >> SECTOR_SHIFT) /
-				      t->block_sectors),
-				  t->block_sectors << SECTOR_SHIFT);
+	limits->max_hw_discard_sectors = t->block_sectors *
+		min(4096U, (U32_MAX >> SECTOR_SHIFT) / t->block_sectors);
+	limits->max_discard_sectors = limits->max_hw_discard_sectors;
+	limits->discard_granularity = block_bytes;
+	/* Two copies of a page that changes meanwhile would differ. */
+	if (!cache_mode_keeps_dirty(t->mode))
+		compat_need_stable_writes(ti, limits);
 }
 
 static struct target_type cache_target = {
