@@ -21,11 +21,49 @@
 static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 			       struct dm_io_region *where, unsigned long *errors)
 {
-#ifdef HEARTH_HAVE_DM_IO_IOPRIO
+#if defined(HEARTH_HAVE_DM_IO_UNSUP)
+	return dm_io(req, num, where, errors, NULL, IOPRIO_DEFAULT);
+#elif defined(HEARTH_HAVE_DM_IO_IOPRIO)
 	return dm_io(req, num, where, errors, IOPRIO_DEFAULT);
 #else
 	return dm_io(req, num, where, errors);
 #endif
+}
+
+/* Embedded in what an asynchronous dm_io() is for; @done finds it by container_of. */
+struct compat_io;
+typedef void (*compat_io_fn)(struct compat_io *io, unsigned long error);
+
+struct compat_io {
+	compat_io_fn done;
+};
+
+/* Unsupported is an error, also where dm-io tells them apart. */
+#ifdef HEARTH_HAVE_DM_IO_UNSUP
+static inline void compat_io_end(unsigned long error, unsigned long unsup,
+				 void *context)
+{
+	struct compat_io *io = context;
+
+	io->done(io, error | unsup);
+}
+#else
+static inline void compat_io_end(unsigned long error, void *context)
+{
+	struct compat_io *io = context;
+
+	io->done(io, error);
+}
+#endif
+
+static inline void compat_dm_io_async(struct dm_io_request *req,
+				      struct dm_io_region *where,
+				      struct compat_io *io, compat_io_fn done)
+{
+	io->done = done;
+	req->notify.fn = compat_io_end;
+	req->notify.context = io;
+	compat_dm_io(req, 1, where, NULL);
 }
 
 /* For io_hints: pages must not change while they are written. */

@@ -26,6 +26,7 @@ struct fill {
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
 	struct commit_op op;
 	struct work_struct work;
+	struct compat_io io;
 	unsigned long io_error;
 	unsigned int nr_pages;
 	struct page_list pages[];
@@ -313,7 +314,7 @@ static void commit_fill(struct fill *fill)
 /* ---- Copying ---- */
 
 static void fill_io(struct fill *fill, blk_opf_t opf,
-		    struct block_device *bdev, sector_t sector, io_notify_fn fn)
+		    struct block_device *bdev, sector_t sector, compat_io_fn fn)
 {
 	struct dm_io_region where = {
 		.bdev = bdev,
@@ -324,12 +325,10 @@ static void fill_io(struct fill *fill, blk_opf_t opf,
 		.bi_opf = opf,
 		.mem.type = DM_IO_PAGE_LIST,
 		.mem.ptr.pl = fill->pages,
-		.notify.fn = fn,
-		.notify.context = fill,
 		.client = fill->c->io,
 	};
 
-	compat_dm_io(&req, 1, &where, NULL);
+	compat_dm_io_async(&req, &where, &fill->io, fn);
 }
 
 static void slot_written_work(struct work_struct *work)
@@ -345,9 +344,9 @@ static void slot_written_work(struct work_struct *work)
 	commit_fill(fill);
 }
 
-static void slot_written(unsigned long error, void *context)
+static void slot_written(struct compat_io *io, unsigned long error)
 {
-	struct fill *fill = context;
+	struct fill *fill = container_of(io, struct fill, io);
 
 	throttle_write_end(fill->c);
 	fill->io_error = error;
@@ -408,9 +407,9 @@ static void origin_read_work(struct work_struct *work)
 		slot_written);
 }
 
-static void origin_read(unsigned long error, void *context)
+static void origin_read(struct compat_io *io, unsigned long error)
 {
-	struct fill *fill = context;
+	struct fill *fill = container_of(io, struct fill, io);
 
 	fill->io_error = error;
 	INIT_WORK(&fill->work, origin_read_work);
