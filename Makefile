@@ -68,6 +68,10 @@ bench-check: modules
 bench-profile: modules
 	build/venv/bin/python tests/bench/profile.py $(or $(RW),randread)
 
+# Compiles for every kernel that Debian has, K='trixie sid' for some.
+kernels:
+	scripts/kernels $(K)
+
 lint:
 	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
 
@@ -97,4 +101,4 @@ clean:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	rm -rf build/guest build/mods build/full build/bench
 
-.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint demo install uninstall clean
