@@ -135,7 +135,7 @@ static bool sweep_due(struct cache *c, unsigned int nr_new)
 
 	if (!spare || sweep_forbidden(c))
 		return false;
-	if (spare + nr_new > c->intent_bound)
+	if (spare + nr_new > READ_ONCE(c->max_intents))
 		return true;
 	return time_after(jiffies, READ_ONCE(c->last_intent) +
 			  INTENT_IDLE_SECONDS * HZ);
@@ -176,10 +176,11 @@ static int sweep_apply(struct cache *c, unsigned int nr)
 static u32 ahead_room(struct cache *c)
 {
 	u32 spare = spare_intents(c);
-	u32 most = c->intent_bound / 2;
+	u32 bound = READ_ONCE(c->max_intents);
+	u32 most = bound / 2;
 
 	/* Beyond half, real ones would have the rest swept soon. */
-	if (c->map.nr_slots <= c->intent_bound)
+	if (c->map.nr_slots <= bound)
 		most = c->map.nr_slots;
 	return most - min(spare, most);
 }

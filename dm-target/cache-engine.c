@@ -15,8 +15,6 @@
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
-#define INTENT_BOUND_MIN	4096U
-#define INTENT_BOUND_PERCENT	2
 #define MIGRATION_POOL		128
 #define RESERVE_MIN		64U
 #define DISCARD_BLOCKS_MAX	(1U << 14)
@@ -629,8 +627,6 @@ static int build_engine(struct cache_table *t, struct cache **result)
 	c->block_shift = is_power_of_2(t->block_sectors) ?
 			 ilog2(t->block_sectors) : -1;
 	c->reserve = reserve_for(t->nr_slots);
-	c->intent_bound = max_t(u64, INTENT_BOUND_MIN, (u64)t->nr_slots *
-				INTENT_BOUND_PERCENT / 100);
 	c->quiescing = true;
 	c->wb_backoff = jiffies;
 	c->last_intent = jiffies;

@@ -12,6 +12,8 @@
 
 #define LINE_MAX_LEN	64
 #define SESSION_LEN	17	/* a u64 in hex */
+#define INTENTS_MIN	4096U
+#define INTENTS_PERCENT	2
 
 /* Find @key's line; returns its value, and its end in @end. */
 static char *find_line(char *text, const char *key, char **begin, char **end)
@@ -189,6 +191,13 @@ const struct cache_tunable cache_core_tunables[] = {
 		.help = "1: writes go on when a failed cache cannot be invalidated",
 		.max = 1,
 		.offset = offsetof(struct cache, fail_open),
+	}, {
+		.key = "max_intents",
+		.unit = "blocks",
+		.help = "copied needlessly after a power cut, at most",
+		.min = 1,
+		.max = U32_MAX,
+		.offset = offsetof(struct cache, max_intents),
 	},
 	{ NULL }
 };
@@ -227,6 +236,8 @@ static void reset_tunables(struct cache *c)
 	c->max_promote_mbps = 0;
 	c->max_promote_share = 50;
 	c->fail_open = 1;
+	c->max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
+			       INTENTS_PERCENT / 100);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

@@ -219,7 +219,6 @@ struct cache {
 	u32 *sweep_slots;		/* commit worker only */
 	struct intents_ahead ahead[CACHE_NR_AHEAD];	/* commit worker only */
 	u32 sweep_cursor;		/* commit worker only */
-	u32 intent_bound;		/* clean slots with a dirty bit on disk, at most */
 	atomic_t nr_intents;		/* slots with SLOT_INTENT */
 	unsigned long last_intent;	/* or write hit: jiffies; racy */
 	u64 write_hits_seen;		/* by the tick */
@@ -256,6 +255,7 @@ struct cache {
 	u64 migration_threshold;	/* sectors */
 	u64 max_promote_mbps;		/* MB/s; 0: no limit */
 	u64 max_promote_share;		/* percent of the cache device's time */
+	u64 max_intents;		/* clean slots with a dirty bit on disk */
 	struct throttle throttle;
 	wait_queue_head_t migration_wait;
 	bool quiescing;			/* start nothing in the background */

@@ -20,6 +20,7 @@ static const char * const cache_known_keys[] = {
 	"max_promote_mbps",
 	"max_promote_share",
 	"fail_open",
+	"max_intents",
 	/* hearth: heat, lru, nhit */
 	"read_level",
 	"write_level",
