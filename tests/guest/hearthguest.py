@@ -44,6 +44,16 @@ class Test:
         self.timeout = timeout * SLACK
 
 
+def expand(variants):
+    """The variants of an option, "0..3" being 0,1,2,3."""
+    for variant in filter(None, variants.split(",")):
+        first, dots, last = variant.partition("..")
+        if dots:
+            yield from map(str, range(int(first), int(last) + 1))
+        else:
+            yield variant
+
+
 def variants_of(suite, name, line, words):
     """The tests that a #@ line makes of the function below it."""
     tags = {w for w in words if "=" not in w}
@@ -53,7 +63,7 @@ def variants_of(suite, name, line, words):
     if not {"on", "slow"} & set(options):
         yield Test(suite, name, line, tags, timeout, [])
     for option, tags_of_set in (("on", tags), ("slow", slow_tags)):
-        for variant in filter(None, options.get(option, "").split(",")):
+        for variant in expand(options.get(option, "")):
             yield Test(suite, name, line, tags_of_set, timeout, variant.split(":"))
 
 
