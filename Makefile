@@ -14,7 +14,7 @@ MANDIR  ?= $(PREFIX)/share/man
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
 BENCH   := build/venv/bin/python tests/bench/bench.py
 # Directories with a Makefile of their own that has a "check" target.
-UNITS   := $(patsubst %/Makefile,%,$(wildcard tests/*/Makefile))
+UNITS   := $(patsubst %/Makefile,%,$(filter-out tests/crash/%,$(wildcard tests/*/Makefile)))
 TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile))
 
 all: modules tools
@@ -73,7 +73,7 @@ kernels:
 	scripts/kernels $(K)
 
 lint:
-	shellcheck -x scripts/* .ci/run tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
+	shellcheck -x scripts/* .ci/run tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
 
 demo: setup
 	$(MAKE) modules
@@ -99,6 +99,7 @@ clean:
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
-	rm -rf build/guest build/mods build/full build/bench
+	$(MAKE) -C tests/crash clean
+	rm -rf build/guest build/mods build/full build/bench build/kills
 
 .PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint demo install uninstall clean
