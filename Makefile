@@ -55,6 +55,11 @@ model:
 guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
+# make test-crash [SEED=n]: power cuts and kills, the long version. make test-crash
+# SEED=n CUT=m: one cut of a recording that a failed run has saved.
+test-crash: modules
+	$(if $(CUT),tests/crash/replay $(SEED) $(CUT),tests/crash/all $(SEED))
+
 # Figures in a guest whose clock counts instructions: make bench measures all of
 # them and writes docs/performance.md, make bench-check fails when one misses its
 # limit. S='hit writeback' chooses sections.
@@ -73,7 +78,7 @@ kernels:
 	scripts/kernels $(K)
 
 lint:
-	shellcheck -x scripts/* .ci/run tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
+	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run $(wildcard tests/demo/*.sh)
 
 demo: setup
 	$(MAKE) modules
@@ -102,4 +107,4 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills
 
-.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo install uninstall clean

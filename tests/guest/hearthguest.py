@@ -20,6 +20,7 @@ BUILD = TOP / "build"
 HERE = TOP / "tests/guest"
 SUITES = HERE / "suites"
 BOOT_SECONDS = 240
+SEED = int(os.environ.get("HEARTH_SEED", "1"))
 SLACK = int(os.environ.get("HEARTH_SLACK", "3"))
 # One for each core; with more, their CPUs wait for each other's locks.
 GUESTS = int(os.environ.get("HEARTH_GUESTS", "2"))
@@ -121,6 +122,7 @@ def prepare_tools():
             subprocess.run(
                 ["cc", "-O2", "-Wall", "-static", "-o", program, source], check=True
             )
+    subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools"], check=True)
 
 
 HOT = """
@@ -214,7 +216,7 @@ class Guest:
             "--verbose", "--append", f"loglevel=5 {APPEND}",
             f"--rwdir={self.dir}",
             "--",
-            f"HEARTH_TOP={TOP} bash {self.dir}/guest/main.sh {self.dir} {self.engine}",
+            f"HEARTH_TOP={TOP} HEARTH_SEED={SEED} bash {self.dir}/guest/main.sh {self.dir} {self.engine}",
         ]
         env = dict(os.environ, PATH=f"{BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")
         self.process = subprocess.Popen(

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Power cuts: what the parts of the program share.  README.md says how they
+ * work together.
+ */
+#ifndef CRASH_H
+#define CRASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "crashlog.h"
+
+#define SECTOR		512u
+#define NEVER		UINT32_MAX
+#define MAX_SLOTS	1024u
+
+void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...);
+
+/* ---- Random numbers: all that is decided comes from a seed ---- */
+
+struct rng {
+	uint64_t state;
+};
+
+uint64_t mix64(uint64_t x);
+uint64_t rng_next(struct rng *r);
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+	return (uint32_t)((rng_next(r) >> 32) * n >> 32);
+}
+
+/*
+ * Parts of a disk, by number: those whose memory may differ from the base.  A
+ * cut changes little, and copying all takes longer than all the rest.
+ */
+#define CHUNK 32u		/* sectors */
+struct chunks {
+	uint8_t *set;
+	uint32_t nr;
+};
+
+/* ---- log.c: what was recorded, as requests in the order of completion ---- */
+
+struct op {
+	enum crash_kind kind;
+	bool fua;
+	uint64_t sector;
+	uint32_t sectors;
+	const uint8_t *data;
+	uint32_t submit;	/* events, counted from the beginning */
+	uint32_t done;		/* NEVER: in flight at the end, or failed */
+};
+
+struct mark {
+	uint32_t event;
+	uint64_t number;
+};
+
+struct log {
+	struct op *ops[NR_RECORDED];	/* by completion; those without last */
+	uint32_t nr_ops[NR_RECORDED];
+	struct mark *marks;
+	uint32_t nr_marks;
+	uint32_t nr_events;
+	/* Events that concern the metadata device: cuts there are of interest. */
+	uint32_t *meta_events;
+	uint32_t nr_meta_events;
+};
+
+/* What was written to the disks from offset @begin on. */
+void log_mark_chunks(const struct crash_head *head, uint64_t begin,
+		     struct chunks *changed);
+/* From offset @begin of the log on. */
+void log_read(struct log *log, const struct crash_head *head, uint64_t begin);
+void log_free(struct log *log);
+
+/* ---- state.c: the disks at a cut ---- */
+
+/*
+ * The base of a disk is what is certainly on it at @cut.  The window is what
+ * was submitted and may or may not be there.
+ */
+struct disk_image {
+	uint8_t *data;
+	uint64_t sectors;
+	uint32_t next;		/* index of the first op that is not in data */
+};
+
+/* What a sector of the top may hold. */
+struct replay {
+	const struct log *log;
+	uint32_t cut;		/* events before it have happened */
+	struct disk_image disk[NR_DISKS];
+	struct disk_image top;
+	uint8_t *unknown;	/* by sector: discarded, anything may be there */
+	uint32_t block_sectors;	/* discards reach the origin in whole blocks */
+	uint64_t origin_sectors;
+	bool passdown;
+	bool nothing_volatile;	/* the disks need no flush to keep what is done */
+};
+
+void chunks_mark(struct chunks *c, uint64_t sector, uint32_t sectors);
+/* Go on to @cut, which does not go back; @changed has one for each disk. */
+void replay_advance(struct replay *r, uint32_t cut, struct chunks *changed);
+/* What survives of the window, in @to: the disk's memory, which has the base. */
+void replay_survivors(struct replay *r, int disk, uint8_t *to,
+		      struct chunks *changed, struct rng *rng);
+/*
+ * Compares @have, the whole top, with what may be there; prints up to a few
+ * faults and returns how many there are.
+ */
+uint64_t replay_check_top(struct replay *r, const uint8_t *have,
+			  uint64_t sectors, const char *when);
+void print_sector(const char *what, const uint8_t *data);
+
+/* ---- metadata.c: what the metadata on a disk says ---- */
+
+struct meta_view {
+	bool formatted;
+	bool clean;		/* CLEAN_SHUTDOWN */
+	uint32_t block_sectors;
+	uint32_t nr_slots;
+	uint32_t nr_mapped;
+	uint32_t nr_dirty;
+	uint64_t oblock[MAX_SLOTS];	/* UINT64_MAX: unmapped */
+	bool dirty[MAX_SLOTS];
+};
+
+/* Reads and verifies; false after printing what is wrong. */
+bool meta_read(struct meta_view *v, const uint8_t *meta, uint64_t sectors);
+/* The cached content of the first @sectors, as the metadata has it, in @to. */
+void meta_compose(const struct meta_view *v, const uint8_t *fast,
+		  const uint8_t *origin, uint8_t *to, uint64_t sectors);
+/* Mapped, clean, and yet the copies differ: how many. */
+uint32_t meta_unequal(const struct meta_view *v, const uint8_t *fast,
+		      const uint8_t *origin, uint64_t origin_sectors, bool dirty);
+
+/* ---- dm.c: device-mapper ---- */
+
+struct dm_dev {
+	const char *name;
+	char number[16];	/* major:minor */
+	char node[32];
+};
+
+void dm_open(void);
+void dm_create(struct dm_dev *d, const char *name);
+/* 0 or a negative errno */
+int dm_load(struct dm_dev *d, uint64_t sectors, const char *type,
+	    const char *params);
+int dm_suspend(struct dm_dev *d);
+int dm_resume(struct dm_dev *d);
+void dm_remove(struct dm_dev *d);
+int dm_message(struct dm_dev *d, const char *message);
+void dm_status(struct dm_dev *d, char *status, size_t len);
+
+/* ---- world.c: the devices, and the table that the cache has ---- */
+
+struct config {
+	char mode[16];
+	char policy[128];
+	uint32_t format;
+	uint32_t block_sectors;
+	uint64_t fast_sectors;
+	uint64_t origin_sectors;
+	uint32_t passdown;
+};
+
+#define MAX_CONFIGS 64
+
+struct world {
+	struct crash_head *head;
+	uint8_t *memory[NR_DISKS];
+	struct dm_dev disk[NR_DISKS], cache, top;
+	struct config now;	/* the disks' and the top's sizes */
+	int control;
+};
+
+extern const char *const disk_names[NR_DISKS];
+
+void world_open(struct world *w);
+void world_close(struct world *w);
+/* The devices get the sizes of @c; the cache has no table afterwards. */
+void world_sizes(struct world *w, const struct config *c);
+/* Returns how long it took, in microseconds, or a negative errno. */
+int64_t world_activate(struct world *w, const struct config *c);
+/* Stops the cache cleanly; its device stays, and gives errors. */
+void world_deactivate(struct world *w);
+/* From one table to another, while there is load. */
+int world_change(struct world *w, const struct config *c);
+void world_mark(struct world *w, uint64_t number);
+/* The whole cache as it reads. */
+void world_read(struct world *w, uint8_t *to, uint64_t sectors);
+struct cache_counts {
+	uint32_t resident, dirty, demotions, promotions;
+	bool writable;
+};
+void world_counts(struct world *w, struct cache_counts *c);
+void world_delays(struct world *w, uint32_t meta, uint32_t fast, uint32_t origin);
+bool world_wait_clean(struct world *w, unsigned int seconds);
+
+/* ---- record.c: what a recording is made of ---- */
+
+/*
+ * Marks: 2k before the change to configs[k], 2k + 1 when it is done.
+ */
+struct recording {
+	uint64_t seed;
+	uint32_t nr_configs;
+	char script[16];
+	struct config configs[MAX_CONFIGS];
+	uint64_t end;		/* of the log */
+	uint64_t faults;
+	uint64_t requests;
+};
+
+void record(struct world *w, struct recording *rec, uint64_t seed);
+
+/* ---- load.c: writes, reads, discards and flushes, checked while they run ---- */
+
+struct load;
+
+struct load *load_new(const char *node, const struct crash_head *head,
+		      uint64_t seed, unsigned int threads);
+/* The first @sectors are used; from now on also while it runs. */
+void load_set_limit(struct load *l, uint64_t sectors);
+void load_expect(struct load *l, const uint8_t *content, uint64_t sectors);
+void load_start(struct load *l, bool discards);
+/* Returns the number of faults that reads have found. */
+uint64_t load_stop(struct load *l);
+/* Until so many requests more are done. */
+void load_wait(const struct load *l, uint64_t requests);
+uint64_t load_requests(const struct load *l);
+void load_free(struct load *l);
+
+#endif

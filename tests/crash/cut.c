@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One cut: the disks as they may be, looked at without any kernel, then opened
+ * by the engine, read, used, and perhaps cut again.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crash.h"
+#include "cut.h"
+
+/* ---- Which table the cache has after the cut ---- */
+
+static bool shrinks_or_strict(const struct config *from, const struct config *to)
+{
+	return to->fast_sectors < from->fast_sectors ||
+	       to->origin_sectors < from->origin_sectors ||
+	       !strcmp(to->mode, "passthrough");
+}
+
+/*
+ * Cut in the middle of a change, a machine comes up with either table; with
+ * the new one for certain if the metadata has grown, and with the old one if
+ * the new one has conditions that the change waits for.
+ */
+static const struct config *config_at(const struct crash *x, uint32_t cut,
+				      const struct meta_view *v, struct rng *rng)
+{
+	const struct config *from, *to;
+	uint64_t last = 1;
+
+	for (uint32_t i = 0; i < x->log.nr_marks && x->log.marks[i].event < cut; i++)
+		last = x->log.marks[i].number;
+	to = &x->rec.configs[last / 2];
+	if (last & 1 || !last)
+		return to;
+	from = to - 1;
+	if (shrinks_or_strict(from, to))
+		return from;
+	if ((uint64_t)v->nr_slots * v->block_sectors > from->fast_sectors)
+		return to;
+	return rng_below(rng, 2) ? to : from;
+}
+
+/* ---- Without a kernel ---- */
+
+/* What the metadata says of the two devices, and what a reader would find. */
+static bool look(struct crash *x, struct replay *r, struct meta_view *v,
+		 const char *when)
+{
+	uint64_t sectors = r->origin_sectors;
+	const uint8_t *fast = x->w.memory[DISK_FAST];
+	const uint8_t *origin = x->w.memory[DISK_ORIGIN];
+
+	if (!meta_read(v, x->w.memory[DISK_META], x->w.head->disk_sectors[DISK_META])) {
+		printf("  %s: the metadata is damaged\n", when);
+		return false;
+	}
+	meta_compose(v, fast, origin, x->buf, sectors);
+	if (meta_unequal(v, fast, origin, sectors, false)) {
+		printf("  %s: clean blocks have two contents\n", when);
+		return false;
+	}
+	return !replay_check_top(r, x->buf, sectors, when);
+}
+
+/* ---- With the engine ---- */
+
+static bool counts_match(struct crash *x, const struct meta_view *v)
+{
+	struct cache_counts c;
+
+	world_counts(&x->w, &c);
+	if (!c.writable) {
+		printf("  the cache is not writable\n");
+		return false;
+	}
+	/* Write-back may have begun; nothing can have become dirty. */
+	if (!x->stock && c.dirty > v->nr_dirty) {
+		printf("  %u dirty blocks, %u on the disk\n", c.dirty, v->nr_dirty);
+		return false;
+	}
+	if (c.resident != v->nr_mapped) {
+		printf("  not warm: %u blocks resident, %u on the disk\n",
+		       c.resident, v->nr_mapped);
+		return false;
+	}
+	return true;
+}
+
+static void use(struct crash *x, enum session kind, const struct config *c)
+{
+	struct config clean = *c;
+	struct load *load;
+
+	switch (kind) {
+	case SESSION_NONE:
+		break;
+	case SESSION_READ:
+		/* more than fits: blocks come and go */
+		world_read(&x->w, x->buf, c->origin_sectors);
+		break;
+	case SESSION_CLEAN:
+		strcpy(clean.policy, "cleaner 0");
+		if (world_change(&x->w, &clean))
+			die("the cleaner policy cannot be loaded");
+		if (!world_wait_clean(&x->w, 30))
+			die("the cache does not become clean");
+		break;
+	case SESSION_LOAD:
+		load = load_new(x->w.top.node, x->w.head, x->rng.state, 3);
+		load_set_limit(load, c->origin_sectors);
+		load_expect(load, x->first, c->origin_sectors);
+		world_delays(&x->w, 30, 30, 60);
+		/* What is cached and discarded stays readable in stock. */
+		load_start(load, !x->stock);
+		load_wait(load, 40);
+		x->tally.faults += load_stop(load);
+		world_delays(&x->w, 0, 0, 0);
+		load_free(load);
+		break;
+	}
+}
+
+/* Opens the cache on what is on the disks; what it reads is left in @to. */
+static bool open_and_read(struct crash *x, struct replay *r,
+			  const struct config *c, const struct meta_view *v,
+			  uint8_t *to, const char *when, int64_t *us)
+{
+	*us = world_activate(&x->w, c);
+	if (*us < 0) {
+		printf("  %s: cannot be activated: %s\n", when, strerror(-*us));
+		return false;
+	}
+	x->tally.activations++;
+	if (!counts_match(x, v))
+		return false;
+	world_read(&x->w, to, c->origin_sectors);
+	return !replay_check_top(r, to, c->origin_sectors, when);
+}
+
+/* After a clean stop: all equal, all that was @read still there. */
+static bool closed_well(struct crash *x, struct replay *r, const uint8_t *read)
+{
+	struct meta_view v;
+
+	if (!look(x, r, &v, "after a clean stop"))
+		return false;
+	if (!v.clean) {
+		printf("  after a clean stop: CLEAN_SHUTDOWN is not set\n");
+		return false;
+	}
+	if (memcmp(x->buf, read, r->origin_sectors * SECTOR)) {
+		printf("  after a clean stop: not what was read before\n");
+		return false;
+	}
+	return true;
+}
+
+static void time_clean_activation(struct crash *x, const struct config *c,
+				  int64_t after_cut)
+{
+	int64_t us = world_activate(&x->w, c);
+
+	if (us < 0)
+		die("cannot be activated after a clean stop: %s", strerror(-us));
+	world_deactivate(&x->w);
+	x->tally.timed++;
+	x->tally.us_after_cut += after_cut;
+	x->tally.us_after_clean += us;
+}
+
+static void copy_chunks(struct crash *x, int disk, uint8_t *to,
+			const uint8_t *from, const struct chunks *which,
+			const struct chunks *but)
+{
+	for (uint32_t i = 0; i < x->changed[disk].nr; i++)
+		if (which->set[i] && !(but && but->set[i]))
+			memcpy(to + i * (size_t)CHUNK * SECTOR,
+			       from + i * (size_t)CHUNK * SECTOR, CHUNK * SECTOR);
+}
+
+/* The disks at the first cut; what does not differ from the base can wait. */
+static void save_disks(struct crash *x)
+{
+	for (int i = 0; i < NR_DISKS; i++) {
+		copy_chunks(x, i, x->saved[i], x->w.memory[i], &x->changed[i], NULL);
+		memcpy(x->in_saved[i].set, x->changed[i].set, x->changed[i].nr);
+	}
+}
+
+static void complete_saved(struct crash *x)
+{
+	for (int i = 0; i < NR_DISKS; i++)
+		copy_chunks(x, i, x->saved[i], x->main.disk[i].data,
+			    &x->changed[i], &x->in_saved[i]);
+}
+
+/* The disks at the cut, some way or other. */
+static void cut_disks(struct crash *x, struct replay *r, uint32_t cut)
+{
+	replay_advance(r, cut, x->changed);
+	for (int i = 0; i < NR_DISKS; i++) {
+		copy_chunks(x, i, x->w.memory[i], r->disk[i].data, &x->changed[i], NULL);
+		if (r == &x->main)
+			memset(x->changed[i].set, 0, x->changed[i].nr);
+		replay_survivors(r, i, x->w.memory[i], &x->changed[i], &x->rng);
+	}
+}
+
+/* From here on, what is written to the disks is known by the log. */
+static void begin_session(struct crash *x)
+{
+	x->w.head->used = x->rec.end;
+	x->w.head->overflow = 0;
+	x->w.head->recording = 1;
+}
+
+static void end_session(struct crash *x)
+{
+	x->w.head->recording = 0;
+	log_mark_chunks(x->w.head, x->rec.end, x->changed);
+}
+
+static uint32_t pick_event(struct rng *rng, const struct log *log)
+{
+	uint32_t near;
+
+	if (!log->nr_events)
+		return 0;
+	if (rng_below(rng, 2) || !log->nr_meta_events)
+		return rng_below(rng, log->nr_events + 1);
+	near = log->meta_events[rng_below(rng, log->nr_meta_events)];
+	near += rng_below(rng, 3);
+	return near < log->nr_events ? near : log->nr_events;
+}
+
+uint32_t cut_event(const struct crash *x, uint32_t number)
+{
+	struct rng rng = { mix64(x->rec.seed << 24 ^ number) };
+
+	return pick_event(&rng, &x->log);
+}
+
+/* Opened, read, perhaps used, and stopped. */
+static bool open_after_second_cut(struct crash *x, struct replay *r,
+				  const struct config *c,
+				  const struct meta_view *v)
+{
+	int64_t us;
+	bool ok;
+
+	x->w.head->recording = 1;
+	ok = open_and_read(x, r, c, v, x->second, "after the second cut", &us);
+	if (ok)
+		use(x, rng_below(&x->rng, SESSION_LOAD), c);
+	world_deactivate(&x->w);
+	end_session(x);
+	return ok && closed_well(x, r, x->second);
+}
+
+/*
+ * The session is cut as well.  What was read in it is what has to be found
+ * after it, but for what was written in it.
+ */
+static bool second_cut(struct crash *x, const struct config *c,
+		       bool nothing_volatile)
+{
+	struct log log;
+	struct replay r = {
+		.log = &log,
+		.top.data = x->first,
+		.unknown = x->session_unknown,
+		.block_sectors = c->block_sectors,
+		.origin_sectors = c->origin_sectors,
+		.passdown = c->passdown,
+		.nothing_volatile = nothing_volatile,
+	};
+	struct meta_view v;
+	bool ok;
+
+	log_read(&log, x->w.head, x->rec.end);
+	complete_saved(x);
+	for (int i = 0; i < NR_DISKS; i++)
+		r.disk[i].data = x->saved[i];
+	memset(x->session_unknown, 0, x->w.head->disk_sectors[DISK_ORIGIN]);
+	cut_disks(x, &r, pick_event(&x->rng, &log));
+	x->tally.second_cuts++;
+	ok = look(x, &r, &v, "second cut, before activation") &&
+	     open_after_second_cut(x, &r, c, &v);
+	log_free(&log);
+	return ok;
+}
+
+static bool activated_cut(struct crash *x, const struct config *c,
+			  const struct meta_view *v)
+{
+	enum session kind = rng_below(&x->rng, NR_SESSIONS);
+	bool twice = rng_below(&x->rng, 100) < 40;
+	int64_t us;
+	bool ok;
+
+	/* Reads go nowhere else: discards in a session confuse no one. */
+	if (!twice && kind == SESSION_LOAD)
+		kind = SESSION_READ;
+	if (twice)
+		save_disks(x);
+	begin_session(x);
+	ok = open_and_read(x, &x->main, c, v, x->first, "after the cut", &us);
+	if (ok)
+		use(x, kind, c);
+	if (ok && kind != SESSION_LOAD && kind != SESSION_NONE) {
+		world_read(&x->w, x->buf, c->origin_sectors);
+		if (memcmp(x->first, x->buf, c->origin_sectors * SECTOR)) {
+			printf("  read twice, and found different things\n");
+			ok = false;
+		}
+	}
+	world_deactivate(&x->w);
+	if (ok && kind != SESSION_LOAD)
+		ok = closed_well(x, &x->main, x->first);
+	if (ok && !twice && rng_below(&x->rng, 2))
+		time_clean_activation(x, c, us);
+	end_session(x);
+	if (ok && twice)
+		ok = second_cut(x, c, false);
+	return ok;
+}
+
+static bool written_back_by_tool(struct crash *x, const struct config *c)
+{
+	bool ok;
+
+	world_sizes(&x->w, c);
+	begin_session(x);
+	ok = tools_write_back(x, c);
+	end_session(x);
+	return ok;
+}
+
+static void print_cut(const struct crash *x, uint32_t number, uint32_t event,
+		      const struct config *c)
+{
+	printf("  cut %u, event %u of %u, mode %s, format %u, blocks of %u, %llu and %llu sectors, %s\n",
+	       number, event, x->log.nr_events, c->mode, c->format,
+	       c->block_sectors, (unsigned long long)c->fast_sectors,
+	       (unsigned long long)c->origin_sectors, c->policy);
+}
+
+bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
+{
+	const struct config *c;
+	struct meta_view v;
+	bool ok;
+
+	x->rng.state = mix64(x->rec.seed << 24 ^ number ^ 0x5eed00000000ull);
+	cut_disks(x, &x->main, event);
+	/* sizes first: which blocks exist depends on them */
+	if (!meta_read(&v, x->w.memory[DISK_META], x->w.head->disk_sectors[DISK_META])) {
+		printf("  the metadata is damaged\n");
+		return false;
+	}
+	c = config_at(x, event, &v, &x->rng);
+	x->main.origin_sectors = c->origin_sectors;
+	x->main.block_sectors = c->block_sectors;
+	x->main.passdown = c->passdown;
+	ok = look(x, &x->main, &v, "before activation");
+	x->tally.looked++;
+	x->tally.mapped += v.nr_mapped;
+	x->tally.dirty += v.nr_dirty;
+	x->tally.differ += meta_unequal(&v, x->w.memory[DISK_FAST],
+					x->w.memory[DISK_ORIGIN],
+					c->origin_sectors, true);
+	if (ok && number % 64 == 0)
+		ok = tools_agree(x, &v);
+	if (ok && activate) {
+		world_sizes(&x->w, c);
+		ok = activated_cut(x, c, &v);
+		x->tally.cuts++;
+	} else if (ok && number % 64 == 63) {
+		ok = written_back_by_tool(x, c);
+	}
+	if (!ok)
+		print_cut(x, number, event, c);
+	return ok;
+}
+
+/* ---- The kernel's own engine ---- */
+
+/* What its table can say. */
+static void stock_config(struct config *to, const struct config *c)
+{
+	*to = *c;
+	strcpy(to->policy, "smq 0");
+	if (!strcmp(c->mode, "writearound"))
+		strcpy(to->mode, "writethrough");
+	else if (!strcmp(c->mode, "writeonly"))
+		strcpy(to->mode, "writeback");
+}
+
+/*
+ * Its own session is cut, and hearth opens what it left.  As stock does not
+ * flush the cache device before it commits, its disks must not need that.
+ */
+static bool stock_crash(struct crash *x, const struct config *c)
+{
+	x->tally.stock_crashes++;
+	x->stock = false;
+	engine_load("hearth");
+	return second_cut(x, c, true);
+}
+
+bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool crash)
+{
+	struct config c;
+	struct meta_view v;
+	int64_t us;
+	bool ok;
+
+	x->rng.state = mix64(x->rec.seed << 24 ^ number ^ 0x570c00000000ull);
+	cut_disks(x, &x->main, event);
+	if (!meta_read(&v, x->w.memory[DISK_META], x->w.head->disk_sectors[DISK_META]))
+		return false;
+	stock_config(&c, config_at(x, event, &v, &x->rng));
+	x->main.origin_sectors = c.origin_sectors;
+	x->main.block_sectors = c.block_sectors;
+	x->main.passdown = c.passdown;
+	world_sizes(&x->w, &c);
+	save_disks(x);
+	begin_session(x);
+	ok = open_and_read(x, &x->main, &c, &v, x->first, "opened by stock", &us);
+	if (ok)
+		use(x, crash ? SESSION_LOAD : SESSION_NONE, &c);
+	world_deactivate(&x->w);
+	end_session(x);
+	x->tally.stock_cuts++;
+	if (ok && !crash)
+		ok = closed_well(x, &x->main, x->first);
+	if (crash && ok)
+		ok = stock_crash(x, &c);
+	else if (crash)
+		engine_load("hearth");
+	if (!ok)
+		print_cut(x, number, event, &c);
+	return ok;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interchange: what thin-provisioning-tools make of the disks at a cut.
+ *
+ * $CRASH_TOOLS names the directories that hold a version of them, the newest
+ * last.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut.h"
+
+#define MAX_DIRS 4
+
+struct dirs {
+	char text[512];
+	char *dir[MAX_DIRS];
+	unsigned int nr;
+};
+
+static void find_dirs(struct dirs *d)
+{
+	const char *env = getenv("CRASH_TOOLS");
+
+	d->nr = 0;
+	snprintf(d->text, sizeof(d->text), "%s", env ? env : "");
+	for (char *dir = strtok(d->text, " "); dir && d->nr < MAX_DIRS;
+	     dir = strtok(NULL, " "))
+		d->dir[d->nr++] = dir;
+}
+
+static bool run(const char *command)
+{
+	char all[768];
+
+	snprintf(all, sizeof(all),
+		 "%s >crash-tool.out 2>&1 || { cat crash-tool.out; exit 1; }",
+		 command);
+	fflush(stdout);
+	if (!system(all))
+		return true;
+	printf("  failed: %s\n", command);
+	return false;
+}
+
+static bool check(struct crash *x, const char *dir)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s/cache_check %s", dir,
+		 x->w.disk[DISK_META].node);
+	return run(command);
+}
+
+/* It must list the same mappings, and as many of them dirty. */
+static bool dump(struct crash *x, const struct meta_view *v, const char *dir)
+{
+	uint32_t mapped = 0, dirty = 0;
+	char command[512], line[512];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%s/cache_dump %s", dir,
+		 x->w.disk[DISK_META].node);
+	f = popen(command, "r");
+	if (!f)
+		die("%s cannot be run", command);
+	while (fgets(line, sizeof(line), f)) {
+		uint64_t oblock;
+		uint32_t cblock;
+		char is_dirty[8];
+
+		if (sscanf(line, " <mapping cache_block=\"%u\" origin_block=\"%llu\" dirty=\"%7[a-z]\"",
+			   &cblock, (unsigned long long *)&oblock, is_dirty) != 3)
+			continue;
+		mapped += cblock < v->nr_slots && v->oblock[cblock] == oblock;
+		dirty += !strcmp(is_dirty, "true");
+	}
+	if (!pclose(f) && mapped == v->nr_mapped && dirty == v->nr_dirty)
+		return true;
+	printf("  %s: %u mappings of %u, %u dirty of %u\n", command, mapped,
+	       v->nr_mapped, dirty, v->nr_dirty);
+	return false;
+}
+
+bool tools_agree(struct crash *x, const struct meta_view *v)
+{
+	struct dirs d;
+
+	find_dirs(&d);
+	for (unsigned int i = 0; i < d.nr; i++) {
+		if (!check(x, d.dir[i]) || !dump(x, v, d.dir[i]))
+			return false;
+		x->tally.tool_checks++;
+	}
+	return true;
+}
+
+bool tools_write_back(struct crash *x, const struct config *c)
+{
+	char command[512];
+	struct dirs d;
+
+	find_dirs(&d);
+	if (!d.nr)
+		return true;
+	snprintf(command, sizeof(command),
+		 "%s/cache_writeback --metadata-device %s --fast-device %s --origin-device %s",
+		 d.dir[d.nr - 1], x->w.disk[DISK_META].node,
+		 x->w.disk[DISK_FAST].node, x->w.disk[DISK_ORIGIN].node);
+	x->tally.tool_writebacks++;
+	return run(command) &&
+	       !replay_check_top(&x->main, x->w.memory[DISK_ORIGIN],
+				 c->origin_sectors, "on the origin after cache_writeback");
+}
