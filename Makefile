@@ -105,6 +105,6 @@ clean:
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	$(MAKE) -C tests/crash clean
-	rm -rf build/guest build/mods build/full build/bench build/kills
+	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
 .PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo install uninstall clean
