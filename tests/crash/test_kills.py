@@ -123,7 +123,7 @@ class Machine:
             ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
              "-m", "768", "-display", "none", "-no-reboot", "-nodefaults",
              "-kernel", self.kernel, "-initrd", self.initramfs,
-             "-append", f"console=ttyS0 quiet panic=-1 {hearthguest.APPEND} kills_mode={self.mode}",
+             "-append", f"console=ttyS0 quiet panic=-1 {hearthguest.kernel_parameters()} kills_mode={self.mode}",
              "-drive", drives[0], "-drive", drives[1],
              "-serial", f"file:{self.console}", "-serial", f"file:{self.acks}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
