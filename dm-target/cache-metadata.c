@@ -453,13 +453,15 @@ static int load(struct cmd *cmd, const char **why)
 static int make_roots(struct cmd *cmd, unsigned int format)
 {
 	struct pd_btree counts = { &cmd->tm, sizeof(__le32) };
-	struct pd_array a = mapping_array(cmd);
-	u64 overflow, mapping, discard, dirty = 0;
+	struct pd_array a = mapping_array(cmd), h = hint_array(cmd);
+	u64 overflow, mapping, hints, discard, dirty = 0;
 	int r;
 
 	r = pd_btree_empty(&counts, &overflow);
 	if (!r)
 		r = pd_array_empty(&a, &mapping);
+	if (!r)
+		r = pd_array_empty(&h, &hints);
 	if (!r)
 		r = pd_array_empty(&a, &discard);
 	if (!r && format == 2)
@@ -469,6 +471,7 @@ static int make_roots(struct cmd *cmd, unsigned int format)
 
 	pd_sm_set_overflow_root(cmd->tm.sm, overflow);
 	cmd->sb->mapping_root = cpu_to_le64(mapping);
+	cmd->sb->hint_root = cpu_to_le64(hints);
 	cmd->sb->discard_root = cpu_to_le64(discard);
 	cmd->sb->dirty_root = cpu_to_le64(dirty);
 	return 0;
@@ -982,7 +985,8 @@ static bool hints_usable(const struct cmd *cmd)
 static bool hints_match(const struct cmd *cmd, const char *policy_name,
 			const u32 version[3])
 {
-	if (!policy_name || !cmd->opened_clean || !hints_usable(cmd))
+	if (!policy_name || !cmd->sb->policy_name[0] || !cmd->opened_clean ||
+	    !hints_usable(cmd))
 		return false;
 	return !strcmp(policy_name, cmd->sb->policy_name) &&
 	       version[0] == le32_to_cpu(cmd->sb->policy_version[0]);
@@ -1047,6 +1051,28 @@ static void name_policy(struct cmd *cmd, const char *name,
 	sb->policy_hint_size = cpu_to_le32(hint_size);
 }
 
+/*
+ * Hints that nobody takes for his own.  There must be some: tools walk the hints
+ * of whatever says that it was shut down cleanly.
+ */
+static int zero_hints(struct cmd *cmd, u32 length)
+{
+	static const u32 no_version[3];
+	struct pd_array a = hint_array(cmd);
+	u64 root;
+	int r = delete_hints(cmd);
+
+	if (!r)
+		r = pd_array_empty(&a, &root);
+	if (!r)
+		r = pd_array_resize(&a, &root, 0, length);
+	if (r)
+		return r;
+	cmd->sb->hint_root = cpu_to_le64(root);
+	name_policy(cmd, "", no_version, 0);
+	return 0;
+}
+
 struct hint_writer {
 	u32 (*hint)(void *ctx, u32 cblock);
 	void *ctx;
@@ -1089,15 +1115,11 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 
 int cmd_drop_hints(struct cmd *cmd)
 {
-	static const u32 no_version[3];
 	int r = may_change(cmd);
 
 	if (r)
 		return r;
-	r = delete_hints(cmd);
-	if (!r)
-		name_policy(cmd, "", no_version, 0);
-	return finish(cmd, r);
+	return finish(cmd, zero_hints(cmd, cmd_cache_blocks(cmd)));
 }
 
 /* ---- Resizing ---- */
@@ -1131,7 +1153,7 @@ static int resize_hints(struct cmd *cmd, u32 old, u32 new)
 	int r;
 
 	if (!new || !hints_usable(cmd))
-		return delete_hints(cmd);
+		return zero_hints(cmd, new);
 	r = pd_array_resize(&a, &root, old, new);
 	cmd->sb->hint_root = cpu_to_le64(root);
 	cmd->sb->policy_hint_size = cpu_to_le32(CMD_HINT_SIZE);

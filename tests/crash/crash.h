@@ -121,6 +121,7 @@ void print_sector(const char *what, const uint8_t *data);
 struct meta_view {
 	bool formatted;
 	bool clean;		/* CLEAN_SHUTDOWN */
+	unsigned int format;
 	uint32_t block_sectors;
 	uint32_t nr_slots;
 	uint32_t nr_mapped;

@@ -82,6 +82,7 @@ static bool view(struct meta_view *v, struct cmd *cmd)
 
 	v->formatted = true;
 	v->clean = cmd_opened_clean(cmd);
+	v->format = cmd_format(cmd);
 	v->block_sectors = cmd_data_block_size(cmd);
 	v->nr_slots = cmd_cache_blocks(cmd);
 	r = cmd_load(cmd, NULL, NULL, load_slot, v);

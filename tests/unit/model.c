@@ -58,6 +58,12 @@ static int set_dirty_many(struct model *m, struct cmd *cmd, u64 *rng)
 	return cmd_set_dirty_many(cmd, first, mask);
 }
 
+static void forget_hints(struct model *m)
+{
+	m->hints_valid = false;
+	m->policy[0] = '\0';
+}
+
 static int resize(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	static const u32 edges[] = { 0, 1, 509, 510, 1018, 1019, 2036 };
@@ -69,7 +75,7 @@ static int resize(struct model *m, struct cmd *cmd, u64 *rng)
 	for (u32 c = min(n, m->cache_blocks); c < MODEL_BLOCKS; c++)
 		m->hint[c] = 0;
 	if (!n)
-		m->hints_valid = false;
+		forget_hints(m);
 	m->cache_blocks = n;
 	return cmd_resize(cmd, n);
 }
@@ -78,7 +84,7 @@ static int unmap_all(struct model *m, struct cmd *cmd)
 {
 	memset(m->mapped, 0, sizeof(m->mapped));
 	memset(m->dirty, 0, sizeof(m->dirty));
-	m->hints_valid = false;
+	forget_hints(m);
 	m->cache_blocks = 1;
 	return cmd_unmap_all(cmd);
 }
@@ -110,8 +116,7 @@ static int write_hints(struct model *m, struct cmd *cmd, u64 *rng)
 
 static int drop_hints(struct model *m, struct cmd *cmd)
 {
-	m->hints_valid = false;
-	m->policy[0] = '\0';
+	forget_hints(m);
 	return cmd_drop_hints(cmd);
 }
 
