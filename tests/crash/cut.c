@@ -378,8 +378,8 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 		world_sizes(&x->w, c);
 		ok = activated_cut(x, c, &v);
 		x->tally.cuts++;
-	/* cache_writeback 1.1 crashes when there is nothing to write. */
 	} else if (ok && number % 64 == 63 && v.nr_dirty) {
+		/* cache_writeback 1.1 crashes when there is nothing to write. */
 		ok = written_back_by_tool(x, c);
 	}
 	if (!ok)
