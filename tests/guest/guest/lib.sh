@@ -230,6 +230,8 @@ field() {
 # lvs_is FIELD=VALUE...: one lvs for them all, which has nothing to complain of.
 lvs_is() {
 	local have want
+	# lv_attr says whether a volume is open, by udev as well.
+	udevadm settle
 	have=$(IFS=,; lvs --noheadings --nosuffix --units k --separator '|' -o "${*%%=*}" vg/lv 2>&1)
 	want=$(IFS='|'; echo "${*#*=}")
 	assert_eq "${have#"${have%%[! ]*}"}" "$want" "lvs ${*%%=*}"
