@@ -115,9 +115,11 @@ def prepare_tools():
     for source in sorted((HERE / "tools").glob("*.c")):
         program = BUILD / "tools" / source.stem
         if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+            made = program.with_suffix(f".{os.getpid()}")
             subprocess.run(
-                ["cc", "-O2", "-Wall", "-static", "-o", program, source], check=True
+                ["cc", "-O2", "-Wall", "-static", "-o", made, source], check=True
             )
+            made.rename(program)
     subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools"], check=True)
 
 
@@ -145,6 +147,7 @@ def prepare_hot_files():
 def kernel_parameters():
     """The kernel distrusts the emulated TSC, but each reading of another clock
     leaves the emulation; nor can it measure it while the host is busy."""
+    prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
     return f"panic_on_oops=1 tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
 
