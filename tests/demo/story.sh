@@ -66,7 +66,7 @@ copy_files() {
 	find "$TOP" -path "$TOP/build" -prune -o -path "$TOP/.git" -prune -o -type f \
 		! -name '*.o' ! -name '*.ko' ! -name '*.cmd' -print0 |
 		xargs -0 cp -t "$T/m/src" --backup=numbered
-	find /usr/include -name '*.h' | sort | head -n 600 |
+	find /usr/include -name '*.h' | sort | awk 'NR <= 600' |
 		xargs cp -t "$T/m/src" --backup=numbered
 	cp /usr/sbin/lvm /usr/bin/bash /usr/bin/fio "$T/m/"
 	sync
