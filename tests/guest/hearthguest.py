@@ -7,6 +7,7 @@ panics or hangs fails the test it was running; the rest go on in a new guest.
 """
 
 import fcntl
+import functools
 import os
 import re
 import shutil
@@ -144,6 +145,7 @@ def prepare_hot_files():
     (BUILD / "hot-files").write_text("".join(f"{f}\n" for f in sorted(files)))
 
 
+@functools.cache
 def kernel_parameters():
     """The kernel distrusts the emulated TSC, but each reading of another clock
     leaves the emulation; nor can it measure it while the host is busy."""

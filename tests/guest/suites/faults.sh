@@ -201,22 +201,27 @@ test_metadata_fails_to_write() {
 	origin_complete
 }
 
+# A clean cache whose SSD is gone with the metadata, where writes shall wait.
+cache_that_holds() {
+	clean_cache
+	no_metadata_check
+	message c fail_open 0
+	now META failing
+	now FAST failing
+}
+
 # fail_open 0: what would make the metadata wrong waits.
 #@ slow hearth-only timeout=90
 test_fail_open_0_holds_writes() {
-	clean_cache
-	no_metadata_check
-	dmsetup message c 0 fail_open 0
-	now META failing
-	now FAST failing
+	cache_that_holds
 	dd if=/dev/zero of=/dev/mapper/c bs=64k count=1 oflag=direct status=none &
 	until_true 10 health_is c holding || fail "health: $(health c)"
 	check_data /dev/mapper/c 1 0 32
 	sleep 1
 	kill -0 $! || fail "the write did not wait"
 	check_data "$SLOW" 1 0 32
-	refused 'takes no settings' dmsetup message c 0 fail_open 0
-	dmsetup message c 0 fail_open 1
+	refused 'takes no settings' message c fail_open 0
+	message c fail_open 1
 	wait $! || fail "the write failed"
 	assert_eq "$(health c)" bypass-unfenced
 	write_data /dev/mapper/c 1 0 1
@@ -226,11 +231,7 @@ test_fail_open_0_holds_writes() {
 # A suspend does not wait for what is held, and the device coming back ends it.
 #@ slow hearth-only timeout=90
 test_held_writes_end() {
-	clean_cache
-	no_metadata_check
-	dmsetup message c 0 fail_open 0
-	now META failing
-	now FAST failing
+	cache_that_holds
 	dd if=/dev/zero of=/dev/mapper/c bs=64k count=1 oflag=direct status=none &
 	until_true 10 health_is c holding || fail "health: $(health c)"
 	sleep 1
@@ -244,11 +245,7 @@ test_held_writes_end() {
 
 #@ slow hearth-only timeout=90
 test_held_writes_go_on_when_the_ssd_is_back() {
-	clean_cache
-	no_metadata_check
-	dmsetup message c 0 fail_open 0
-	now META failing
-	now FAST failing
+	cache_that_holds
 	write_data /dev/mapper/c 2 0 1 &
 	until_true 10 health_is c holding || fail "health: $(health c)"
 	now META working
