@@ -111,7 +111,8 @@ def prepare_modules(version):
 
 
 def prepare_tools():
-    """build/tools: small static programs that tests use in the guest."""
+    """build/tools: small static programs that tests use in the guest; and the
+    command hearth."""
     (BUILD / "tools").mkdir(parents=True, exist_ok=True)
     for source in sorted((HERE / "tools").glob("*.c")):
         program = BUILD / "tools" / source.stem
@@ -122,6 +123,7 @@ def prepare_tools():
             )
             made.rename(program)
     subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools"], check=True)
+    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin"], check=True)
 
 
 HOT = """

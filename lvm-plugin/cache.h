@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A cache as its target describes it: the status line, the table and the
+ * counters, parsed; and how a user names one.
+ */
+#ifndef HEARTH_CACHE_H
+#define HEARTH_CACHE_H
+
+#include "dm.h"
+
+/* All that only ever grow while a cache is loaded. */
+enum counter {
+	READ_HITS, READ_MISSES, WRITE_HITS, WRITE_MISSES,
+	PROMOTIONS, DEMOTIONS,
+	/* From here on only hearth's own target counts. */
+	WRITEBACKS, INVALIDATIONS, PROMOTIONS_ABORTED, RETIRED_BLOCKS,
+	BYPASS_COLD, BYPASS_STREAM, BYPASS_LIMIT, BYPASS_POLICY, BYPASS_BUSY,
+	BYPASS_RATE, BYPASS_SHARE, BYPASS_NO_SLOT, BYPASS_RACE,
+	COMMITS, INTENTS,
+	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
+	CACHE_SECTORS_WRITTEN,
+	/* The kernel's, for the cached volume, since the device exists. */
+	IO_READS, IO_READ_SECTORS, IO_READ_MS,
+	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,
+	NR_COUNTERS
+};
+
+#define FIRST_OWN	WRITEBACKS
+#define FIRST_BYPASS	BYPASS_COLD
+#define LAST_BYPASS	BYPASS_RACE
+#define FIRST_IO	IO_READS
+
+/* As the message stats spells them. */
+extern const char * const counter_names[NR_COUNTERS];
+
+#define MAX_SETTINGS	48
+
+struct setting {
+	char *key, *value;
+};
+
+struct device {
+	uint32_t major, minor;
+};
+
+struct cache {
+	const struct dm_device *dm;
+	char name[2 * DM_NAME_MAX];	/* VG/LV, or the device-mapper name */
+	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];	/* of LVM; else empty */
+
+	struct device metadata, fast, origin;
+	uint32_t block_sectors;
+	uint64_t used, total, dirty;	/* blocks */
+	uint64_t metadata_used, metadata_total;
+	uint32_t metadata_block_sectors;
+
+	bool own;		/* hearth's target; else the kernel's */
+	bool failed_line;	/* the status says Fail or Error, and no more */
+	bool read_only, needs_check;
+	char format;		/* of the metadata: 1 or 2 */
+	char table_mode[16], mode[16];	/* as the table says; in effect */
+	char policy[32], health[32];
+	uint64_t count[NR_COUNTERS];
+	uint64_t intents_held;
+
+	struct setting settings[MAX_SETTINGS];	/* in effect */
+	unsigned int nr_settings;
+	struct setting in_table[MAX_SETTINGS];	/* of those, given by the table */
+	unsigned int nr_in_table;
+
+	char *words[3];		/* what the strings above point into */
+};
+
+struct caches {
+	struct dm_device *devices;
+	struct cache *all;
+	unsigned int nr;
+};
+
+/* Read all caches.  Prints what is wrong and returns an exit code. */
+int caches_read(struct caches *cs);
+void caches_free(struct caches *cs);
+
+/* The one that a user calls @name, or NULL. */
+struct cache *caches_find(const struct caches *cs, const char *name);
+
+/*
+ * Read all and find @name.  If it is none, print why: unknown, not active,
+ * not cached.  Returns an exit code.
+ */
+int caches_get(struct caches *cs, const char *name, struct cache **c);
+
+bool is_cache_mode(const char *w);
+const char *cache_setting(const struct setting *s, unsigned int nr,
+			  const char *key);
+uint64_t cache_bypasses(const struct cache *c);
+bool cache_writes_back(const struct cache *c);	/* blocks may become dirty */
+bool cache_healthy(const struct cache *c);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's device-mapper, through libdevmapper.  Nothing is printed here:
+ * what libdevmapper complains about is kept for dm_error().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libdevmapper.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dm.h"
+
+static char complaint[256];
+
+__attribute__((format(printf, 5, 6)))
+static void keep_complaint(int level, const char *file, int line, int errnum,
+			   const char *format, ...)
+{
+	va_list ap;
+
+	(void)file;
+	(void)line;
+	(void)errnum;
+	if (level > 3 || complaint[0])	/* 3: an error */
+		return;
+	va_start(ap, format);
+	vsnprintf(complaint, sizeof(complaint), format, ap);
+	va_end(ap);
+}
+
+const char *dm_error(void)
+{
+	return complaint;
+}
+
+const char *dm_root(void)
+{
+	return "";
+}
+
+/* Runs @task; on failure it is gone. */
+static int run(struct dm_task *task)
+{
+	int error;
+
+	if (dm_task_run(task))
+		return 0;
+	error = dm_task_get_errno(task);
+	dm_task_destroy(task);
+	return error ? -error : -EIO;
+}
+
+static struct dm_task *new_task(int type, const char *name)
+{
+	struct dm_task *task;
+
+	complaint[0] = '\0';
+	dm_log_with_errno_init(keep_complaint);
+	task = dm_task_create(type);
+	if (task && name && !dm_task_set_name(task, name)) {
+		dm_task_destroy(task);
+		return NULL;
+	}
+	return task;
+}
+
+/* Asked first, for libdevmapper would try modprobe and mknod. */
+static int check_access(void)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		return close(fd);
+	if (errno == ENOENT && !geteuid() &&
+	    !access("/sys/class/misc/device-mapper", F_OK))
+		return 0;
+	return errno == EACCES || errno == EPERM || geteuid() ? -EACCES :
+								-ENODEV;
+}
+
+/* ---- Devices ---- */
+
+/* Its "cache" target's words; -ENOENT if it has none. */
+static int ask(int type, const char *name, struct dm_device *d, char **words)
+{
+	struct dm_task *task = new_task(type, name);
+	uint64_t start, length;
+	char *target, *params;
+	unsigned int nr = 0;
+	struct dm_info info;
+	void *next = NULL;
+	int r;
+
+	*words = NULL;
+	if (!task)
+		return -ENOMEM;
+	dm_task_no_flush(task);
+	r = run(task);
+	if (r)
+		return r;
+	do {
+		next = dm_get_next_target(task, next, &start, &length, &target,
+					  &params);
+		nr++;
+		if (*words || !target || strcmp(target, "cache"))
+			continue;
+		*words = strdup(params);
+		d->start = start;
+		d->length = length;
+	} while (next);
+	d->alone = nr == 1;
+	if (dm_task_get_info(task, &info)) {
+		d->major = info.major;
+		d->minor = info.minor;
+		d->suspended = info.suspended;
+	}
+	snprintf(d->uuid, sizeof(d->uuid), "%s", dm_task_get_uuid(task) ?: "");
+	dm_task_destroy(task);
+	return *words ? 0 : -ENOENT;
+}
+
+static int look_at(const char *name, struct dm_device *d)
+{
+	int r;
+
+	memset(d, 0, sizeof(*d));
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	r = ask(DM_DEVICE_TABLE, name, d, &d->table);
+	if (r)
+		return r;
+	r = ask(DM_DEVICE_STATUS, name, d, &d->status);
+	if (r)
+		free(d->table);
+	return r;
+}
+
+static int add(struct dm_device **devices, unsigned int *nr, const char *name)
+{
+	struct dm_device d, *more;
+
+	/* Another type of device, or one that went away meanwhile. */
+	if (look_at(name, &d))
+		return 0;
+	more = realloc(*devices, (*nr + 1) * sizeof(d));
+	if (!more)
+		return -ENOMEM;
+	*devices = more;
+	more[(*nr)++] = d;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct dm_device *)a)->name,
+		      ((const struct dm_device *)b)->name);
+}
+
+int dm_list_caches(struct dm_device **devices, unsigned int *nr)
+{
+	struct dm_names *names;
+	struct dm_task *task;
+	int r = check_access();
+
+	*devices = NULL;
+	*nr = 0;
+	if (r)
+		return r;
+	task = new_task(DM_DEVICE_LIST, NULL);
+	if (!task)
+		return -ENOMEM;
+	r = run(task);
+	if (r)
+		return r;
+	names = dm_task_get_names(task);
+	while (names && names->dev && !r) {
+		r = add(devices, nr, names->name);
+		if (!names->next)
+			break;
+		names = (struct dm_names *)((char *)names + names->next);
+	}
+	dm_task_destroy(task);
+	if (*nr)
+		qsort(*devices, *nr, sizeof(**devices), by_name);
+	return r;
+}
+
+void dm_free_caches(struct dm_device *devices, unsigned int nr)
+{
+	while (nr--) {
+		free(devices[nr].table);
+		free(devices[nr].status);
+	}
+	free(devices);
+}
+
+void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
+{
+	dm_log_with_errno_init(keep_complaint);
+	if (!dm_device_get_name(major, minor, 1, name, len) || !name[0])
+		snprintf(name, len, "%u:%u", major, minor);
+}
+
+/* ---- Changes ---- */
+
+int dm_send(const struct dm_device *d, const char *message, char **reply)
+{
+	struct dm_task *task = new_task(DM_DEVICE_TARGET_MSG, d->name);
+	const char *said;
+	int r;
+
+	if (reply)
+		*reply = NULL;
+	if (!task)
+		return -ENOMEM;
+	dm_task_set_sector(task, d->start);
+	if (!dm_task_set_message(task, message)) {
+		dm_task_destroy(task);
+		return -ENOMEM;
+	}
+	r = run(task);
+	if (r)
+		return r;
+	said = dm_task_get_message_response(task);
+	if (reply && said)
+		*reply = strdup(said);
+	dm_task_destroy(task);
+	return 0;
+}
+
+static int load(const struct dm_device *d, const char *type, const char *table)
+{
+	struct dm_task *task = new_task(DM_DEVICE_RELOAD, d->name);
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	if (!dm_task_add_target(task, d->start, d->length, type, table)) {
+		dm_task_destroy(task);
+		return -ENOMEM;
+	}
+	r = run(task);
+	if (!r)
+		dm_task_destroy(task);
+	return r;
+}
+
+static int simple(int type, const struct dm_device *d)
+{
+	struct dm_task *task = new_task(type, d->name);
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	r = run(task);
+	if (!r)
+		dm_task_destroy(task);
+	return r;
+}
+
+int dm_replace(const struct dm_device *d, const char *type, const char *table)
+{
+	int r = load(d, type, table);
+
+	if (r)
+		return r;
+	r = simple(DM_DEVICE_SUSPEND, d);
+	if (r) {
+		simple(DM_DEVICE_CLEAR, d);
+		return r;
+	}
+	r = simple(DM_DEVICE_RESUME, d);
+	if (!r)
+		return 0;
+	/* The new table does not start: back to the old one. */
+	simple(DM_DEVICE_CLEAR, d);
+	simple(DM_DEVICE_RESUME, d);
+	return r;
+}
+
+/* ---- The target ---- */
+
+int dm_cache_version(uint32_t version[3])
+{
+	struct dm_versions *v, *last = NULL;
+	struct dm_task *task;
+	int r = check_access();
+
+	if (r)
+		return r;
+	task = new_task(DM_DEVICE_LIST_VERSIONS, NULL);
+	if (!task)
+		return -ENOMEM;
+	r = run(task);
+	if (r)
+		return r;
+	r = -ENOENT;
+	for (v = dm_task_get_versions(task); v && v != last && r;) {
+		last = v;
+		if (!strcmp(v->name, "cache")) {
+			memcpy(version, v->version, sizeof(v->version));
+			r = 0;
+		}
+		v = (struct dm_versions *)((char *)v + v->next);
+	}
+	dm_task_destroy(task);
+	return r;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth drain, split and uncache: dirty blocks go home, with progress.
+ *
+ * For LVM, lvm2 does the work and keeps its own record of it; this watches, and
+ * passes Ctrl-C on, upon which lvm2 puts the former table back.  For a cache made
+ * by hand the table is changed to writethrough and the policy cleaner, and back.
+ * Interrupted at any point, the same command goes on where it stopped, for what
+ * has gone home is clean.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache.h"
+#include "hearth.h"
+#include "lvm.h"
+#include "table.h"
+#include "text.h"
+
+#define POLL		0.5	/* seconds */
+#define REPORT		10.0	/* between lines, when not on a terminal */
+#define SMOOTHING	10.0	/* seconds over which the rate is taken */
+
+struct progress {
+	char name[2 * DM_NAME_MAX];
+	double began, seen, reported;
+	double block_bytes;
+	uint64_t at_first, dirty;
+	double rate;			/* blocks a second; NAN at first */
+	bool quiet, terminal, shown;
+};
+
+/* ---- Progress ---- */
+
+static void start(struct progress *p, const struct cache *c,
+		  const struct options *o)
+{
+	memset(p, 0, sizeof(*p));
+	snprintf(p->name, sizeof(p->name), "%s", c->name);
+	p->began = p->seen = p->reported = now();
+	p->block_bytes = c->block_sectors * 512.0;
+	p->at_first = p->dirty = c->dirty;
+	p->rate = NAN;
+	p->quiet = o->json;
+	p->terminal = isatty(2);
+}
+
+static void measure(struct progress *p, uint64_t dirty)
+{
+	double t = now(), span = t - p->seen, rate, weight;
+
+	if (span <= 0)
+		return;
+	rate = dirty < p->dirty ? (p->dirty - dirty) / span : 0;
+	weight = 1 - exp(-span / SMOOTHING);
+	p->rate = isnan(p->rate) ? rate : p->rate + weight * (rate - p->rate);
+	p->dirty = dirty;
+	p->seen = t;
+}
+
+static void report(struct progress *p)
+{
+	char left[SIZE_LEN], rate[SIZE_LEN], time[2 * SIZE_LEN];
+
+	if (p->quiet || (!p->terminal && p->seen - p->reported < REPORT))
+		return;
+	p->reported = p->seen;
+	p->shown = true;
+	fprintf(stderr, "%s%s: %s dirty", p->terminal ? "\r" : "", p->name,
+		size_text(left, p->dirty * p->block_bytes));
+	if (p->rate > 0)
+		fprintf(stderr, ", %s/s, %s left",
+			size_text(rate, p->rate * p->block_bytes),
+			duration_text(time, p->dirty / p->rate));
+	fputs(p->terminal ? "\033[K" : "\n", stderr);
+}
+
+static void end_of_line(const struct progress *p)
+{
+	if (p->terminal && p->shown)
+		fputc('\n', stderr);
+}
+
+/* Look at the cache once more; false if it is no cache any longer. */
+static bool look(struct progress *p)
+{
+	struct caches cs;
+	struct cache *c;
+	bool found = false;
+
+	if (caches_read(&cs))
+		return false;
+	c = caches_find(&cs, p->name);
+	if (c) {
+		measure(p, c->dirty);
+		found = true;
+	}
+	caches_free(&cs);
+	return found;
+}
+
+/* ---- LVM ---- */
+
+/* Run one of its commands to the end; Ctrl-C goes to it.  An exit code. */
+static int watch(struct progress *p, const char *const argv[])
+{
+	pid_t pid = lvm_start(argv);
+	bool told = false;
+	int code;
+
+	if (pid < 0)
+		return EXIT_FAILED;
+	while (!lvm_ended(pid, &code)) {
+		if (interrupted && !told) {
+			kill(-pid, SIGINT);
+			told = true;
+		}
+		usleep(POLL * 1e6);
+		if (look(p))
+			report(p);
+	}
+	end_of_line(p);
+	if (!code)
+		return EXIT_OK;
+	return interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
+}
+
+static int change_mode(struct progress *p, const char *mode)
+{
+	/* Going to writeback lvm2 asks once more; leaving it, it need not. */
+	const char *const argv[] = {
+		"lvchange", "-y", "--cachemode", mode, "--", p->name, NULL
+	};
+
+	return watch(p, argv);
+}
+
+static int drain_lv(struct progress *p, const struct cache *c, bool stay)
+{
+	int r = change_mode(p, "writethrough");
+
+	if (r || stay)
+		return r;
+	return change_mode(p, c->table_mode);
+}
+
+/* ---- Made by hand ---- */
+
+static int wait_until_clean(struct progress *p)
+{
+	while (look(p)) {
+		report(p);
+		if (!p->dirty)
+			break;
+		if (pause_for(POLL))
+			break;
+	}
+	end_of_line(p);
+	return p->dirty ? EXIT_INTERRUPTED : EXIT_OK;
+}
+
+static int drain_by_hand(struct progress *p, const struct cache *c, bool stay)
+{
+	char *table = table_with(c, "writethrough", "cleaner");
+	int r = table_load(c, table);
+
+	free(table);
+	if (r)
+		return r;
+	r = wait_until_clean(p);
+	if (stay && !r) {
+		complain("note: %s stays in writethrough with the policy cleaner until its table is loaded again",
+			 c->name);
+		return r;
+	}
+	if (table_load(c, c->dm->table))
+		return EXIT_FAILED;
+	return r;
+}
+
+/* ---- ---- */
+
+static int check_health(const struct cache *c)
+{
+	if (!strcmp(c->health, "good") || !c->dirty)
+		return EXIT_OK;
+	complain("%s: blocks are dirty and its health is %s, so that they cannot all be written back; see FAILURES in hearth-target(8)",
+		 c->name, c->health);
+	return EXIT_FAILED;
+}
+
+static void print_result(const struct progress *p, const char *what, int code,
+			 bool json)
+{
+	char done[SIZE_LEN], left[SIZE_LEN], time[2 * SIZE_LEN];
+	uint64_t home = p->at_first > p->dirty ? p->at_first - p->dirty : 0;
+
+	if (json) {
+		json_begin(NULL, '{');
+		json_string("name", p->name);
+		json_string("action", what);
+		json_bool("complete", !code);
+		json_uint("written_back_bytes", home * p->block_bytes);
+		json_uint("dirty_bytes", p->dirty * p->block_bytes);
+		json_real("seconds", now() - p->began);
+		json_end();
+		return;
+	}
+	printf("%s: %s; %s written back in %s, %s dirty\n", p->name,
+	       code ? "stopped, the same command goes on from here" : what,
+	       size_text(done, home * p->block_bytes),
+	       duration_text(time, now() - p->began),
+	       size_text(left, p->dirty * p->block_bytes));
+}
+
+int hearth_drain(const struct options *o)
+{
+	struct progress p;
+	struct caches cs;
+	struct cache *c;
+	int r = caches_get(&cs, o->args[0], &c);
+
+	if (r)
+		return r;
+	start(&p, c, o);
+	catch_signals();
+	r = check_health(c);
+	if (r) {
+		caches_free(&cs);
+		return r;
+	}
+	if (!cache_writes_back(c))
+		r = wait_until_clean(&p);
+	else if (c->vg[0])
+		r = drain_lv(&p, c, o->stay);
+	else
+		r = drain_by_hand(&p, c, o->stay);
+	if (r != EXIT_FAILED)
+		print_result(&p, "drained", r, o->json);
+	caches_free(&cs);
+	return r;
+}
+
+/* lvconvert, with no answer to what it may ask: that means no. */
+static int detach(const struct options *o, const char *how, const char *what)
+{
+	struct progress p;
+	struct caches cs;
+	struct cache *c;
+	int r = caches_get(&cs, o->args[0], &c);
+
+	if (r)
+		return r;
+	start(&p, c, o);
+	catch_signals();
+	r = check_health(c);
+	if (!r && !c->vg[0]) {
+		complain("%s is not LVM's: use 'hearth drain --stay', then load the table '0 %ju linear %u:%u 0', and zero the first 4 KiB of %u:%u before it is cached again",
+			 c->name, c->dm->length, c->origin.major,
+			 c->origin.minor, c->metadata.major, c->metadata.minor);
+		r = EXIT_FAILED;
+	}
+	if (!r) {
+		const char *const argv[] = {
+			"lvconvert", how, "--", c->name, NULL
+		};
+
+		r = watch(&p, argv);
+		if (!r)
+			p.dirty = 0;
+		if (r != EXIT_FAILED)
+			print_result(&p, what, r, o->json);
+	}
+	caches_free(&cs);
+	return r;
+}
+
+int hearth_split(const struct options *o)
+{
+	return detach(o, "--splitcache", "split");
+}
+
+int hearth_uncache(const struct options *o)
+{
+	return detach(o, "--uncache", "uncached");
+}

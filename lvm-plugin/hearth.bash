@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Completion of hearth(8) for bash. Options come from --help, caches from
+# hearth status, so that there is little here to go stale.
+
+_hearth_settings="mode= policy= migration_threshold= max_promote_mbps=
+	max_promote_share= fail_open= max_intents= read_level= write_level=
+	full_write_level= seq_cutoff= seq_again= visits= trigger="
+
+_hearth_words() {
+	case $1 in
+	caches) hearth status --json 2>/dev/null | sed -n 's/^ *"name": "\(.*\)",$/\1/p' ;;
+	subcommands) hearth --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p' ;;
+	options) hearth "$2" --help 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p' ;;
+	esac
+}
+
+_hearth() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local sub=${COMP_WORDS[1]} words
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		words="$(_hearth_words subcommands) --help --version"
+	elif [ "$previous" = --preset ]; then
+		words="general database read-mostly streaming low-wear"
+	elif [[ $previous =~ ^--(file|svg)$ ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+	elif [[ $current == -* ]]; then
+		words="$(_hearth_words options "$sub") --help"
+	elif [ "$sub" = advise ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+	elif [ "$sub" = set ] && [[ $COMP_CWORD -gt 2 && $previous != --* ]]; then
+		words=$_hearth_settings
+		compopt -o nospace 2>/dev/null
+	else
+		words=$(_hearth_words caches)
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _hearth hearth

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /run/hearth/NAME: one line per sample, the time and all counters.
+ *
+ * Every run of status, top and export adds one.  Kept are those of the last two
+ * minutes that are 5 s apart, and of the last 90 minutes that are a minute
+ * apart.  Two runs at the same time may lose each other's sample, and nothing
+ * else: the file is replaced as a whole.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hearth.h"
+#include "history.h"
+
+#define HEADER		"hearth-history 1"
+#define FINE_SPAN	120.0
+#define FINE_STEP	5.0
+#define SPAN		(90 * 60.0)
+#define STEP		60.0
+
+struct sample sample_now(const struct cache *c)
+{
+	struct sample s = { .when = now() };
+
+	memcpy(s.count, c->count, sizeof(s.count));
+	return s;
+}
+
+bool sample_difference(const struct sample *from, const struct sample *to,
+		       struct window *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_COUNTERS; i++) {
+		if (to->count[i] < from->count[i])
+			return false;
+		w->count[i] = to->count[i] - from->count[i];
+	}
+	w->seconds = to->when - from->when;
+	return true;
+}
+
+static bool directory(char *path, size_t len)
+{
+	snprintf(path, len, "%s/run/hearth", dm_root());
+	return !mkdir(path, 0700) || errno == EEXIST;
+}
+
+static bool read_sample(FILE *f, struct sample *s)
+{
+	unsigned int i;
+
+	if (fscanf(f, "%lf", &s->when) != 1)
+		return false;
+	for (i = 0; i < NR_COUNTERS; i++)
+		if (fscanf(f, "%ju", &s->count[i]) != 1)
+			return false;
+	return true;
+}
+
+static void read_history(struct history *h, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char header[32] = "";
+
+	h->nr = 0;
+	if (!f)
+		return;
+	if (fgets(header, sizeof(header), f) &&
+	    !strncmp(header, HEADER "\n", sizeof(HEADER)))
+		while (h->nr < MAX_SAMPLES - 1 &&
+		       read_sample(f, &h->samples[h->nr]))
+			h->nr++;
+	fclose(f);
+}
+
+/* Samples of an earlier life of the cache are worth nothing. */
+static void drop_stale(struct history *h, const struct sample *latest)
+{
+	struct window w;
+	unsigned int i;
+
+	for (i = h->nr; i--;)
+		if (h->samples[i].when > latest->when ||
+		    !sample_difference(&h->samples[i], latest, &w))
+			break;
+	i++;
+	memmove(h->samples, h->samples + i, (h->nr - i) * sizeof(*h->samples));
+	h->nr -= i;
+}
+
+static void thin_out(struct history *h, double when)
+{
+	unsigned int i, kept = 0;
+	double last = -SPAN;
+
+	for (i = 0; i < h->nr; i++) {
+		double age = when - h->samples[i].when;
+
+		if (age > SPAN || h->samples[i].when - last <
+		    (age > FINE_SPAN ? STEP : FINE_STEP) - 0.5)
+			continue;
+		last = h->samples[i].when;
+		h->samples[kept++] = h->samples[i];
+	}
+	h->nr = kept;
+}
+
+static void write_history(const struct history *h, const char *path)
+{
+	char temporary[600];
+	unsigned int i, j;
+	FILE *f;
+
+	snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid());
+	f = fopen(temporary, "w");
+	if (!f)
+		return;
+	fputs(HEADER "\n", f);
+	for (i = 0; i < h->nr; i++) {
+		fprintf(f, "%.3f", h->samples[i].when);
+		for (j = 0; j < NR_COUNTERS; j++)
+			fprintf(f, " %ju", h->samples[i].count[j]);
+		fputc('\n', f);
+	}
+	if (fclose(f) || rename(temporary, path))
+		unlink(temporary);
+}
+
+void history_update(struct history *h, const struct cache *c)
+{
+	struct sample latest = sample_now(c);
+	char path[512];
+	size_t len;
+
+	h->nr = 0;
+	if (directory(path, sizeof(path))) {
+		len = strlen(path);
+		snprintf(path + len, sizeof(path) - len, "/%s", c->dm->name);
+		read_history(h, path);
+	}
+	drop_stale(h, &latest);
+	thin_out(h, latest.when);
+	h->samples[h->nr++] = latest;
+	if (path[0])
+		write_history(h, path);
+}
+
+struct window history_window(const struct history *h, double seconds)
+{
+	const struct sample *latest = &h->samples[h->nr - 1], *best = NULL;
+	struct window w = { 0 };
+	double off = seconds / 2;
+	unsigned int i;
+
+	for (i = 0; i + 1 < h->nr; i++) {
+		double d = latest->when - h->samples[i].when - seconds;
+
+		if (d < 0)
+			d = -d;
+		if (d > off)
+			continue;
+		off = d;
+		best = &h->samples[i];
+	}
+	if (best)
+		sample_difference(best, latest, &w);
+	return w;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Running lvm2's commands, and others of the system.  They are found by PATH,
+ * as a script would; there is no shell in between.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hearth.h"
+#include "lvm.h"
+
+/* Does not return.  @out: where its stdout goes. */
+static void become(const char *const argv[], int out, bool quiet)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0);
+	dup2(null, 0);
+	dup2(out, 1);
+	if (quiet)
+		dup2(null, 2);
+	closefrom(3);
+	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
+	setenv("LC_ALL", "C", 1);
+	execvp(argv[0], (char *const *)argv);
+	if (!quiet)
+		dprintf(2, "hearth: %s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+pid_t lvm_start(const char *const argv[])
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		become(argv, 2, false);
+	if (pid < 0)
+		complain("%s: %s", argv[0], strerror(errno));
+	return pid;
+}
+
+static int exit_code(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) :
+				   128 + WTERMSIG(status);
+}
+
+int lvm_ended(pid_t pid, int *code)
+{
+	int status;
+	pid_t r;
+
+	do
+		r = waitpid(pid, &status, WNOHANG);
+	while (r < 0 && errno == EINTR);
+	if (!r)
+		return 0;
+	*code = r < 0 ? EXIT_FAILED : exit_code(status);
+	return 1;
+}
+
+int lvm_run(const char *const argv[])
+{
+	pid_t pid = lvm_start(argv);
+	int status;
+
+	if (pid < 0)
+		return EXIT_FAILED;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_FAILED;
+	return exit_code(status);
+}
+
+int command_output(const char *const argv[], char *line, size_t len)
+{
+	int ends[2], status;
+	FILE *f;
+	pid_t pid;
+
+	line[0] = '\0';
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid)
+		become(argv, ends[1], true);
+	close(ends[1]);
+	f = fdopen(ends[0], "r");
+	if (f && fgets(line, len, f))
+		line[strcspn(line, "\n")] = '\0';
+	while (f && fgetc(f) != EOF)
+		;
+	if (f)
+		fclose(f);
+	if (pid < 0)
+		return -1;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return exit_code(status) ? -1 : 0;
+}
+
+int lvm_volume(const char *name, char *type, size_t type_len, char *active,
+	       size_t active_len)
+{
+	const char *const argv[] = {
+		"lvs", "--noheadings", "--separator", "|", "-o",
+		"segtype,lv_active", "--", name, NULL
+	};
+	char line[256], *begin = line, *bar;
+
+	if (command_output(argv, line, sizeof(line)))
+		return -1;
+	begin += strspn(begin, " ");
+	bar = strchr(begin, '|');
+	if (!bar)
+		return -1;
+	*bar++ = '\0';
+	snprintf(type, type_len, "%s", begin);
+	snprintf(active, active_len, "%s", bar);
+	return 0;
+}

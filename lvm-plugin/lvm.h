@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * lvm2's own commands, run as they are installed.
+ */
+#ifndef HEARTH_LVM_H
+#define HEARTH_LVM_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Its segment type, and "active" or "". Nonzero if there is no such volume. */
+int lvm_volume(const char *name, char *type, size_t type_len, char *active,
+	       size_t active_len);
+
+/*
+ * Start a command in a process group of its own, so that Ctrl-C reaches it only
+ * through us; what it says goes to stderr.  Returns its pid or -1.
+ */
+pid_t lvm_start(const char *const argv[]);
+/* Has it ended?  Then 1, and its exit code. */
+int lvm_ended(pid_t pid, int *code);
+/* Both; an exit code. */
+int lvm_run(const char *const argv[]);
+
+/* The first line that a command prints, without the newline; -1 if it fails. */
+int command_output(const char *const argv[], char *line, size_t len);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The presets.  Each names every key that any of them changes, so that one
+ * takes back what another did.  None changes the policy: volumes stay open to
+ * the kernel's own target.  hearth(8) says what each is for.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "presets.h"
+
+static const struct preset presets[] = {
+	{ "general", {
+		"mode=writethrough", "read_level=2", "write_level=2",
+		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
+		"max_promote_share=50" } },
+	{ "database", {
+		"mode=writeback", "read_level=1", "write_level=1",
+		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
+		"max_promote_share=50" } },
+	{ "read-mostly", {
+		"mode=writearound", "read_level=1", "write_level=2",
+		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
+		"max_promote_share=50" } },
+	{ "streaming", {
+		"mode=writearound", "read_level=2", "write_level=2",
+		"full_write_level=2", "seq_cutoff=0", "seq_again=1",
+		"max_promote_share=50" } },
+	{ "low-wear", {
+		"mode=writethrough", "read_level=3", "write_level=3",
+		"full_write_level=3", "seq_cutoff=auto", "seq_again=0",
+		"max_promote_share=25" } },
+};
+
+#define NR	(sizeof(presets) / sizeof(presets[0]))
+
+const struct preset *preset_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NR; i++)
+		if (!strcmp(presets[i].name, name))
+			return &presets[i];
+	return NULL;
+}
+
+const char *preset_names(void)
+{
+	static char names[128];
+	size_t i;
+
+	names[0] = '\0';
+	for (i = 0; i < NR; i++) {
+		if (i)
+			strcat(names, ", ");
+		strcat(names, presets[i].name);
+	}
+	return names;
+}
+
+/* As the target chooses seq_cutoff: streams are cheap for a disk. */
+static bool origin_is_rotational(const struct cache *c)
+{
+	char path[400];
+	int value = 1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u/queue/rotational",
+		 dm_root(), c->origin.major, c->origin.minor);
+	f = fopen(path, "r");
+	if (!f)
+		return true;
+	if (fscanf(f, "%d", &value) != 1)
+		value = 1;
+	fclose(f);
+	return value;
+}
+
+const char *preset_pair(const char *pair, const struct cache *c, char *buf,
+			unsigned int len)
+{
+	const char *equals = strchr(pair, '=');
+
+	if (strcmp(equals, "=auto"))
+		return pair;
+	snprintf(buf, len, "%.*s=%d", (int)(equals - pair), pair,
+		 origin_is_rotational(c) ? 64 : 0);
+	return buf;
+}

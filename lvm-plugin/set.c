@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth set: mode, policy and settings, by the way on which they survive.
+ *
+ * lvm2 is told what it knows (mode, policy, migration_threshold, and whatever is
+ * in the table already, which it would put there again).  All else goes to the
+ * target by message and is kept in the metadata's record, which the kernel's
+ * own target does not mind.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache.h"
+#include "hearth.h"
+#include "lvm.h"
+#include "presets.h"
+#include "table.h"
+#include "text.h"
+
+struct wish {
+	char *key, *value;
+	bool by_table;		/* or lvm2, which makes the table */
+};
+
+struct wishes {
+	struct wish all[MAX_SETTINGS];
+	unsigned int nr;
+	const char *mode, *policy;	/* NULL: as it is */
+};
+
+/* ---- What is wanted ---- */
+
+static int wrong(const char *pair, const char *why)
+{
+	complain("'%s': %s", pair, why);
+	return EXIT_USAGE;
+}
+
+static bool is_word(const char *s)
+{
+	size_t len = strlen(s);
+
+	return len && len < 32 && strspn(s, "abcdefghijklmnopqrstuvwxyz"
+				       "0123456789_-") == len && s[0] != '-';
+}
+
+static int add_wish(struct wishes *w, const char *pair)
+{
+	char *key = strdup(pair), *value = strchr(key, '=');
+	unsigned int i;
+
+	if (!value)
+		return wrong(pair, "not KEY=VALUE");
+	*value++ = '\0';
+	if (!is_word(key))
+		return wrong(pair, "no such key");
+	if (!strcmp(key, "mode")) {
+		w->mode = value;
+		return is_cache_mode(value) ? EXIT_OK :
+		       wrong(pair, "a mode is writethrough, writeback, passthrough, writearound or writeonly");
+	}
+	if (!strcmp(key, "policy")) {
+		w->policy = value;
+		return is_word(value) ? EXIT_OK : wrong(pair, "no such policy");
+	}
+	if (!*value || strspn(value, "0123456789") != strlen(value))
+		return wrong(pair, "the value must be a whole number");
+	/* A later one replaces an earlier one. */
+	for (i = 0; i < w->nr && strcmp(w->all[i].key, key); i++)
+		;
+	if (i == MAX_SETTINGS)
+		return wrong(pair, "too many settings");
+	w->all[i] = (struct wish){ .key = key, .value = value };
+	w->nr += i == w->nr;
+	return EXIT_OK;
+}
+
+static int collect(struct wishes *w, const struct cache *c,
+		   const struct options *o)
+{
+	const struct preset *p;
+	char pair[64];
+	int i, r = EXIT_OK;
+
+	if (o->preset) {
+		p = preset_find(o->preset);
+		if (!p) {
+			complain("no preset '%s'; there are: %s", o->preset,
+				 preset_names());
+			return EXIT_USAGE;
+		}
+		for (i = 0; !r && p->pairs[i]; i++)
+			r = add_wish(w, preset_pair(p->pairs[i], c, pair,
+						    sizeof(pair)));
+	}
+	/* After the preset's, so that they win. */
+	for (i = 1; !r && i < o->nr_args; i++)
+		r = add_wish(w, o->args[i]);
+	return r;
+}
+
+/* The table's mode below one that only hearth knows. */
+static const char *mode_in_table(const char *mode)
+{
+	if (!strcmp(mode, "writearound"))
+		return "writethrough";
+	return strcmp(mode, "writeonly") ? mode : "writeback";
+}
+
+/* ---- Messages ---- */
+
+static int open_log(void)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/dev/kmsg", dm_root());
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* What the target logged since: why it refused. */
+static void read_log(int fd, char *why, size_t len)
+{
+	static const char target[] = "device-mapper: cache: ";
+	char record[1024], *text;
+	ssize_t n;
+
+	why[0] = '\0';
+	while ((n = read(fd, record, sizeof(record) - 1)) > 0) {
+		record[n] = '\0';
+		text = strstr(record, target);
+		if (!text)
+			continue;
+		text += strlen(target);
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(why, len, "%s", text);
+	}
+}
+
+static int message(const struct cache *c, const char *key, const char *value)
+{
+	char text[128], why[512] = "";
+	int log = open_log(), r;
+
+	snprintf(text, sizeof(text), "%s %s", key, value);
+	r = dm_send(c->dm, text, NULL);
+	if (log >= 0) {
+		if (r)
+			read_log(log, why, sizeof(why));
+		close(log);
+	}
+	if (!r)
+		return EXIT_OK;
+	complain("%s: %s=%s was refused: %s", c->name, key, value,
+		 why[0] ? why : strerror(-r));
+	return EXIT_FAILED;
+}
+
+/* A mode of hearth's own would come back with the table's mode below it. */
+static int drop_own_mode(const struct cache *c, const struct wishes *w)
+{
+	if (!w->mode || !strcmp(c->mode, c->table_mode) ||
+	    strcmp(w->mode, mode_in_table(w->mode)))
+		return EXIT_OK;
+	return message(c, "mode", "table");
+}
+
+static int set_own_mode(const struct cache *c, const struct wishes *w)
+{
+	if (!w->mode || !strcmp(w->mode, mode_in_table(w->mode)))
+		return EXIT_OK;
+	if (!strcmp(w->mode, c->table_mode))
+		return EXIT_OK;
+	return message(c, "mode", w->mode);
+}
+
+static int send_all(const struct cache *c, const struct wishes *w)
+{
+	unsigned int i;
+	int r = EXIT_OK;
+
+	for (i = 0; i < w->nr && !r; i++)
+		if (!w->all[i].by_table)
+			r = message(c, w->all[i].key, w->all[i].value);
+	return r;
+}
+
+/* ---- lvm2 ---- */
+
+static bool table_changes(const struct cache *c, const struct wishes *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++)
+		if (w->all[i].by_table)
+			return true;
+	return (w->policy && strcmp(w->policy, c->policy)) ||
+	       (w->mode && strcmp(mode_in_table(w->mode), c->table_mode) &&
+		strcmp(w->mode, c->table_mode));
+}
+
+static int change_lv(const struct cache *c, const struct wishes *w)
+{
+	const char *argv[16 + 2 * MAX_SETTINGS] = { "lvchange", "-y" };
+	unsigned int i, n = 2;
+	char *pair;
+
+	if (w->policy && strcmp(w->policy, c->policy)) {
+		argv[n++] = "--cachepolicy";
+		argv[n++] = w->policy;
+	}
+	if (w->mode && strcmp(mode_in_table(w->mode), c->table_mode)) {
+		argv[n++] = "--cachemode";
+		argv[n++] = mode_in_table(w->mode);
+	}
+	for (i = 0; i < w->nr; i++) {
+		if (!w->all[i].by_table)
+			continue;
+		if (asprintf(&pair, "%s=%s", w->all[i].key,
+			     w->all[i].value) < 0)
+			abort();
+		argv[n++] = "--cachesettings";
+		argv[n++] = pair;
+	}
+	argv[n++] = "--";
+	argv[n] = c->name;
+	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
+}
+
+static void warn_of_policy(const struct wishes *w)
+{
+	static const char * const stock[] = {
+		"smq", "mq", "default", "cleaner"
+	};
+	unsigned int i;
+
+	for (i = 0; w->policy && i < 4; i++)
+		if (!strcmp(w->policy, stock[i]))
+			return;
+	if (w->policy)
+		complain("note: without hearth's modules no kernel will open a volume whose policy is %s",
+			 w->policy);
+}
+
+/* Which wishes only the table can grant for good. */
+static void assign(const struct cache *c, struct wishes *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++) {
+		struct wish *x = &w->all[i];
+
+		x->by_table = c->vg[0] &&
+			(!strcmp(x->key, "migration_threshold") ||
+			 cache_setting(c->in_table, c->nr_in_table, x->key));
+		if (!c->vg[0] && cache_setting(c->in_table, c->nr_in_table,
+					       x->key))
+			complain("note: %s is in the table too, which wins when it is loaded again",
+				 x->key);
+	}
+}
+
+/* ---- Made by hand ---- */
+
+static int change_table(const struct cache *c, const struct wishes *w)
+{
+	const char *mode = w->mode;
+	char *table;
+	int r;
+
+	/* A message does for a mode over the table's. */
+	if (mode && !strcmp(mode_in_table(mode), c->table_mode))
+		mode = NULL;
+	else if (mode)
+		mode = mode_in_table(mode);
+	table = table_with(c, mode, w->policy);
+	r = table_load(c, table);
+	if (!r)
+		complain("note: what makes %s at boot still has the former table; the new one is: %s",
+			 c->name, table);
+	free(table);
+	return r;
+}
+
+/* ---- Afterwards ---- */
+
+static bool same_policy(const char *a, const char *b)
+{
+	static const char * const heat[] = { "smq", "mq", "default", "heat" };
+	bool a_is = false, b_is = false;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		a_is |= !strcmp(a, heat[i]);
+		b_is |= !strcmp(b, heat[i]);
+	}
+	return !strcmp(a, b) || (a_is && b_is);
+}
+
+/* Did it arrive?  lvm2 may accept what it does not pass on. */
+static int verify(const struct cache *c, const struct wishes *w)
+{
+	const char *value;
+	unsigned int i;
+
+	if (w->policy && !same_policy(w->policy, c->policy)) {
+		complain("%s: the policy is still %s; lvm2 before 2.03.40 cannot change that of a volume cached by --cachevol",
+			 c->name, c->policy);
+		return EXIT_FAILED;
+	}
+	if (w->mode && strcmp(w->mode, c->mode)) {
+		complain("%s: the mode is %s", c->name, c->mode);
+		return EXIT_FAILED;
+	}
+	for (i = 0; i < w->nr; i++) {
+		value = cache_setting(c->settings, c->nr_settings,
+				      w->all[i].key);
+		if (value && strtoull(value, NULL, 10) ==
+		    strtoull(w->all[i].value, NULL, 10))
+			continue;
+		complain("%s: %s is %s%s", c->name, w->all[i].key,
+			 value ?: "not a setting of the policy ",
+			 value ? "" : c->policy);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static void print_json(const struct cache *c)
+{
+	unsigned int i;
+
+	json_begin(NULL, '{');
+	json_string("name", c->name);
+	json_string("mode", c->mode);
+	json_string("policy", c->policy);
+	json_begin("settings", '{');
+	for (i = 0; i < c->nr_settings; i++)
+		json_word(c->settings[i].key, c->settings[i].value);
+	json_end();
+	json_end();
+}
+
+static int change(const struct cache *c, const struct wishes *w)
+{
+	int r = drop_own_mode(c, w);
+
+	if (!r && table_changes(c, w))
+		r = c->vg[0] ? change_lv(c, w) : change_table(c, w);
+	if (!r)
+		r = set_own_mode(c, w);
+	if (!r)
+		r = send_all(c, w);
+	return r;
+}
+
+/* The kernel's own target takes no messages but migration_threshold. */
+static int check_target(const struct cache *c, const struct wishes *w)
+{
+	unsigned int i;
+
+	if (c->own)
+		return EXIT_OK;
+	for (i = 0; i < w->nr; i++)
+		if (strcmp(w->all[i].key, "migration_threshold"))
+			break;
+	if (i == w->nr && (!w->mode ||
+			   !strcmp(w->mode, mode_in_table(w->mode))))
+		return EXIT_OK;
+	complain("%s: the kernel's own target is loaded, which does not know %s; see hearth doctor",
+		 c->name, i < w->nr ? w->all[i].key : w->mode);
+	return EXIT_OLD_TARGET;
+}
+
+int hearth_set(const struct options *o)
+{
+	struct wishes w = { 0 };
+	struct caches cs;
+	struct cache *c;
+	int r;
+
+	if (o->nr_args < 2 && !o->preset) {
+		complain("what is to be set? KEY=VALUE or --preset NAME");
+		return EXIT_USAGE;
+	}
+	r = caches_get(&cs, o->args[0], &c);
+	if (r)
+		return r;
+	r = collect(&w, c, o);
+	if (!r)
+		r = check_target(c, &w);
+	if (!r) {
+		assign(c, &w);
+		warn_of_policy(&w);
+		r = change(c, &w);
+	}
+	caches_free(&cs);
+	if (r)
+		return r;
+	r = caches_get(&cs, o->args[0], &c);
+	if (r)
+		return r;
+	r = verify(c, &w);
+	if (!r && o->json)
+		print_json(c);
+	caches_free(&cs);
+	return r;
+}

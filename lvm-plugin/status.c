@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth status: one screen about each cache, for people or as JSON.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "hearth.h"
+#include "history.h"
+#include "text.h"
+
+#define SECTOR		512.0
+#define MINUTE		60.0
+#define HOUR		3600.0
+
+static double block_bytes(const struct cache *c)
+{
+	return c->block_sectors * SECTOR;
+}
+
+/* Hits of all accesses, of the counters of a cache or of a window. */
+static double hit_share(const uint64_t *n)
+{
+	double hits = n[READ_HITS] + n[WRITE_HITS];
+
+	return share(hits, hits + n[READ_MISSES] + n[WRITE_MISSES]);
+}
+
+static double user_sectors(const uint64_t *n)
+{
+	return n[IO_READ_SECTORS] + n[IO_WRITE_SECTORS];
+}
+
+static double wear(const uint64_t *n)
+{
+	return share(n[CACHE_SECTORS_WRITTEN], user_sectors(n));
+}
+
+/* ---- For people ---- */
+
+#define INDENT		14
+#define WIDTH		79
+
+static void label(const char *text)
+{
+	printf("  %-*s", INDENT - 2, text);
+}
+
+/* One of several words after a label; the next line begins below the first. */
+static void item(unsigned int *column, const char *text)
+{
+	unsigned int len = strlen(text);
+
+	if (!*column) {
+		*column = INDENT;
+	} else if (*column + 2 + len > WIDTH) {
+		printf("\n%*s", INDENT, "");
+		*column = INDENT;
+	} else {
+		fputs("  ", stdout);
+		*column += 2;
+	}
+	fputs(text, stdout);
+	*column += len;
+}
+
+static enum colour health_colour(const struct cache *c)
+{
+	return cache_healthy(c) ? GOOD : BAD;
+}
+
+static void print_head(const struct cache *c)
+{
+	printf("%s%s%s  %s", colour(BOLD), c->name, colour(PLAIN), c->mode);
+	if (strcmp(c->mode, c->table_mode))
+		printf(" (the table says %s)", c->table_mode);
+	printf(", policy %s, %s%s%s%s%s\n", c->policy,
+	       colour(health_colour(c)), c->health, colour(PLAIN),
+	       c->needs_check ? ", needs check" : "",
+	       c->dm->suspended ? ", suspended" : "");
+}
+
+static void print_space(const struct cache *c)
+{
+	char a[SIZE_LEN], b[SIZE_LEN], d[SIZE_LEN];
+
+	label("size");
+	printf("%s on the SSD for a volume of %s, blocks of %s\n",
+	       size_text(a, c->total * block_bytes(c)),
+	       size_text(b, c->dm->length * SECTOR),
+	       size_text(d, block_bytes(c)));
+	label("used");
+	printf("%s, %.1f%%; metadata %.1f%%\n",
+	       size_text(a, c->used * block_bytes(c)),
+	       100 * share(c->used, c->total),
+	       100 * share(c->metadata_used, c->metadata_total));
+	label("dirty");
+	printf("%s, %.1f%% of what is used\n",
+	       size_text(a, c->dirty * block_bytes(c)),
+	       100 * share(c->dirty, c->used));
+}
+
+static void print_ratio(const char *what, uint64_t hits, uint64_t misses)
+{
+	char n[SIZE_LEN];
+
+	if (hits + misses)
+		printf("%s %.1f%% of %s", what, 100 * share(hits, hits + misses),
+		       short_text(n, hits + misses));
+	else
+		printf("%s none", what);
+}
+
+static void print_hits(const char *text, const uint64_t *n)
+{
+	label(text);
+	print_ratio("reads", n[READ_HITS], n[READ_MISSES]);
+	print_ratio(", writes", n[WRITE_HITS], n[WRITE_MISSES]);
+	printf(", both %.1f%%\n", 100 * hit_share(n));
+}
+
+static void print_window(const struct window *w)
+{
+	char text[2 * SIZE_LEN], title[48];
+
+	if (!w->seconds)
+		return;
+	snprintf(title, sizeof(title), "%s", duration_text(text, w->seconds));
+	print_hits(title, w->count);
+}
+
+static void print_moves(const struct cache *c)
+{
+	char n[4][SIZE_LEN];
+
+	label("blocks");
+	printf("%s promoted, %s demoted", short_text(n[0], c->count[PROMOTIONS]),
+	       short_text(n[1], c->count[DEMOTIONS]));
+	if (c->own)
+		printf(", %s written back, %s invalidated",
+		       short_text(n[2], c->count[WRITEBACKS]),
+		       short_text(n[3], c->count[INVALIDATIONS]));
+	putchar('\n');
+}
+
+static void print_bypasses(const struct cache *c)
+{
+	char text[64], n[SIZE_LEN];
+	unsigned int i, column = 0;
+
+	label("passed by");
+	for (i = FIRST_BYPASS; i <= LAST_BYPASS; i++) {
+		if (!c->count[i])
+			continue;
+		snprintf(text, sizeof(text), "%s %s",
+			 counter_names[i] + strlen("bypass_"),
+			 short_text(n, c->count[i]));
+		item(&column, text);
+	}
+	puts(column ? "" : "none");
+}
+
+static void print_wear(const struct cache *c, const struct window *hour)
+{
+	char n[SIZE_LEN];
+
+	label("SSD written");
+	printf("%s, %.2f bytes for each byte read or written",
+	       size_text(n, c->count[CACHE_SECTORS_WRITTEN] * SECTOR),
+	       wear(c->count));
+	if (hour->seconds)
+		printf("; %.2f lately", wear(hour->count));
+	putchar('\n');
+}
+
+static double latency_ms(const uint64_t *n, enum counter ms, enum counter nr)
+{
+	return n[nr] ? (double)n[ms] / n[nr] : NAN;
+}
+
+static void print_latency(const uint64_t *n)
+{
+	label("mean time");
+	if (n[IO_READS])
+		printf("reads %.2f ms  ", latency_ms(n, IO_READ_MS, IO_READS));
+	if (n[IO_WRITES])
+		printf("writes %.2f ms", latency_ms(n, IO_WRITE_MS, IO_WRITES));
+	putchar('\n');
+}
+
+static void print_errors(const struct cache *c)
+{
+	static const enum counter errors[] = {
+		CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
+		RETIRED_BLOCKS
+	};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		if (!c->count[errors[i]])
+			continue;
+		label("errors");
+		printf("%s%s %ju%s\n", colour(BAD), counter_names[errors[i]],
+		       c->count[errors[i]], colour(PLAIN));
+	}
+}
+
+static void print_settings(const struct cache *c)
+{
+	unsigned int i, column = 0;
+	char text[128];
+
+	label("settings");
+	for (i = 0; i < c->nr_settings; i++) {
+		snprintf(text, sizeof(text), "%s=%s", c->settings[i].key,
+			 c->settings[i].value);
+		item(&column, text);
+	}
+	puts(column ? "" : "none");
+}
+
+static void print_cache(const struct cache *c, const struct history *h)
+{
+	struct window minute = history_window(h, MINUTE);
+	struct window hour = history_window(h, HOUR);
+
+	print_head(c);
+	if (c->failed_line)
+		return;
+	print_space(c);
+	print_hits("hits", c->count);
+	print_window(&minute);
+	print_window(&hour);
+	print_moves(c);
+	if (c->own) {
+		print_bypasses(c);
+		print_wear(c, &hour);
+	}
+	print_latency(c->count);
+	print_errors(c);
+	print_settings(c);
+}
+
+/* ---- For programs ---- */
+
+static void json_window(const char *key, const struct window *w)
+{
+	json_begin(key, '{');
+	json_real("seconds", w->seconds ?: NAN);
+	json_real("hit_ratio", w->seconds ? hit_share(w->count) : NAN);
+	json_real("read_hit_ratio", w->seconds ?
+		  share(w->count[READ_HITS],
+			w->count[READ_HITS] + w->count[READ_MISSES]) : NAN);
+	json_real("ssd_bytes_per_user_byte", w->seconds ? wear(w->count) : NAN);
+	json_real("read_ms", w->seconds ?
+		  latency_ms(w->count, IO_READ_MS, IO_READS) : NAN);
+	json_real("write_ms", w->seconds ?
+		  latency_ms(w->count, IO_WRITE_MS, IO_WRITES) : NAN);
+	json_end();
+}
+
+static void json_counters(const struct cache *c)
+{
+	unsigned int i;
+
+	json_begin("counters", '{');
+	for (i = 0; i < FIRST_IO; i++)
+		if (c->own || i < FIRST_OWN)
+			json_uint(counter_names[i], c->count[i]);
+	json_end();
+	json_begin("volume_io", '{');
+	for (i = FIRST_IO; i < NR_COUNTERS; i++)
+		json_uint(counter_names[i], c->count[i]);
+	json_end();
+}
+
+static void json_ratios(const struct cache *c, const struct history *h)
+{
+	struct window w = { .seconds = 0 };
+
+	json_real("hit_ratio", hit_share(c->count));
+	json_real("ssd_bytes_per_user_byte", c->own ? wear(c->count) : NAN);
+	w = history_window(h, MINUTE);
+	json_window("last_minute", &w);
+	w = history_window(h, HOUR);
+	json_window("last_hour", &w);
+}
+
+static void json_settings(const struct cache *c)
+{
+	unsigned int i;
+
+	json_begin("settings", '{');
+	for (i = 0; i < c->nr_settings; i++)
+		json_word(c->settings[i].key, c->settings[i].value);
+	json_end();
+}
+
+static void json_device(const char *key, struct device d)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u:%u", d.major, d.minor);
+	json_string(key, text);
+}
+
+static void json_cache(const struct cache *c, const struct history *h)
+{
+	json_begin(NULL, '{');
+	json_string("name", c->name);
+	json_string("dm_name", c->dm->name);
+	json_bool("lvm", c->vg[0]);
+	json_string("engine", c->own ? "hearth" : "kernel");
+	json_string("health", c->health);
+	json_bool("needs_check", c->needs_check);
+	json_bool("read_only", c->read_only);
+	json_bool("suspended", c->dm->suspended);
+	json_string("mode", c->mode);
+	json_string("table_mode", c->table_mode);
+	json_string("policy", c->policy);
+	json_settings(c);
+	json_uint("metadata_format", c->format);
+	json_device("metadata_device", c->metadata);
+	json_device("cache_device", c->fast);
+	json_device("origin_device", c->origin);
+	json_uint("volume_bytes", c->dm->length * 512);
+	json_uint("block_bytes", c->block_sectors * 512ULL);
+	json_uint("total_blocks", c->total);
+	json_uint("used_blocks", c->used);
+	json_uint("dirty_blocks", c->dirty);
+	json_uint("metadata_used", c->metadata_used);
+	json_uint("metadata_total", c->metadata_total);
+	if (c->own)
+		json_uint("intents_held", c->intents_held);
+	json_ratios(c, h);
+	json_counters(c);
+	json_end();
+}
+
+/* ---- ---- */
+
+static void print_all(struct cache *all, unsigned int nr, bool json)
+{
+	struct history *h = calloc(1, sizeof(*h));
+	unsigned int i;
+
+	if (!h)
+		abort();
+	if (json) {
+		json_begin(NULL, '{');
+		json_string("version", HEARTH_VERSION);
+		json_begin("caches", '[');
+	}
+	for (i = 0; i < nr; i++) {
+		history_update(h, &all[i]);
+		if (json) {
+			json_cache(&all[i], h);
+			continue;
+		}
+		if (i)
+			putchar('\n');
+		print_cache(&all[i], h);
+	}
+	if (json) {
+		json_end();
+		json_end();
+	} else if (!nr) {
+		puts("no cache is active");
+	}
+	free(h);
+}
+
+int hearth_status(const struct options *o)
+{
+	struct cache *c;
+	struct caches cs;
+	int r;
+
+	if (o->nr_args) {
+		r = caches_get(&cs, o->args[0], &c);
+		if (!r)
+			print_all(c, 1, o->json);
+	} else {
+		r = caches_read(&cs);
+		if (!r)
+			print_all(cs.all, cs.nr, o->json);
+	}
+	if (!r)
+		caches_free(&cs);
+	return r;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A hand-made cache gets another mode or policy by another table, loaded while
+ * the cache is in use.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hearth.h"
+#include "table.h"
+
+/* Copies features, with @mode in place of the one that is there. */
+static void put_features(FILE *out, char **rest, const char *mode)
+{
+	char *w = strtok_r(NULL, " ", rest), *words[16];
+	unsigned long nr = w ? strtoul(w, NULL, 10) : 0, i, kept = 0;
+	const char *had = "writethrough";
+
+	for (i = 0; i < nr; i++) {
+		w = strtok_r(NULL, " ", rest);
+		if (!w)
+			break;
+		if (is_cache_mode(w))
+			had = w;
+		else if (kept < 16)
+			words[kept++] = w;
+	}
+	fprintf(out, " %lu", kept + 1);
+	for (i = 0; i < kept; i++)
+		fprintf(out, " %s", words[i]);
+	fprintf(out, " %s", mode ?: had);
+}
+
+char *table_with(const struct cache *c, const char *mode, const char *policy)
+{
+	char *copy = strdup(c->dm->table), *rest = NULL, *w, *table = NULL;
+	size_t len;
+	FILE *out = open_memstream(&table, &len);
+	int i;
+
+	if (!copy || !out)
+		abort();
+	/* metadata, cache device, origin, block size */
+	fputs(strtok_r(copy, " ", &rest) ?: "", out);
+	for (i = 0; i < 3; i++)
+		fprintf(out, " %s", strtok_r(NULL, " ", &rest) ?: "");
+	put_features(out, &rest, mode);
+	w = strtok_r(NULL, " ", &rest);
+	fprintf(out, " %s", policy ?: w ?: "default");
+	if (policy && !strcmp(policy, "cleaner"))
+		fputs(" 0", out);
+	else
+		fprintf(out, " %s", rest && *rest ? rest : "0");
+	fclose(out);
+	free(copy);
+	return table;
+}
+
+int table_load(const struct cache *c, const char *table)
+{
+	int r;
+
+	if (!c->dm->alone) {
+		complain("%s: its table has more than one target; change it with dmsetup",
+			 c->name);
+		return EXIT_FAILED;
+	}
+	r = dm_replace(c->dm, "cache", table);
+	if (!r)
+		return EXIT_OK;
+	complain("%s: the table '%s' was refused: %s %s", c->name, table,
+		 strerror(-r), dm_error());
+	return EXIT_FAILED;
+}

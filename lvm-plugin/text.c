@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Numbers for people, colours for terminals, JSON for programs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+
+const char *size_text(char *buf, double bytes)
+{
+	static const char * const units[] = {
+		"B", "KiB", "MiB", "GiB", "TiB", "PiB"
+	};
+	unsigned int i = 0;
+
+	while (bytes >= 1024 && i < 5) {
+		bytes /= 1024;
+		i++;
+	}
+	snprintf(buf, SIZE_LEN, "%.*f %s", bytes < 100 && bytes != (int)bytes,
+		 bytes, units[i]);
+	return buf;
+}
+
+const char *short_text(char *buf, double n)
+{
+	static const char units[] = " kMGTP";
+	unsigned int i = 0;
+
+	while (n >= 999.5 && i < 5) {
+		n /= 1000;
+		i++;
+	}
+	if (!i)
+		snprintf(buf, SIZE_LEN, "%.0f", n);
+	else
+		snprintf(buf, SIZE_LEN, "%.*f%c", n < 9.95, n, units[i]);
+	return buf;
+}
+
+const char *duration_text(char *buf, double seconds)
+{
+	unsigned long s = seconds + 0.5;
+
+	if (s < 3)
+		snprintf(buf, 2 * SIZE_LEN, "%.1f s", seconds);
+	else if (s < 100)
+		snprintf(buf, 2 * SIZE_LEN, "%lu s", s);
+	else if (s < 6000)
+		snprintf(buf, 2 * SIZE_LEN, "%lu min", (s + 30) / 60);
+	else
+		snprintf(buf, 2 * SIZE_LEN, "%lu h %lu min", s / 3600,
+			 s / 60 % 60);
+	return buf;
+}
+
+double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+const char *colour(enum colour c)
+{
+	static const char * const codes[] = {
+		"\033[0m", "\033[1m", "\033[32m", "\033[33m", "\033[31m"
+	};
+	static int use = -1;
+
+	if (use < 0)
+		use = isatty(1) && !getenv("NO_COLOR") &&
+		      strcmp(getenv("TERM") ?: "dumb", "dumb");
+	return use ? codes[c] : "";
+}
+
+/* ---- JSON ---- */
+
+#define MAX_DEPTH	8
+
+static struct {
+	char closing[MAX_DEPTH];
+	bool used[MAX_DEPTH];
+	unsigned int depth;
+} json;
+
+static void quoted(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		unsigned char ch = *s;
+
+		if (ch == '"' || ch == '\\')
+			printf("\\%c", ch);
+		else if (ch < ' ')
+			printf("\\u%04x", ch);
+		else
+			putchar(ch);
+	}
+	putchar('"');
+}
+
+static void member(const char *key)
+{
+	if (!json.depth)
+		return;
+	if (json.used[json.depth - 1])
+		putchar(',');
+	json.used[json.depth - 1] = true;
+	if (!key)
+		return;
+	printf("\n%*s", 2 * (int)json.depth, "");
+	quoted(key);
+	fputs(": ", stdout);
+}
+
+void json_begin(const char *key, char bracket)
+{
+	member(key);
+	putchar(bracket);
+	json.closing[json.depth] = bracket == '{' ? '}' : ']';
+	json.used[json.depth++] = false;
+}
+
+void json_end(void)
+{
+	putchar(json.closing[--json.depth]);
+	if (!json.depth)
+		putchar('\n');
+}
+
+void json_string(const char *key, const char *value)
+{
+	member(key);
+	quoted(value);
+}
+
+void json_uint(const char *key, uint64_t value)
+{
+	member(key);
+	printf("%ju", value);
+}
+
+void json_real(const char *key, double value)
+{
+	member(key);
+	if (isfinite(value))
+		printf("%.6g", value);
+	else
+		fputs("null", stdout);
+}
+
+void json_bool(const char *key, bool value)
+{
+	member(key);
+	fputs(value ? "true" : "false", stdout);
+}
+
+void json_word(const char *key, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len && len < 19 && strspn(value, "0123456789") == len)
+		json_uint(key, strtoull(value, NULL, 10));
+	else
+		json_string(key, value);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A device-mapper made of files, for tests of the command hearth.
+ *
+ * $HEARTH_FAKE is a directory. NAME.dev holds "key value" lines: uuid, devno,
+ * suspended, start, length, alone, table, status. NAME.stats is what the message
+ * stats answers. sys, run, lib and boot stand for those of the root. version holds the target's.
+ * The n-th listing prefers NAME.dev.n and NAME.stats.n. Messages and new tables are appended to
+ * "log"; a message in "refuse" fails.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dm.h"
+
+static unsigned int listings;
+
+const char *dm_error(void)
+{
+	return "";
+}
+
+const char *dm_root(void)
+{
+	return getenv("HEARTH_FAKE");
+}
+
+static char *in_fake(const char *name, const char *suffix)
+{
+	static char path[2][600];
+	static int i;
+
+	i = !i;
+	snprintf(path[i], sizeof(path[i]), "%s/%s%s", dm_root(), name, suffix);
+	return path[i];
+}
+
+static char *whole_file(const char *path)
+{
+	char *text = calloc(1, 65536);
+	FILE *f = fopen(path, "r");
+
+	if (!f) {
+		free(text);
+		return NULL;
+	}
+	fread(text, 1, 65535, f);
+	fclose(f);
+	return text;
+}
+
+/* NAME.what.n, or NAME.what. */
+static char *of_this_listing(const char *name, const char *what)
+{
+	char suffix[32], *text;
+
+	snprintf(suffix, sizeof(suffix), "%s.%u", what, listings);
+	text = whole_file(in_fake(name, suffix));
+	return text ?: whole_file(in_fake(name, what));
+}
+
+static void say(const char *what, const char *name, const char *words)
+{
+	FILE *f = fopen(in_fake("log", ""), "a");
+
+	fprintf(f, "%s %s %s\n", what, name, words);
+	fclose(f);
+}
+
+static void take_line(struct dm_device *d, char *line)
+{
+	char *value = strchr(line, ' ');
+
+	if (!value)
+		return;
+	*value++ = '\0';
+	if (!strcmp(line, "uuid"))
+		snprintf(d->uuid, sizeof(d->uuid), "%s", value);
+	else if (!strcmp(line, "devno"))
+		sscanf(value, "%u:%u", &d->major, &d->minor);
+	else if (!strcmp(line, "suspended"))
+		d->suspended = atoi(value);
+	else if (!strcmp(line, "alone"))
+		d->alone = atoi(value);
+	else if (!strcmp(line, "start"))
+		d->start = strtoull(value, NULL, 10);
+	else if (!strcmp(line, "length"))
+		d->length = strtoull(value, NULL, 10);
+	else if (!strcmp(line, "table"))
+		d->table = strdup(value);
+	else if (!strcmp(line, "status"))
+		d->status = strdup(value);
+}
+
+static int read_device(struct dm_device *d, const char *name)
+{
+	char *text = of_this_listing(name, ".dev"), *line, *save = NULL;
+
+	if (!text)
+		return -ENOENT;
+	memset(d, 0, sizeof(*d));
+	d->alone = true;
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	for (line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		take_line(d, line);
+	free(text);
+	return 0;
+}
+
+int dm_list_caches(struct dm_device **devices, unsigned int *nr)
+{
+	char *names, *name, *save = NULL;
+
+	*nr = 0;
+	*devices = calloc(16, sizeof(**devices));
+	if (getenv("HEARTH_FAKE_ERROR"))
+		return -atoi(getenv("HEARTH_FAKE_ERROR"));
+	listings++;
+	names = whole_file(in_fake("names", ""));
+	for (name = strtok_r(names, "\n", &save); name;
+	     name = strtok_r(NULL, "\n", &save))
+		if (!read_device(&(*devices)[*nr], name))
+			(*nr)++;
+	free(names);
+	return 0;
+}
+
+void dm_free_caches(struct dm_device *devices, unsigned int nr)
+{
+	while (nr--) {
+		free(devices[nr].table);
+		free(devices[nr].status);
+	}
+	free(devices);
+}
+
+int dm_send(const struct dm_device *d, const char *message, char **reply)
+{
+	char *refused;
+	int r = 0;
+
+	if (reply)
+		*reply = NULL;
+	if (!strcmp(message, "stats")) {
+		*reply = of_this_listing(d->name, ".stats");
+		return 0;
+	}
+	say("message", d->name, message);
+	refused = whole_file(in_fake("refuse", ""));
+	if (refused && strstr(refused, message))
+		r = -EINVAL;
+	free(refused);
+	return r;
+}
+
+int dm_replace(const struct dm_device *d, const char *type, const char *table)
+{
+	char words[2048];
+
+	snprintf(words, sizeof(words), "%s %s", type, table);
+	say("table", d->name, words);
+	return 0;
+}
+
+int dm_cache_version(uint32_t version[3])
+{
+	char *text = whole_file(in_fake("version", ""));
+
+	if (!text)
+		return -ENOENT;
+	sscanf(text, "%u.%u.%u", &version[0], &version[1], &version[2]);
+	free(text);
+	return 0;
+}
+
+void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
+{
+	snprintf(name, len, "%u:%u", major, minor);
+}

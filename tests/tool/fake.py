@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A directory that stands for device-mapper, and the command run on it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BIN = Path(os.environ.get("HEARTH_BIN", HERE.parents[1] / "build/tool-test"))
+
+COUNTERS = """read_hits read_misses write_hits write_misses promotions demotions
+writebacks invalidations promotions_aborted retired_blocks bypass_cold bypass_stream
+bypass_limit bypass_policy bypass_busy bypass_rate bypass_share bypass_no_slot
+bypass_race commits intents cache_read_errors cache_write_errors origin_errors
+cache_sectors_written""".split()
+
+
+class Fake:
+    """What the tests put there; see dm-fake.c for the files."""
+
+    def __init__(self, path):
+        self.path = path
+        self.names = []
+        self.write("names", "")
+        self.write("version", "2.100.0")
+        (path / "run").mkdir()
+        (path / "bin").mkdir()
+
+    def write(self, name, text):
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def command(self, name, script):
+        """A command of the system, in front of PATH."""
+        self.write(f"bin/{name}", f"#!/bin/bash\n{script}\n").chmod(0o755)
+
+    def cache(self, name="vg-lv", listing=None, **kw):
+        """A cache of 512 blocks of 64 KiB; keywords replace what it says."""
+        v = {
+            "lvm": True, "devno": "253:0", "mode": "writeback", "policy": "smq",
+            "used": 256, "total": 512, "dirty": 64, "rw": "rw", "check": "-",
+            "features": "2 metadata2 writeback", "table_args": "0", "length": 262144,
+            "core": "2 migration_threshold 2048", "settings": "4 read_level 2 seq_cutoff 64",
+            "suspended": 0, "start": 0, "alone": 1, "health": "good",
+            "stats": {}, "io": (100, 0, 2000, 50, 40, 0, 1000, 80),
+        }
+        v.update(kw)
+        counters = {c: i * 11 for i, c in enumerate(COUNTERS, 1)} | v["stats"]
+        line = (f"8 20/2048 128 {v['used']}/{v['total']} {counters['read_hits']} "
+                f"{counters['read_misses']} {counters['write_hits']} "
+                f"{counters['write_misses']} {counters['demotions']} "
+                f"{counters['promotions']} {v['dirty']} {v['features']} {v['core']} "
+                f"{v['policy']} {v['settings']} {v['rw']} {v['check']} ")
+        table = (f"253:2 253:1 253:3 128 {v['features']} {v['policy']} {v['table_args']}")
+        nth = f".{listing}" if listing else ""
+        self.write(f"{name}.dev{nth}", "\n".join([
+            f"uuid {'LVM-abc' if v['lvm'] else 'other'}", f"devno {v['devno']}",
+            f"suspended {v['suspended']}", f"start {v['start']}", f"alone {v['alone']}",
+            f"length {v['length']}", f"table {v.get('table', table)}",
+            f"status {v.get('status', line)}", ""]))
+        self.write(f"{name}.stats{nth}", "".join(
+            [f"mode {v['mode']}\n", f"health {v['health']}\n"] +
+            [f"{k} {n}\n" for k, n in counters.items()] +
+            ["intents_held 3\n", "free_slots 9\n"]))
+        self.write(f"sys/dev/block/{v['devno']}/stat", " ".join(map(str, v["io"])))
+        if name not in self.names:
+            self.names.append(name)
+        self.write("names", "".join(n + "\n" for n in self.names))
+        return counters
+
+    def environment(self, **kw):
+        return {**os.environ, "HEARTH_FAKE": str(self.path),
+                "PATH": f"{self.path}/bin:{os.environ['PATH']}",
+                "ASAN_OPTIONS": "detect_leaks=0", **kw}
+
+    def run(self, *args, code=0, env=None, **kw):
+        r = subprocess.run([BIN / "fake/hearth", *map(str, args)], text=True, timeout=60,
+                           capture_output=True, env=self.environment(**(env or {})),
+                           check=False, **kw)
+        assert r.returncode == code, f"{args}: exit {r.returncode}\n{r.stdout}{r.stderr}"
+        return r
+
+    def out(self, *args, **kw):
+        return self.run(*args, **kw).stdout
+
+    def complaint(self, code, *args, **kw):
+        """What it says when it fails: one line."""
+        r = self.run(*args, code=code, **kw)
+        assert r.stderr.count("\n") == 1, r.stderr
+        assert r.stderr.startswith("hearth: "), r.stderr
+        return r.stderr
+
+    def json(self, *args, schema, **kw):
+        value = json.loads(self.out(*args, "--json", **kw))
+        valid(value, json.loads((HERE / f"schema/{schema}.json").read_text()))
+        return value
+
+    def log(self):
+        file = self.path / "log"
+        return file.read_text().splitlines() if file.exists() else []
+
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
+         "integer": int, "number": (int, float), "null": type(None)}
+
+
+def is_type(value, name):
+    return isinstance(value, TYPES[name]) and \
+        not (isinstance(value, bool) and name in ("integer", "number"))
+
+
+def valid(value, schema, where="$", root=None):
+    """The part of JSON Schema that the schemas here use."""
+    root = root or schema
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    known = {"$schema", "$defs", "title", "description", "type", "enum", "properties",
+             "required", "additionalProperties", "items", "minimum", "maximum"}
+    assert set(schema) <= known, f"{where}: {set(schema) - known}"
+    types = schema.get("type", list(TYPES))
+    types = [types] if isinstance(types, str) else types
+    assert any(is_type(value, t) for t in types), f"{where}: {value!r} is not {types}"
+    assert value in schema.get("enum", [value]), f"{where}: {value!r}"
+    if is_type(value, "number"):
+        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), \
+            f"{where}: {value}"
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            valid(item, schema.get("items", {}), f"{where}[{i}]", root)
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        missing = set(schema.get("required", [])) - set(value)
+        assert not missing, f"{where}: lacks {missing}"
+        other = schema.get("additionalProperties", True)
+        for key, item in value.items():
+            assert key in properties or other is not False, f"{where}: has {key}"
+            rule = properties.get(key, other if isinstance(other, dict) else {})
+            valid(item, rule, f"{where}.{key}", root)

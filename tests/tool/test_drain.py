@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth drain, split and uncache: what is run, watched, and put back."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from fake import BIN
+
+# A command of lvm2 that takes so long, and ends early when it is interrupted.
+SLOW = """
+echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
+trap 'echo interrupted >>"$HEARTH_FAKE/log"; exit 5' INT
+sleep 1.2 & wait $!
+"""
+
+
+@pytest.fixture
+def lv(dm):
+    for name in ("lvchange", "lvconvert"):
+        dm.command(name, SLOW)
+    dm.cache(dirty=64)
+    for i in range(2, 30):
+        dm.cache(listing=i, dirty=max(0, 64 - 32 * (i - 1)))
+    return dm
+
+
+def test_drain(lv):
+    r = lv.json("drain", "vg/lv", schema="drain")
+    assert r["complete"] and r["action"] == "drained"
+    assert r["written_back_bytes"] == 64 << 16 and r["dirty_bytes"] == 0
+    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
+                        "lvchange -y --cachemode writeback -- vg/lv"]
+
+
+def test_drain_and_stay(lv):
+    text = lv.out("drain", "--stay", "vg/lv")
+    assert text.startswith("vg/lv: drained; 4 MiB written back in")
+    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv"]
+
+
+def test_drain_of_a_writethrough_cache_only_looks(dm):
+    dm.cache(dirty=0, features="1 writethrough", mode="writethrough")
+    assert "0 B dirty" in dm.out("drain", "vg/lv")
+    assert dm.log() == []
+
+
+def interrupted(dm, *args):
+    """Interrupts it as Ctrl-C would, when its child is at work."""
+    p = subprocess.Popen([BIN / "fake/hearth", *args], text=True, env=dm.environment(),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    limit = time.monotonic() + 20
+    while not dm.log() and time.monotonic() < limit:
+        time.sleep(.05)
+    time.sleep(.3)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    return p.returncode, out, err
+
+
+def test_interrupted(lv):
+    for i in range(2, 30):
+        lv.cache(listing=i, dirty=16)
+    code, out, _ = interrupted(lv, "drain", "--json", "vg/lv")
+    assert code == 130
+    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv", "interrupted"]
+    assert not json.loads(out)["complete"]
+    assert json.loads(out)["dirty_bytes"] == 16 << 16
+
+
+def test_by_hand(dm):
+    dm.cache("c", lvm=False, dirty=64, table_args="2 read_level 1")
+    for i in range(2, 9):
+        dm.cache("c", listing=i, lvm=False, dirty=32 if i < 4 else 0)
+    r = dm.json("drain", "c", schema="drain")
+    assert r["complete"] and r["written_back_bytes"] == 64 << 16
+    assert dm.log() == [
+        "table c cache 253:2 253:1 253:3 128 2 metadata2 writethrough cleaner 0",
+        "table c cache 253:2 253:1 253:3 128 2 metadata2 writeback smq 2 read_level 1"]
+
+
+def test_by_hand_interrupted_puts_the_table_back(dm):
+    dm.cache("c", lvm=False, dirty=64)
+    code, out, _ = interrupted(dm, "drain", "c")
+    assert code == 130 and "the same command goes on" in out
+    assert [line.split()[-2:] for line in dm.log()] == [["cleaner", "0"], ["smq", "0"]]
+
+
+def test_by_hand_and_stay(dm):
+    dm.cache("c", lvm=False, dirty=0)
+    r = dm.run("drain", "--stay", "c")
+    assert len(dm.log()) == 1 and "stays in writethrough" in r.stderr
+
+
+@pytest.mark.parametrize("sub,option,word", [
+    ("split", "--splitcache", "split"), ("uncache", "--uncache", "uncached")])
+def test_detach(lv, sub, option, word):
+    r = lv.json(sub, "vg/lv", schema="drain")
+    assert r["complete"] and r["action"] == word and r["dirty_bytes"] == 0
+    assert lv.log() == [f"lvconvert {option} -- vg/lv"]
+
+
+def test_detach_by_hand_says_how(dm):
+    dm.cache("c", lvm=False, dirty=0)
+    why = dm.complaint(1, "uncache", "c")
+    assert "'0 262144 linear 253:3 0'" in why and "4 KiB of 253:2" in why
+
+
+@pytest.mark.parametrize("sub", ["drain", "split", "uncache"])
+def test_not_what_would_lose_data(lv, sub):
+    lv.cache(dirty=1, health="cache-device-failed", rw="ro")
+    assert "cannot all be written back" in lv.complaint(1, sub, "vg/lv")
+    assert lv.log() == []
+
+
+def test_failure_of_lvm(lv):
+    lv.command("lvconvert", "echo '  Cannot.' >&2; exit 5")
+    assert lv.run("split", "vg/lv", code=1).stderr == "  Cannot.\n"

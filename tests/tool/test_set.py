@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth set: which change goes to lvm2, which to the target, in what order."""
+
+import pytest
+
+LVCHANGE = 'echo "lvchange $*" >>"$HEARTH_FAKE/log"'
+
+
+@pytest.fixture
+def lv(dm):
+    dm.command("lvchange", LVCHANGE)
+    dm.cache()
+    return dm
+
+
+def test_setting_goes_by_message(lv):
+    lv.cache(listing=2, settings="4 read_level 3 seq_cutoff 64")
+    assert lv.out("set", "vg/lv", "read_level=3") == ""
+    assert lv.log() == ["message vg-lv read_level 3"]
+
+
+def test_json(lv):
+    lv.cache(listing=2, settings="4 read_level 3 seq_cutoff 64")
+    assert lv.json("set", "vg/lv", "read_level=3", schema="set") == {
+        "name": "vg/lv", "mode": "writeback", "policy": "smq",
+        "settings": {"migration_threshold": 2048, "read_level": 3, "seq_cutoff": 64}}
+
+
+def test_lvm_is_told_what_it_knows(lv):
+    lv.cache(listing=2, mode="writethrough", features="2 metadata2 writethrough",
+             core="2 migration_threshold 4096")
+    lv.run("set", "vg/lv", "mode=writethrough", "migration_threshold=4096")
+    assert lv.log() == ["lvchange -y --cachemode writethrough --cachesettings "
+                        "migration_threshold=4096 -- vg/lv"]
+
+
+def test_what_is_in_the_table_goes_there_again(lv):
+    lv.cache(table_args="2 read_level 1")
+    lv.cache(listing=2, settings="4 read_level 3 seq_cutoff 64")
+    lv.run("set", "vg/lv", "read_level=3")
+    assert lv.log() == ["lvchange -y --cachesettings read_level=3 -- vg/lv"]
+
+
+def test_own_mode_over_another_of_lvm(lv):
+    lv.cache(listing=2, mode="writearound", features="2 metadata2 writethrough")
+    lv.run("set", "vg/lv", "mode=writearound")
+    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
+                        "message vg-lv mode writearound"]
+
+
+def test_own_mode_is_taken_back(lv):
+    lv.cache(mode="writeonly")
+    lv.cache(listing=2, mode="writeback")
+    lv.run("set", "vg/lv", "mode=writeback")
+    assert lv.log() == ["message vg-lv mode table"]
+
+
+def test_policy_and_its_note(lv):
+    lv.cache(listing=2, policy="heat")
+    r = lv.run("set", "vg/lv", "policy=lru", code=1)
+    assert "without hearth's modules no kernel" in r.stderr
+    assert "the policy is still heat" in r.stderr
+    assert lv.log() == ["lvchange -y --cachepolicy lru -- vg/lv"]
+    assert lv.run("set", "vg/lv", "policy=heat").stderr.count("note") == 1
+
+
+def test_preset_and_what_overrides_it(lv):
+    lv.write("sys/dev/block/253:3/queue/rotational", "0\n")
+    after = "12 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1 max_promote_share 50"
+    lv.cache(listing=2, settings=after)
+    lv.run("set", "vg/lv", "--preset", "database", "read_level=5")
+    assert lv.log() == [f"message vg-lv {m}" for m in (
+        "read_level 5", "write_level 1", "full_write_level 2", "seq_cutoff 0",
+        "seq_again 1", "max_promote_share 50")]
+    lv.write("sys/dev/block/253:3/queue/rotational", "1\n")
+    lv.cache(listing=2, settings=after.replace("seq_cutoff 0", "seq_cutoff 64"))
+    lv.run("set", "vg/lv", "--preset", "database", "read_level=5")
+    assert "message vg-lv seq_cutoff 64" in lv.log()
+
+
+@pytest.mark.parametrize("name", ["general", "database", "read-mostly", "streaming", "low-wear"])
+def test_presets_name_the_same_keys(lv, name):
+    lv.run("set", "vg/lv", "--preset", name, code=1)
+    keys = {line.split()[2] for line in lv.log() if line.startswith("message")} - {"mode"}
+    assert keys == {"read_level", "write_level", "full_write_level", "seq_cutoff",
+                    "seq_again", "max_promote_share"}
+
+
+def test_by_hand(dm):
+    dm.cache("c", lvm=False, table_args="2 read_level 1", features="2 metadata2 writeback")
+    dm.cache("c", listing=2, lvm=False, policy="lru", mode="writearound",
+             features="2 metadata2 writethrough")
+    r = dm.run("set", "c", "policy=lru", "mode=writearound")
+    assert dm.log() == [
+        "table c cache 253:2 253:1 253:3 128 2 metadata2 writethrough lru 2 read_level 1",
+        "message c mode writearound"]
+    assert "at boot still has the former table" in r.stderr
+
+
+def test_by_hand_without_features(dm):
+    dm.cache("c", lvm=False, table="253:2 253:1 253:3 128 0 default 0",
+             features="1 writethrough", mode="writethrough")
+    dm.cache("c", listing=2, lvm=False, mode="writeback", features="1 writeback")
+    dm.run("set", "c", "mode=writeback")
+    assert dm.log() == ["table c cache 253:2 253:1 253:3 128 1 writeback default 0"]
+
+
+def test_several_targets(dm):
+    dm.cache("c", lvm=False, alone=0)
+    assert "more than one target" in dm.complaint(1, "set", "c", "mode=writethrough")
+
+
+@pytest.mark.parametrize("pair,why", [
+    ("read_level", "not KEY=VALUE"), ("=3", "no such key"), ("a b=3", "no such key"),
+    ("read_level=three", "whole number"), ("read_level=-1", "whole number"),
+    ("read_level=", "whole number"), ("mode=fast", "a mode is"), ("policy=a b", "no such policy"),
+    ("policy=--help", "no such policy"),
+])
+def test_bad_input(lv, pair, why):
+    assert why in lv.complaint(2, "set", "vg/lv", pair)
+    assert lv.log() == []
+
+
+def test_nothing_to_set(lv):
+    assert "KEY=VALUE or --preset" in lv.complaint(2, "set", "vg/lv")
+    assert "there are: general, database" in lv.complaint(2, "set", "vg/lv", "--preset", "x")
+
+
+def test_refused(lv):
+    lv.write("refuse", "read_level 9\n")
+    assert "read_level=9 was refused" in lv.complaint(1, "set", "vg/lv", "read_level=9")
+    lv.command("lvchange", "echo 'no lock' >&2; exit 5")
+    r = lv.run("set", "vg/lv", "mode=writethrough", code=1)
+    assert r.stderr == "no lock\n"
+
+
+def test_unknown_to_the_policy(lv):
+    assert "visits is not a setting of the policy smq" in lv.complaint(1, "set", "vg/lv", "visits=3")
+
+
+def test_stock_target(lv):
+    lv.write("version", "2.3.0")
+    assert "does not know read_level" in lv.complaint(5, "set", "vg/lv", "read_level=3")
+    assert "does not know writearound" in lv.complaint(5, "set", "vg/lv", "mode=writearound")
+    assert lv.log() == []

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth status, and what every subcommand says to bad input."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from fake import BIN, COUNTERS
+
+
+def shift_history(dm, seconds, name="vg-lv"):
+    """Makes the samples that are kept so much older."""
+    file = dm.path / "run/hearth" / name
+    lines = file.read_text().splitlines()
+    moved = []
+    for line in lines[1:]:
+        when, rest = line.split(" ", 1)
+        moved.append(f"{float(when) - seconds:.3f} {rest}")
+    file.write_text("\n".join([lines[0], *moved, ""]))
+
+
+def test_all_fields(dm):
+    counters = dm.cache()
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["name"] == "vg/lv" and c["dm_name"] == "vg-lv" and c["lvm"]
+    assert c["engine"] == "hearth" and c["health"] == "good"
+    assert (c["mode"], c["table_mode"], c["policy"]) == ("writeback", "writeback", "smq")
+    assert c["settings"] == {"migration_threshold": 2048, "read_level": 2, "seq_cutoff": 64}
+    assert (c["used_blocks"], c["total_blocks"], c["dirty_blocks"]) == (256, 512, 64)
+    assert c["block_bytes"] == 65536 and c["volume_bytes"] == 128 << 20
+    assert c["metadata_format"] == 2
+    assert (c["metadata_device"], c["cache_device"], c["origin_device"]) == \
+        ("253:2", "253:1", "253:3")
+    assert c["counters"] == counters
+    assert c["intents_held"] == 3
+    hits = counters["read_hits"] + counters["write_hits"]
+    misses = counters["read_misses"] + counters["write_misses"]
+    assert c["hit_ratio"] == pytest.approx(hits / (hits + misses), rel=1e-5)
+    assert c["ssd_bytes_per_user_byte"] == \
+        pytest.approx(counters["cache_sectors_written"] / 3000, rel=1e-5)
+    assert c["volume_io"] == {"reads": 100, "read_sectors": 2000, "read_ms": 50,
+                              "writes": 40, "write_sectors": 1000, "write_ms": 80}
+
+
+def test_for_people(dm):
+    dm.cache(mode="writeonly", stats={"bypass_cold": 1234, "bypass_stream": 0,
+                                      "cache_read_errors": 7})
+    text = dm.out("status", "vg/lv")
+    assert "vg/lv  writeonly (the table says writeback), policy smq, good" in text
+    assert "16 MiB, 50.0%;" in text
+    assert "4 MiB, 25.0% of what is used" in text
+    assert "cold 1.2k" in text and "stream" not in text
+    assert "cache_read_errors 7" in text
+    assert "reads 0.50 ms  writes 2.00 ms" in text
+    assert "\033" not in text
+    assert all(len(line) < 80 for line in text.splitlines())
+
+
+def test_windows(dm):
+    zero = dict.fromkeys(COUNTERS, 0)
+    dm.cache(stats=zero, io=(0,) * 8)
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["last_minute"]["seconds"] is None and c["last_hour"]["hit_ratio"] is None
+    shift_history(dm, 55 * 60)
+    dm.cache(stats=zero | {"read_hits": 10, "read_misses": 30}, io=(0,) * 8)
+    dm.json("status", schema="status")
+    shift_history(dm, 50)
+    dm.cache(stats=zero | {"read_hits": 90, "read_misses": 50, "cache_sectors_written": 8},
+             io=(4, 0, 16, 2, 0, 0, 0, 0))
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["last_minute"]["seconds"] == pytest.approx(50, abs=5)
+    assert c["last_minute"]["hit_ratio"] == pytest.approx(.8)
+    assert c["last_minute"]["ssd_bytes_per_user_byte"] == pytest.approx(.5)
+    assert c["last_minute"]["read_ms"] == pytest.approx(.5)
+    assert c["last_hour"]["seconds"] == pytest.approx(56 * 60, abs=15)
+    assert c["last_hour"]["hit_ratio"] == pytest.approx(90 / 140, rel=1e-5)
+    text = dm.out("status")
+    assert "80.0% of 100" in text and "56 min" in text
+
+
+def test_history_of_another_life_is_dropped(dm):
+    dm.cache()
+    dm.out("status")
+    shift_history(dm, 60)
+    dm.cache(stats=dict.fromkeys(COUNTERS, 1))
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["last_minute"]["seconds"] is None
+    assert len((dm.path / "run/hearth/vg-lv").read_text().splitlines()) == 2
+
+
+def test_history_is_bounded(dm):
+    counters = " ".join(["0"] * (len(COUNTERS) + 6))
+    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+    dm.cache()
+    lines = [f"{now - 9000 + 2 * i:.3f} {counters}" for i in range(4400)]
+    dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 1", *lines, ""]))
+    dm.out("status")
+    kept = (dm.path / "run/hearth/vg-lv").read_text().splitlines()[1:]
+    assert len(kept) <= 128
+    dm.write("run/hearth/vg-lv", "something else\n1 2 3")
+    dm.out("status")
+
+
+def test_stock_target(dm):
+    dm.write("version", "2.3.0")
+    dm.cache(core="0", settings="0")
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["engine"] == "kernel" and c["health"] == "good"
+    assert set(c["counters"]) == set(COUNTERS[:6])
+    assert c["ssd_bytes_per_user_byte"] is None
+    assert "passed by" not in dm.out("status")
+
+
+def test_failed_and_unreadable(dm):
+    dm.write("version", "2.3.0")
+    dm.cache(status="Fail")
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["health"] == "failed"
+    dm.cache(status="8 20/2048 128 nonsense")
+    r = dm.run("status")
+    assert "cannot make sense" in r.stderr
+    dm.cache(rw="ro", check="needs_check")
+    text = dm.out("status")
+    assert "read-only, needs check" in text
+
+
+def test_names(dm):
+    dm.cache()
+    dm.cache("by_hand", lvm=False, devno="253:9")
+    dm.cache("vg-pool_tdata", devno="253:10")
+    dm.cache("my--vg-my--lv", devno="253:11")
+    for name in ("vg/lv", "vg-lv", "/dev/vg/lv", "/dev/mapper/vg-lv"):
+        assert dm.json("status", name, schema="status")["caches"][0]["name"] == "vg/lv"
+    for name, found in (("by_hand", "by_hand"), ("vg/pool", "vg/pool_tdata"),
+                        ("my-vg/my-lv", "my-vg/my-lv")):
+        assert dm.json("status", name, schema="status")["caches"][0]["name"] == found
+    assert len(dm.json("status", schema="status")["caches"]) == 4
+
+
+def test_not_a_cache(dm):
+    dm.command("lvs", """
+        case ${!#} in
+        vg/plain) echo '  linear|active' ;;
+        vg/off) echo '  cache|' ;;
+        *) exit 5 ;;
+        esac""")
+    assert "no such volume" in dm.complaint(3, "status", "vg/none")
+    assert "its type is linear" in dm.complaint(3, "status", "vg/plain")
+    assert "lvchange -ay vg/off" in dm.complaint(3, "status", "vg/off")
+    assert "no cache of that name" in dm.complaint(3, "status", "nothing")
+    assert dm.out("status") == "no cache is active\n"
+
+
+def test_no_device_mapper(dm):
+    assert "only root" in dm.complaint(4, "status", env={"HEARTH_FAKE_ERROR": "13"})
+    assert "modprobe dm-mod" in dm.complaint(4, "status", env={"HEARTH_FAKE_ERROR": "19"})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become someone else")
+def test_not_root():
+    r = subprocess.run([BIN / "real/hearth", "status"], text=True, capture_output=True,
+                       user=65534, check=False)
+    assert r.returncode == 4 and r.stderr == "hearth: only root may talk to device-mapper\n"
+
+
+def test_usage(dm):
+    assert "no subcommand 'stauts'" in dm.complaint(2, "stauts")
+    assert "Usage" in dm.run("status", "--nonsense", code=2).stderr
+    assert "Usage" in dm.run("status", "a", "b", code=2).stderr
+    assert "Usage" in dm.run(code=2).stderr
+    assert "--json" in dm.out("status", "--help")
+    assert dm.out("--version").startswith("hearth ")
+
+
+def test_output_that_cannot_be_written(dm):
+    dm.cache()
+    with open("/dev/full", "w", encoding="ascii") as full:
+        r = subprocess.run([BIN / "fake/hearth", "status"], stdout=full,
+                           stderr=subprocess.PIPE, env=dm.environment(), check=False)
+    assert r.returncode == 1

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth top: rates, tables for pipes and files, the screen of a terminal."""
+
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import fcntl
+import termios
+import time
+
+import pytest
+
+from fake import BIN, HERE, COUNTERS, valid
+
+ZERO = dict.fromkeys(COUNTERS, 0)
+
+
+def objects(text):
+    """JSON values, one after the other."""
+    decoder, found = json.JSONDecoder(), []
+    while text.strip():
+        value, end = decoder.raw_decode(text.lstrip())
+        found.append(value)
+        text = text.lstrip()[end:]
+    return found
+
+
+def test_rates(dm):
+    dm.cache(stats=ZERO)
+    dm.cache(listing=3, stats=ZERO | {"read_hits": 30, "read_misses": 10, "promotions": 4,
+                                        "cache_sectors_written": 6})
+    first, second = objects(dm.out("top", "--json", "--interval", "0.5", "--count", "2"))
+    schema = json.loads((HERE / "schema/top.json").read_text())
+    valid(first, schema)
+    valid(second, schema)
+    assert first["seconds"] is None and first["caches"][0]["reads_per_second"] is None
+    c = second["caches"][0]
+    assert second["seconds"] == pytest.approx(.5, abs=.3)
+    assert c["reads_per_second"] * second["seconds"] == pytest.approx(40, rel=1e-3)
+    assert c["promotions_per_second"] * second["seconds"] == pytest.approx(4, rel=1e-3)
+    assert c["ssd_bytes_per_second"] * second["seconds"] == pytest.approx(3072, rel=1e-3)
+    assert c["read_hit_ratio"] == .75 and c["write_hit_ratio"] is None
+    assert c["used"] == .5 and c["dirty"] == .25
+
+
+def test_table_fits_80_columns(dm):
+    huge = dict.fromkeys(COUNTERS, 10 ** 15)
+    for name in ("a" * 100, "b"):
+        dm.cache(name, lvm=False, stats=ZERO, health="read-only", rw="ro", check="needs_check")
+        dm.cache(name, listing=3, lvm=False, stats=huge, health="read-only", rw="ro", check="needs_check")
+    lines = dm.out("top", "--interval", "0.2", "--count", "2").splitlines()
+    assert sum(line.startswith("CACHE") for line in lines) == 2
+    assert sum("^ read-only, needs check" in line for line in lines) == 4
+    assert max(map(len, lines)) <= 80
+    assert len({len(line) for line in lines if line[0] in "Cab"}) == 1
+
+
+def test_no_cache(dm):
+    assert "no cache is active" in dm.out("top", "--count", "1")
+
+
+@pytest.mark.parametrize("args", [("--interval", "0"), ("--interval", "x"), ("--count", "0")])
+def test_bad_input(dm, args):
+    assert "must be a number" in dm.complaint(2, "top", *args)
+
+
+def screen(dm, keys, lines=24):
+    """What it draws on a terminal until it ends."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
+    p = subprocess.Popen([BIN / "fake/hearth", "top", "--interval", "30"],
+                         env=dm.environment(TERM="xterm"), stdin=terminal, stdout=terminal)
+    drawn, limit = b"", time.monotonic() + 20
+    while b"CACHE" not in drawn and time.monotonic() < limit:
+        if select.select([main], [], [], 1)[0]:
+            drawn += os.read(main, 65536)
+    os.write(main, keys)
+    p.wait(timeout=20)
+    while select.select([main], [], [], .2)[0]:
+        drawn += os.read(main, 65536)
+    modes = termios.tcgetattr(terminal)[3]
+    os.close(main)
+    os.close(terminal)
+    return p.returncode, drawn.decode(), modes
+
+
+def test_screen(dm):
+    for i in range(9):
+        dm.cache(f"vg-lv{i}", devno=f"253:{i + 20}")
+    code, drawn, modes = screen(dm, b"q", lines=8)
+    assert code == 0
+    assert drawn.startswith("\033[?1049h") and "\033[?1049l" in drawn
+    assert modes & termios.ICANON and modes & termios.ECHO
+    assert "vg/lv4" in drawn and "vg/lv5" not in drawn and "and 4 more" in drawn
