@@ -25,7 +25,7 @@ struct options {
 	bool json, stay, batch;
 	double interval;	/* seconds */
 	unsigned long count;	/* rounds; 0: no end */
-	const char *preset;
+	const char *preset, *file, *listen;
 	char **args;
 	int nr_args;
 };
@@ -36,6 +36,7 @@ int hearth_set(const struct options *o);
 int hearth_drain(const struct options *o);
 int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
+int hearth_export(const struct options *o);
 /* One line on stderr, "hearth: " before it. */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);

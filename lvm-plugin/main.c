@@ -14,7 +14,7 @@
 
 enum {
 	OPT_HELP = 256, OPT_VERSION, OPT_JSON, OPT_STAY, OPT_BATCH, OPT_PRESET,
-	OPT_INTERVAL, OPT_COUNT
+	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN
 };
 
 static const struct subcommand {
@@ -37,6 +37,8 @@ static const struct subcommand {
 	  "write back and detach the cache, which is kept", "j" },
 	{ "uncache", hearth_uncache, "VG/LV", 1, 1,
 	  "write back and remove the cache", "j" },
+	{ "export", hearth_export, "", 0, 0,
+	  "print all counters in Prometheus' format", "fl" },
 };
 
 /* One letter stands for an option in the table above. */
@@ -55,6 +57,10 @@ static const struct option_help {
 	  "end after so many (default: never)" },
 	{ 'p', { "preset", required_argument, NULL, OPT_PRESET }, "NAME",
 	  "general, database, read-mostly, streaming or low-wear" },
+	{ 'f', { "file", required_argument, NULL, OPT_FILE }, "FILE",
+	  "replace this file instead, as a whole" },
+	{ 'l', { "listen", required_argument, NULL, OPT_LISTEN }, "PORT",
+	  "serve them at http://127.0.0.1:PORT/metrics" },
 	{ 's', { "stay", no_argument, NULL, OPT_STAY }, "",
 	  "stay in writethrough mode, so that nothing gets dirty" },
 };
@@ -199,6 +205,12 @@ static bool take(struct options *o, int opt)
 		return true;
 	case OPT_PRESET:
 		o->preset = optarg;
+		return true;
+	case OPT_FILE:
+		o->file = optarg;
+		return true;
+	case OPT_LISTEN:
+		o->listen = optarg;
 		return true;
 	case OPT_INTERVAL:
 		return number("interval", 0.1, 86400, &o->interval);
