@@ -49,6 +49,8 @@ u8 cache_migration_load(struct cache *c)
 	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
 			 c->block_sectors);
 
+	if (!used)
+		return 0;
 	return min_t(u64, div_u64(used * 100, room), 100);
 }
 

@@ -191,6 +191,45 @@ static u32 heat_index(u64 hash, u32 range)
 }
 
 /*
+ * Tables of buckets of few entries.  An entry is found by the fingerprint or
+ * tag in its lowest bits, and has its time in its highest; zero is empty, with
+ * a time as good as any.  Misses pay for these two, so they are unrolled.
+ */
+
+/* The entry whose @mask bits are @tag, or NULL. */
+static __always_inline u32 *ways_find(u32 *bucket, u32 ways, u32 mask, u32 tag)
+{
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < ways; i++)
+		if ((READ_ONCE(bucket[i]) & mask) == tag)
+			return &bucket[i];
+	return NULL;
+}
+
+/* The entry that is oldest at @now, which is shifted to where entries have it. */
+static __always_inline u32 *ways_oldest(u32 *bucket, u32 ways, u32 now,
+					unsigned int shift)
+{
+	u32 latest = now | ((1u << shift) - 1);
+	u32 *oldest = bucket;
+	u32 oldest_age = 0;
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < ways; i++) {
+		u32 age = latest - READ_ONCE(bucket[i]);
+
+		if (age >= oldest_age) {
+			oldest = &bucket[i];
+			oldest_age = age;
+		}
+	}
+	return oldest;
+}
+
+/*
  * The ghost: which blocks were missed or evicted lately, how often, and in
  * which class the last miss was put.
  */
@@ -217,30 +256,20 @@ static u32 ghost_visits(u32 entry)
 
 /*
  * The entry of the block that hashes to @hash, and what it holds in *@old; or
- * else the one to replace, which is empty or the oldest, and *@old is 0.
+ * else the one to replace, and *@old is 0.
  */
 static u32 *ghost_find(struct heat *h, u64 hash, u32 *old)
 {
 	u32 *bucket = h->ghost + GHOST_WAYS * heat_index(hash, h->nr_buckets);
-	u32 *oldest = bucket;
-	u32 oldest_age = 0;
-	u32 i;
+	u32 *entry = ways_find(bucket, GHOST_WAYS, GHOST_FP_MASK, ghost_fp(hash));
 
-	for (i = 0; i < GHOST_WAYS; i++) {
-		u32 entry = READ_ONCE(bucket[i]);
-		u32 age = entry ? ghost_age(h, entry) : U32_MAX;
-
-		if ((entry & GHOST_FP_MASK) == ghost_fp(hash)) {
-			*old = entry;
-			return &bucket[i];
-		}
-		if (age >= oldest_age) {
-			oldest = &bucket[i];
-			oldest_age = age;
-		}
+	if (entry) {
+		*old = READ_ONCE(*entry);
+		return entry;
 	}
 	*old = 0;
-	return oldest;
+	return ways_oldest(bucket, GHOST_WAYS,
+			   ghost_now(h) << GHOST_TIME_SHIFT, GHOST_TIME_SHIFT);
 }
 
 /* The visits that @old stands for and one more. */
@@ -313,26 +342,30 @@ static u32 region_heat(struct heat *h, u32 entry)
 	return age < 8 ? heat >> age : 0;
 }
 
-/* The entry of the region, or the coldest of its set. */
-static u32 *region_find(struct heat *h, u64 hash, u32 tag)
+static u32 *region_coldest(struct heat *h, u32 *set)
 {
-	u32 *set = h->regions + REGION_WAYS * heat_index(hash, h->nr_region_sets);
 	u32 *coldest = set;
 	u32 coldest_heat = U32_MAX;
 	u32 i;
 
 	for (i = 0; i < REGION_WAYS; i++) {
-		u32 entry = READ_ONCE(set[i]);
-		u32 heat = region_heat(h, entry);
+		u32 heat = region_heat(h, READ_ONCE(set[i]));
 
-		if ((entry & REGION_TAG_MASK) == tag)
-			return &set[i];
 		if (heat < coldest_heat) {
 			coldest = &set[i];
 			coldest_heat = heat;
 		}
 	}
 	return coldest;
+}
+
+/* The entry of the region, or the coldest of its set. */
+static u32 *region_find(struct heat *h, u64 hash, u32 tag)
+{
+	u32 *set = h->regions + REGION_WAYS * heat_index(hash, h->nr_region_sets);
+
+	return ways_find(set, REGION_WAYS, REGION_TAG_MASK, tag) ?:
+	       region_coldest(h, set);
 }
 
 /* Count a miss of @block; returns the heat of its region with it. */
@@ -418,25 +451,13 @@ static u32 rival_now(struct heat *h)
 /* Does it hold the block that hashes to @hash?  If not, it does from now on. */
 static bool rival_holds(struct heat *h, u64 hash, u32 news)
 {
+	u32 now = rival_now(h) << RIVAL_TIME_SHIFT;
 	u32 *bucket = rival_bucket(h, hash);
-	u32 *oldest = bucket;
-	u32 oldest_age = 0;
-	u32 i;
 
-	for (i = 0; i < RIVAL_WAYS; i++) {
-		u32 entry = READ_ONCE(bucket[i]);
-		u32 age = entry ? (rival_now(h) - (entry >> RIVAL_TIME_SHIFT)) &
-				  RIVAL_TIME_MASK : U32_MAX;
-
-		if ((entry & RIVAL_FP_MASK) == ghost_fp(hash))
-			return true;
-		if (age >= oldest_age) {
-			oldest = &bucket[i];
-			oldest_age = age;
-		}
-	}
-	WRITE_ONCE(*oldest, rival_now(h) << RIVAL_TIME_SHIFT | news |
-			    ghost_fp(hash));
+	if (ways_find(bucket, RIVAL_WAYS, RIVAL_FP_MASK, ghost_fp(hash)))
+		return true;
+	WRITE_ONCE(*ways_oldest(bucket, RIVAL_WAYS, now, RIVAL_TIME_SHIFT),
+		   now | news | ghost_fp(hash));
 	return false;
 }
 
@@ -512,12 +533,14 @@ static void border_evicted(struct heat *h, bool small)
 static void border_move(struct heat *h, u32 old)
 {
 	u64 all = (u64)h->policy.params.nr_slots * BORDER_ONE;
-	u64 border = READ_ONCE(h->border);
-	u32 small = clamp(READ_ONCE(h->small_share), BORDER_ONE / 8,
-			  BORDER_ONE - BORDER_ONE / 8);
+	u64 border;
+	u32 small;
 
 	if (!old || ghost_age(h, old) > GHOST_SOON)
 		return;
+	border = READ_ONCE(h->border);
+	small = clamp(READ_ONCE(h->small_share), BORDER_ONE / 8,
+		      BORDER_ONE - BORDER_ONE / 8);
 	if (ghost_class(old) == GHOST_FROM_SMALL)
 		border += BORDER_STEP * (BORDER_ONE - small);
 	else if (ghost_class(old) == GHOST_FROM_MAIN)
@@ -533,10 +556,11 @@ static void border_move(struct heat *h, u32 old)
 
 static u32 class_by_ghost(struct heat *h, u32 old, u32 visits)
 {
-	u32 age = ghost_age(h, old);
+	u32 age;
 
 	if (visits < 2)
 		return 0;
+	age = ghost_age(h, old);
 	if (visits > 2)
 		return age < GHOST_WINDOW / 4 ? 4 : 5;
 	if (age < GHOST_WINDOW / 8)
@@ -589,7 +613,7 @@ static void class_learn(struct heat *h, u32 slot)
  */
 static bool class_sampled(u64 clock, const struct cache_io *io)
 {
-	return heat_hash(clock) % HEAT_SAMPLE == 0 && io->load < HEAT_BUSY;
+	return !heat_index(heat_hash(clock), HEAT_SAMPLE) && io->load < HEAT_BUSY;
 }
 
 /*
