@@ -113,14 +113,15 @@ static enum cache_op io_op(struct bio *bio)
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
 }
 
-static u32 stream_before(struct cache *c, struct bio *bio)
+static inline u32 stream_before(struct cache *c, struct bio *bio)
 {
 	/* Moved to another CPU meanwhile, it races as with an interrupt. */
 	return stream_account(raw_cpu_ptr(c->streams), bio->bi_iter.bi_sector,
 			      bio_sectors(bio));
 }
 
-static void describe(struct cache *c, struct bio *bio, struct cache_io *io)
+static inline void describe(struct cache *c, struct bio *bio,
+			    struct cache_io *io)
 {
 	io->op = io_op(bio);
 	io->flags = 0;
@@ -356,16 +357,8 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 	submit_bio_noacct(leg);
 }
 
-/* The intent is durable and the slot is pinned for writing. */
-static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
+static int issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
-	cache_stat_add(c, STAT_CACHE_SECTORS, bio_sectors(bio));
-	if (cache_mode_keeps_dirty(c->mode)) {
-		cb->kind = BIO_PINNED_WRITE;
-		remap_fast(c, bio, cb->slot, cb->block);
-		return DM_MAPIO_REMAPPED;
-	}
-
 	/* A device that is busy must not look like one that failed. */
 	leaves_submitter(bio);
 	cb->kind = BIO_BOTH;
@@ -375,6 +368,19 @@ static int issue_write(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	atomic_set(&cb->legs, 2);
 	issue_fast_leg(c, bio, cb);
 	cache_remap_origin(c, bio);
+	return DM_MAPIO_REMAPPED;
+}
+
+/* The intent is durable and the slot is pinned for writing. */
+static inline int issue_write(struct cache *c, struct bio *bio,
+			      struct cache_bio *cb)
+{
+	cache_stat_add(c, STAT_CACHE_SECTORS, bio_sectors(bio));
+	if (!cache_mode_keeps_dirty(c->mode))
+		return issue_both(c, bio, cb);
+
+	cb->kind = BIO_PINNED_WRITE;
+	remap_fast(c, bio, cb->slot, cb->block);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -487,9 +493,9 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
 
-	if (word & SLOT_INTENT)
+	if ((word & (SLOT_INTENT | SLOT_DIRTY)) == SLOT_INTENT)
 		counted = count_dirty(c, word);
-	if (counted)
+	if (unlikely(counted))
 		new |= SLOT_DIRTY;
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
