@@ -402,6 +402,7 @@ static int open_metadata(struct cache *c, struct cache_table *t)
 		.data_block_size = t->block_sectors,
 		.format = t->format,
 		.may_format = true,
+		.cache_blocks = t->nr_slots,
 	};
 	const char *why = "cannot be opened";
 	int r;

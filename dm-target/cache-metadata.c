@@ -477,6 +477,24 @@ static int make_roots(struct cmd *cmd, unsigned int format)
 	return 0;
 }
 
+static int resize_all(struct cmd *cmd, u32 new);
+
+static int make_empty(struct cmd *cmd, const struct cmd_geometry *g)
+{
+	int r = make_roots(cmd, g->format);
+
+	if (r)
+		return r;
+	cmd->sb->magic = cpu_to_le64(CMD_SB_MAGIC);
+	cmd->sb->version = cpu_to_le32(g->format);
+	cmd->sb->data_block_size = cpu_to_le32(g->data_block_size);
+	cmd->sb->metadata_block_size = cpu_to_le32(PD_BLOCK_SECTORS);
+	if (!can_hold(cmd, g->cache_blocks))
+		return -ENOSPC;
+	r = resize_all(cmd, g->cache_blocks);
+	return r ? r : commit(cmd, false);
+}
+
 static int format(struct cmd *cmd, const struct cmd_geometry *g,
 		  const char **why)
 {
@@ -494,24 +512,13 @@ static int format(struct cmd *cmd, const struct cmd_geometry *g,
 		return fault(why, "Cache block size is missing", -EINVAL);
 	r = pd_sm_create(nr_blocks, &cmd->tm.sm);
 	if (!r)
-		r = make_roots(cmd, g->format);
+		r = make_empty(cmd, g);
 	if (r)
-		goto bad;
-
-	cmd->sb->magic = cpu_to_le64(CMD_SB_MAGIC);
-	cmd->sb->version = cpu_to_le32(g->format);
-	cmd->sb->data_block_size = cpu_to_le32(g->data_block_size);
-	cmd->sb->metadata_block_size = cpu_to_le32(PD_BLOCK_SECTORS);
-	r = commit(cmd, false);
-	if (r)
-		goto bad;
+		return fault(why, r == -ENOSPC ? "Metadata device is too small" :
+			     "Cannot format the metadata device", r);
 	cmd->formatted = true;
 	show_usage(cmd);
 	return 0;
-
-bad:
-	return fault(why, r == -ENOSPC ? "Metadata device is too small" :
-					 "Cannot format the metadata device", r);
 }
 
 static int open_existing(struct cmd *cmd, const struct cmd_geometry *g,

@@ -48,11 +48,15 @@ struct cmd;
  * @format: metadata format for a device that has to be formatted, 1 or 2.
  *	What is on the disk wins if there is something.
  * @may_format: format a device whose first 4096 bytes are all zero
+ * @cache_blocks: cache blocks that a device that has to be formatted is for.
+ *	cache_check 0.9.0 refuses metadata of none at all, which a power cut
+ *	between formatting and cmd_resize() would leave.
  */
 struct cmd_geometry {
 	u32 data_block_size;
 	unsigned int format;
 	bool may_format;
+	u32 cache_blocks;
 };
 
 /**

@@ -275,6 +275,46 @@ static void large_transaction(void **state)
 	ramdev_free(before);
 }
 
+/* A device that is being formatted has nothing on it, or the whole cache. */
+static void formatting(void **state)
+{
+	u64 rng = test_seed("crashes while formatting", 506);
+	u32 found[2] = { 0 };
+
+	(void)state;
+	for (u64 at = 0; at < 40; at++) {
+		struct cmd_geometry g = {
+			.data_block_size = 128,
+			.format = 1 + at % 2,
+			.may_format = true,
+			.cache_blocks = 5000,
+		};
+		struct ramdev *rd = ramdev_new(NR_BLOCKS);
+		struct meta x = { .rd = rd, .dev = ramdev_open(rd, false) };
+		bool there;
+		int r;
+
+		rd->crash_at = rd->ops + at;
+		r = cmd_open(x.dev, &g, &x.cmd, &x.why);
+		if (r)
+			pd_device_close(x.dev);
+		else
+			meta_shut(&x);
+		ramdev_crash(rd, below(&rng, RAMDEV_NR_FATES), &rng);
+		there = meta_open(&x, rd, 0) != -ENODATA;
+		assert_true(there || r);
+		found[there]++;
+		if (there) {
+			assert_int_equal(cmd_cache_blocks(x.cmd), 5000);
+			assert_sound(x.cmd);
+			meta_shut(&x);
+		}
+		ramdev_free(rd);
+	}
+	printf("note: formatting: nothing %u, formatted %u\n", found[0], found[1]);
+	assert_true(found[0] && found[1]);
+}
+
 /* NEEDS_CHECK and zeroing write nothing but the superblock. */
 static void lone_superblock(void **state)
 {
@@ -326,6 +366,7 @@ int main(void)
 		cmocka_unit_test(format_2),
 		cmocka_unit_test(extending),
 		cmocka_unit_test(large_transaction),
+		cmocka_unit_test(formatting),
 		cmocka_unit_test(lone_superblock),
 	};
 

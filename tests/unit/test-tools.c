@@ -195,7 +195,11 @@ static void make_device(const char *file, u32 cache_blocks)
 static struct cmd *open_file(const char *file, unsigned int format,
 			     struct pd_device **dev)
 {
-	struct cmd_geometry g = { BLOCK_SIZE, format, format != 0 };
+	struct cmd_geometry g = {
+		.data_block_size = BLOCK_SIZE,
+		.format = format,
+		.may_format = format != 0,
+	};
 	const char *why;
 	struct cmd *cmd;
 
