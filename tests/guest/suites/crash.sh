@@ -111,7 +111,8 @@ bounded() {
 	assert_ge "$dirty" "$(($1 / 4))" "blocks dirty on the disk"
 	dmsetup remove c
 	dmsetup create c --table "0 $(sectors "$SLOW") cache $COPY $FAST $SLOW 64 1 writethrough smq 0"
-	assert_eq "$(stat_of c used)" 9600 "blocks in the cache"
+	# A full cache frees a few slots in advance.
+	assert_ge "$(stat_of c used)" 9500 "blocks in the cache"
 	until_true 120 all_clean c
 	written=$(dmsetup message c 0 stats | awk '$1 == "writebacks" { print $2 }')
 	assert_le "$written" "$dirty" "blocks written back"
@@ -158,7 +159,8 @@ test_activation_after_a_cut() {
 		echo "after a cut: $TOOK ms"
 		cut=$((cut + TOOK))
 		time_activation "$COPY"
-		assert_eq "$(stat_of c used)" 400000 "blocks in the cache"
+		# Who probes the new device has read blocks into it.
+		assert_ge "$(stat_of c used)" 400000 "blocks in the cache"
 		dmsetup remove c
 		echo "after a clean stop: $TOOK ms"
 		clean=$((clean + TOOK))
