@@ -71,7 +71,7 @@ bench-check: modules
 
 # Where the instructions of a hit go.
 bench-profile: modules
-	build/venv/bin/python tests/bench/profile.py $(or $(RW),randread)
+	$(BENCH:bench.py=profile.py) $(or $(RW),randread)
 
 # Compiles for every kernel that Debian has, K='trixie sid' for some.
 kernels:

@@ -6,7 +6,7 @@ bench.py run [SECTION...]    measures, and writes docs/performance.md
 bench.py check [SECTION...]  measures, and fails when a figure misses its limit
 bench.py table               writes the page anew from the last run's results
 
-BENCH_QUICK=1: only hearth, and only what one boot of make test has time for.
+BENCH_QUICK=1: only hearth, and the shortest form of each section.
 
 The guest has one CPU and counts its time in instructions (QEMU's -icount): an
 instruction is a nanosecond, so that two runs agree, and the CPU's share of an

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Where the instructions of a hit go: profile.py [randread|randwrite]
+"""Where the instructions of a hit go: profile.py [randread|randwrite|randmiss]
 
 Boots the guest with QEMU translating one instruction at a time and logging
 each, while fio reads from a cache whose blocks are all resident. Prints

@@ -32,14 +32,14 @@ hit_jobs() {
 		[ "$rw" = read ] || before=(--name=before --rw=write --bs=64k --iodepth=8)
 		job "hit-$name-$rw-aio-16" "$dev" "${range[@]}" "${before[@]}" \
 			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=16 \
-			--number_ios="$BENCH_IOS"
+			--io_size=$((BENCH_IOS * 4))k
 		[ "${BENCH_QUICK:-}" != 1 ] || continue
 		job "hit-$name-$rw-aio-1" "$dev" "${range[@]}" "${before[@]}" \
 			--name=j --stonewall --bs=4k --rw="rand$rw" --iodepth=1 \
-			--number_ios=$((BENCH_IOS / 2))
+			--io_size=$((BENCH_IOS * 2))k
 		job "hit-$name-$rw-uring-16" "$dev" "${range[@]}" --ioengine=io_uring \
 			"${before[@]}" --name=j --stonewall --bs=4k --rw="rand$rw" \
-			--iodepth=16 --number_ios="$BENCH_IOS"
+			--iodepth=16 --io_size=$((BENCH_IOS * 4))k
 	done
 }
 

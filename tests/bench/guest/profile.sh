@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Hits to be looked at from outside: says where the kernel's functions are, and
+# Hits (or misses that are bypassed) to be looked at from outside: says where the kernel's functions are, and
 # reads until the host has seen enough.
+
+profile_io() {
+	local rw=$1
+	shift
+	job profile-io /dev/mapper/c "$@" --rw="$rw" --iodepth=16 --time_based \
+		--runtime=600
+}
 
 bench_profile() {
 	# shellcheck source=tests/bench/guest/hit.sh
@@ -12,7 +19,16 @@ bench_profile() {
 	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=4k --size=${HIT_MIB}m \
 		--number_ios=20000 --norandommap
 	cp /proc/kallsyms "$OUT/profile.symbols"
-	(sleep 0.5 && touch "$OUT/profile.begin") &
-	job profile-io /dev/mapper/c --rw="${PROFILE_RW:-randread}" --iodepth=16 \
-		--size="${PROFILE_MIB:-$HIT_MIB}M" --time_based --runtime=600
+	(sleep 1.5 && touch "$OUT/profile.begin") &
+	case $PROFILE_RW in
+	randmiss)
+		dmsetup message c 0 mode writeonly
+		profile_io randread --offset=300M --size=600M
+		;;
+	randwrite)
+		fio_quiet --filename=/dev/mapper/c --rw=write --bs=64k --size="${HIT_DIRTY_MIB}M"
+		profile_io randwrite --size="${HIT_DIRTY_MIB}M"
+		;;
+	*) profile_io "$PROFILE_RW" --size="${HIT_MIB}M" ;;
+	esac
 }
