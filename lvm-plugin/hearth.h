@@ -18,6 +18,7 @@ enum exit_code {
 	EXIT_NO_CACHE = 3,	/* no such volume, not cached, not active */
 	EXIT_NO_DM = 4,		/* no device-mapper, or no permission */
 	EXIT_OLD_TARGET = 5,	/* the kernel's own target cannot do this */
+	EXIT_FINDINGS = 6,	/* doctor found something to do */
 	EXIT_INTERRUPTED = 130,
 };
 
@@ -37,6 +38,7 @@ int hearth_drain(const struct options *o);
 int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
 int hearth_export(const struct options *o);
+int hearth_doctor(const struct options *o);
 /* One line on stderr, "hearth: " before it. */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);

@@ -82,32 +82,50 @@ int lvm_run(const char *const argv[])
 	return exit_code(status);
 }
 
-int command_output(const char *const argv[], char *line, size_t len)
+char *command_text(const char *const argv[])
 {
+	char *text = NULL;
 	int ends[2], status;
+	size_t room = 0;
 	FILE *f;
 	pid_t pid;
 
-	line[0] = '\0';
 	if (pipe2(ends, O_CLOEXEC))
-		return -1;
+		return NULL;
 	pid = fork();
 	if (!pid)
 		become(argv, ends[1], true);
 	close(ends[1]);
 	f = fdopen(ends[0], "r");
-	if (f && fgets(line, len, f))
-		line[strcspn(line, "\n")] = '\0';
-	while (f && fgetc(f) != EOF)
-		;
+	/* To the end, or to a NUL, which these commands do not print. */
+	if (!f || getdelim(&text, &room, '\0', f) < 0) {
+		free(text);
+		text = strdup("");
+	}
 	if (f)
 		fclose(f);
 	if (pid < 0)
-		return -1;
+		goto failed;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return -1;
-	return exit_code(status) ? -1 : 0;
+			goto failed;
+	if (!exit_code(status))
+		return text;
+failed:
+	free(text);
+	return NULL;
+}
+
+int command_output(const char *const argv[], char *line, size_t len)
+{
+	char *text = command_text(argv);
+
+	line[0] = '\0';
+	if (!text)
+		return -1;
+	snprintf(line, len, "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+	return 0;
 }
 
 int lvm_volume(const char *name, char *type, size_t type_len, char *active,

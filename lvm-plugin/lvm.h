@@ -25,4 +25,7 @@ int lvm_run(const char *const argv[]);
 /* The first line that a command prints, without the newline; -1 if it fails. */
 int command_output(const char *const argv[], char *line, size_t len);
 
+/* All that it prints, allocated; NULL if it fails. */
+char *command_text(const char *const argv[]);
+
 #endif

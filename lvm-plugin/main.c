@@ -39,6 +39,8 @@ static const struct subcommand {
 	  "write back and remove the cache", "j" },
 	{ "export", hearth_export, "", 0, 0,
 	  "print all counters in Prometheus' format", "fl" },
+	{ "doctor", hearth_doctor, "", 0, 0,
+	  "what is wrong with this machine's caches", "j" },
 };
 
 /* One letter stands for an option in the table above. */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What may be wrong with one cache.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "findings.h"
+#include "text.h"
+
+#define MIB		(1024.0 * 1024)
+#define METADATA_FULL	0.8
+
+static const struct {
+	const char *health, *what, *remedy;
+} failures[] = {
+	{ "read-only",
+	  "the metadata cannot be written; writes that need it fail",
+	  "repair or replace the metadata device, then 'lvchange --refresh'; lvconvert --repair if it has to be checked" },
+	{ "holding",
+	  "the metadata cannot be written, and writes to cached blocks wait",
+	  "bring the metadata device back, or let them go on: 'hearth set CACHE fail_open=1'" },
+	{ "bypass",
+	  "the cache was given up, the origin serves everything",
+	  "see dmesg for the device that failed; replace it, then 'lvchange --refresh'" },
+	{ "bypass-unfenced",
+	  "the cache was given up, and its metadata could not be made void",
+	  "if the metadata device comes back only after a restart, detach the cache before the volume is used: lvconvert --uncache" },
+	{ "cache-device-failed",
+	  "the cache device has failed while blocks were dirty",
+	  "bring the device back, then 'lvchange --refresh'; what is dirty and cannot be read is lost" },
+	{ "failed",
+	  "the kernel's own target has given up",
+	  "see dmesg; lvm2 does not write dirty blocks back in this state, so do not detach before the device is back" },
+};
+
+static void examine_health(const struct cache *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+		if (!strcmp(c->health, failures[i].health))
+			found(PROBLEM, "health", c->name, failures[i].remedy,
+			      "%s: %s", c->health, failures[i].what);
+	if (c->needs_check)
+		found(PROBLEM, "needs-check", c->name,
+		      "deactivate it, 'lvconvert --repair', activate it",
+		      "the metadata is marked as needing a check");
+	if (c->dm->suspended)
+		found(PROBLEM, "suspended", c->name,
+		      "'dmsetup resume' if no command of LVM is at work on it",
+		      "the device is suspended, and all I/O to it waits");
+	if (!strcmp(c->health, "good") && !c->needs_check && !c->dm->suspended)
+		found(FINE, "health", c->name, NULL, "in good health");
+}
+
+static void examine_errors(const struct cache *c)
+{
+	static const enum counter kinds[] = {
+		CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
+		RETIRED_BLOCKS
+	};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (c->count[kinds[i]])
+			found(WARNING, "device-errors", c->name,
+			      "look at the device's SMART values and cables; replace it if they grow",
+			      "%s: %ju since it was activated",
+			      counter_names[kinds[i]], c->count[kinds[i]]);
+}
+
+static void examine_redundancy(const struct cache *c)
+{
+	if (!cache_writes_back(c))
+		return;
+	if (!stands_on(c->fast, NULL))
+		found(WARNING, "single-ssd", c->name,
+		      "put the cache on a mirror (LVM's raid1), or 'hearth set CACHE mode=writethrough'",
+		      "blocks are dirty on a cache device that is not mirrored; if it is lost, so are they");
+	else if (!stands_on(c->metadata, NULL))
+		found(WARNING, "single-metadata", c->name,
+		      "put the pool's metadata on a mirror as well",
+		      "the cache device is mirrored, but its metadata is not");
+}
+
+static void examine_devices(const struct cache *c)
+{
+	long fast = sys_number(c->fast, "queue/logical_block_size", 512);
+	long slow = sys_number(c->origin, "queue/logical_block_size", 512);
+
+	if (sys_number(c->fast, "queue/rotational", 0))
+		found(WARNING, "rotational", c->name,
+		      "use an SSD; if it is one, tell the kernel: echo 0 > /sys/block/DISK/queue/rotational",
+		      "the cache device calls itself a rotating disk");
+	if (sys_number(c->fast, "alignment_offset", 0) ||
+	    sys_number(c->origin, "alignment_offset", 0))
+		found(WARNING, "alignment", c->name,
+		      "let partitions and volumes start at a multiple of 1 MiB",
+		      "a device is not aligned to its physical blocks: every write costs a read");
+	if (fast > slow)
+		found(WARNING, "sector-size", c->name,
+		      "use a cache device with the volume's sector size, or make the file system for the larger one",
+		      "the cache device has sectors of %ld bytes and the volume of %ld: a file system made before may not mount",
+		      fast, slow);
+}
+
+static void examine_geometry(const struct cache *c)
+{
+	double bytes = (double)c->metadata_total * c->metadata_block_sectors *
+		       512;
+	double advised = 4 * MIB + 44.0 * c->total;
+	char a[SIZE_LEN], b[SIZE_LEN];
+
+	if (share(c->metadata_used, c->metadata_total) > METADATA_FULL)
+		found(WARNING, "metadata-full", c->name,
+		      "detach the cache and make the pool again with a larger --poolmetadatasize",
+		      "%.0f%% of the metadata device is used",
+		      100 * share(c->metadata_used, c->metadata_total));
+	else if (bytes && bytes < advised)
+		found(NOTE, "metadata-small", c->name, NULL,
+		      "the metadata device has %s; %s are advised for so many blocks",
+		      size_text(a, bytes), size_text(b, advised));
+	if (c->block_sectors * 512.0 > MIB)
+		found(NOTE, "large-blocks", c->name, NULL,
+		      "blocks of %s: each promotion moves that much",
+		      size_text(a, c->block_sectors * 512.0));
+}
+
+static void examine_policy(const struct cache *c)
+{
+	static const char * const open_to_all[] = {
+		"smq", "mq", "cleaner", "default"
+	};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (!strcmp(c->policy, open_to_all[i]))
+			return;
+	found(NOTE, "policy", c->name, NULL,
+	      "with the policy %s only hearth opens this volume, not the kernel's own target",
+	      c->policy);
+}
+
+void examine_cache(const struct cache *c)
+{
+	examine_health(c);
+	if (c->failed_line)
+		return;
+	examine_errors(c);
+	examine_redundancy(c);
+	examine_devices(c);
+	examine_geometry(c);
+	examine_policy(c);
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What may be wrong with the machine: which modules there are, what the
+ * initramfs holds, the versions of the tools, where / and /boot lie.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "findings.h"
+#include "hearth.h"
+#include "lvm.h"
+
+/* The release of the running kernel. */
+static const char *release(void)
+{
+	static struct utsname u;
+
+	uname(&u);
+	return u.release;
+}
+
+/* ---- Modules ---- */
+
+enum where { NOWHERE, STOCK, OURS };
+
+/* The file name's begin in a line of modules.dep, "DIRECTORIES/NAME.ko...:" */
+static bool names_module(const char *line, const char *module)
+{
+	const char *colon = strchr(line, ':'), *name;
+	size_t len = strlen(module);
+
+	if (!colon)
+		return false;
+	for (name = colon; name > line && name[-1] != '/'; name--)
+		;
+	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
+}
+
+/* Which file of @module modprobe would load. */
+static enum where installed(const char *module)
+{
+	enum where w = NOWHERE;
+	char path[512], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/lib/modules/%s/modules.dep", dm_root(),
+		 release());
+	f = fopen(path, "r");
+	if (!f)
+		return NOWHERE;
+	while (w == NOWHERE && getline(&line, &room, f) > 0)
+		if (names_module(line, module))
+			w = strncmp(line, "kernel/", 7) ? OURS : STOCK;
+	free(line);
+	fclose(f);
+	return w;
+}
+
+static void examine_modules(void)
+{
+	static const char install[] =
+		"'make install' in hearth's sources, or its DKMS package; then 'depmod -a'";
+	static const char reload[] =
+		"deactivate all cached volumes and 'modprobe -r dm-cache-smq dm-cache', or restart; if it comes from the initramfs, build that anew first";
+	enum where core = installed("dm-cache"), smq = installed("dm-cache-smq");
+	uint32_t v[3];
+	enum where loaded = dm_cache_version(v) ? NOWHERE :
+			    v[0] == 2 && v[1] >= 100 ? OURS : STOCK;
+
+	if (core != smq)
+		found(PROBLEM, "modules-mixed", "system", install,
+		      "dm-cache and dm-cache-smq of kernel %s are not from the same source",
+		      release());
+	if (loaded == STOCK && core == OURS)
+		found(PROBLEM, "module-loaded", "system", reload,
+		      "hearth is installed, but the kernel's own target is loaded");
+	else if (loaded == STOCK || (loaded == NOWHERE && core != OURS))
+		found(WARNING, "module-installed", "system", install,
+		      "hearth is not installed for kernel %s", release());
+	else if (core != OURS)
+		found(PROBLEM, "module-installed", "system", install,
+		      "hearth is loaded, but not installed for kernel %s: after a restart the kernel's own target runs",
+		      release());
+	else
+		found(FINE, "module-installed", "system", NULL,
+		      "hearth %s for kernel %s",
+		      loaded == OURS ? "is loaded" : "will be loaded",
+		      release());
+}
+
+/* ---- Mounts ---- */
+
+/* The device mounted at @where; false if none is. */
+static bool mounted(const char *where, struct device *d)
+{
+	char path[400], *line = NULL, point[256];
+	struct device here;
+	bool hit = false;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", dm_root());
+	f = fopen(path, "r");
+	while (f && getline(&line, &room, f) > 0) {
+		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &here.major,
+			   &here.minor, point) != 3 || strcmp(point, where))
+			continue;
+		*d = here;
+		hit = true;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return hit;
+}
+
+/* The cache that @d stands on. */
+static const struct cache *cache_below(const struct caches *cs, struct device d)
+{
+	unsigned int i;
+
+	for (i = 0; i < cs->nr; i++) {
+		const struct device c = {
+			cs->all[i].dm->major, cs->all[i].dm->minor
+		};
+
+		if (stands_on(d, &c))
+			return &cs->all[i];
+	}
+	return NULL;
+}
+
+/* ---- The initramfs ---- */
+
+static bool exists(char *path, size_t len, const char *format)
+{
+	char name[300];
+
+	snprintf(name, sizeof(name), format, release());
+	snprintf(path, len, "%s/boot/%s", dm_root(), name);
+	return !access(path, F_OK);
+}
+
+static bool image(char *path, size_t len)
+{
+	return exists(path, len, "initrd.img-%s") ||
+	       exists(path, len, "initramfs-%s.img") ||
+	       exists(path, len, "initrd-%s");
+}
+
+/*
+ * Which dm-cache an image holds.  The module that modprobe would choose there is
+ * the one outside kernel/, as everywhere.
+ */
+static int in_image(const char *path, enum where *w)
+{
+	const char *const debian[] = { "lsinitramfs", path, NULL };
+	const char *const dracut[] = { "lsinitrd", path, NULL };
+	char *text = command_text(debian) ?: command_text(dracut);
+	char *line, *save = NULL, *name;
+
+	*w = NOWHERE;
+	if (!text)
+		return -1;
+	for (line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		name = strstr(line, "/dm-cache.ko");
+		if (!name)
+			continue;
+		if (!strstr(line, "/kernel/drivers/"))
+			*w = OURS;
+		else if (*w == NOWHERE)
+			*w = STOCK;
+	}
+	free(text);
+	return 0;
+}
+
+static void examine_initramfs(const struct cache *root)
+{
+	static const char rebuild[] =
+		"'update-initramfs -u' or 'dracut --force', with hearth's hook installed";
+	char path[700];
+	enum where w;
+
+	if (!image(path, sizeof(path)))
+		found(WARNING, "initramfs", "system", NULL,
+		      "/ is on the cache %s, and no initramfs of kernel %s is found in /boot",
+		      root->name, release());
+	else if (in_image(path, &w))
+		found(NOTE, "initramfs", "system", NULL,
+		      "%s cannot be listed: neither lsinitramfs nor lsinitrd works",
+		      path);
+	else if (w == NOWHERE)
+		found(PROBLEM, "initramfs", "system", rebuild,
+		      "/ is on the cache %s, and %s holds no dm-cache: the machine will not start",
+		      root->name, path);
+	else if (w == STOCK)
+		found(WARNING, "initramfs", "system", rebuild,
+		      "/ is on the cache %s, and %s holds the kernel's own dm-cache",
+		      root->name, path);
+	else
+		found(FINE, "initramfs", "system", NULL, "%s holds hearth",
+		      path);
+}
+
+static void examine_mounts(const struct caches *cs)
+{
+	const struct cache *root = NULL, *boot = NULL;
+	struct device d;
+
+	if (mounted("/", &d))
+		root = cache_below(cs, d);
+	boot = mounted("/boot", &d) ? cache_below(cs, d) : root;
+	if (boot)
+		found(PROBLEM, "boot", "system",
+		      "give /boot a partition or a volume of its own that is not cached",
+		      "/boot is on the cache %s, which boot loaders cannot read",
+		      boot->name);
+	if (!root)
+		return;
+	examine_initramfs(root);
+	if (strcmp(root->policy, "smq") && strcmp(root->policy, "mq"))
+		found(WARNING, "root-policy", root->name,
+		      "'hearth set CACHE policy=smq', which is the same policy as heat by a name that every kernel knows",
+		      "/ is on it, and without hearth no kernel opens the policy %s",
+		      root->policy);
+}
+
+/* ---- Tools ---- */
+
+static bool any_of_format_2(const struct caches *cs)
+{
+	unsigned int i;
+
+	for (i = 0; i < cs->nr; i++)
+		if (cs->all[i].format == 2 && cache_writes_back(&cs->all[i]))
+			return true;
+	return false;
+}
+
+static void examine_cache_check(const struct caches *cs)
+{
+	static const char install[] =
+		"install thin-provisioning-tools; on a cached root, build the initramfs anew";
+	const char *const argv[] = { "cache_check", "-V", NULL };
+	char version[128];
+	unsigned int major;
+
+	if (command_output(argv, version, sizeof(version))) {
+		found(WARNING, "cache-check", "system", install,
+		      "no cache_check: lvm2 activates caches unchecked");
+		return;
+	}
+	if (sscanf(version, "%*[^0-9]%u", &major) != 1 &&
+	    sscanf(version, "%u", &major) != 1)
+		major = 1;
+	if (major < 1 && any_of_format_2(cs))
+		found(WARNING, "cache-repair", "system",
+		      "install thin-provisioning-tools 1.0 or later; with this one, do not repair a cache that is in writeback",
+		      "cache_repair %s takes every block of metadata format 2 for clean: what is dirty would be lost",
+		      version);
+	else
+		found(FINE, "cache-check", "system", NULL, "cache_check %s",
+		      version);
+}
+
+/* "  LVM version:     2.03.16(2) (2022-05-18)" */
+static void examine_lvm(const struct caches *cs)
+{
+	const char *const argv[] = { "lvm", "version", NULL };
+	unsigned int major, minor, patch, i;
+	char line[128];
+
+	if (command_output(argv, line, sizeof(line)) ||
+	    sscanf(line, " LVM version: %u.%u.%u", &major, &minor,
+		   &patch) != 3) {
+		found(NOTE, "lvm", "system", NULL, "lvm2 is not installed");
+		return;
+	}
+	found(FINE, "lvm", "system", NULL, "lvm2 %u.%02u.%02u", major, minor,
+	      patch);
+	for (i = 0; i < cs->nr; i++)
+		if (cs->all[i].vg[0] && !strcmp(cs->all[i].policy, "mq") &&
+		    minor == 3 && patch < 40)
+			found(NOTE, "lvm-cachevol", cs->all[i].name, NULL,
+			      "lvm2 before 2.03.40 calls every policy of a --cachevol mq, and cannot change it; use a --cachepool to choose one");
+}
+
+void examine_system(const struct caches *cs)
+{
+	examine_modules();
+	examine_mounts(cs);
+	examine_cache_check(cs);
+	examine_lvm(cs);
+}

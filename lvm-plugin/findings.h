@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What hearth doctor finds, and who looks.
+ */
+#ifndef HEARTH_FINDINGS_H
+#define HEARTH_FINDINGS_H
+
+#include "cache.h"
+
+enum level {
+	FINE,		/* looked at, and in order */
+	NOTE,		/* worth knowing; nothing to do */
+	WARNING,	/* may hurt some day */
+	PROBLEM,	/* hurts now, or will at the next start */
+};
+
+/*
+ * @id stays the same from version to version; @subject is a cache or "system".
+ * @remedy is NULL for FINE and NOTE, maybe.
+ */
+__attribute__((format(printf, 5, 6)))
+void found(enum level level, const char *id, const char *subject,
+	   const char *remedy, const char *format, ...);
+
+void examine_system(const struct caches *cs);
+void examine_cache(const struct cache *c);
+
+/* /sys/dev/block/MAJOR:MINOR/@file as a number; @otherwise if there is none. */
+long sys_number(struct device d, const char *file, long otherwise);
+/* Is @wanted @d itself or below it?  With NULL: is something mirrored below? */
+bool stands_on(struct device d, const struct device *wanted);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What /sys says of block devices, and of what they are made of.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "findings.h"
+
+#define MAX_DEPTH	16
+
+static void path_of(char *path, size_t len, struct device d, const char *file)
+{
+	snprintf(path, len, "%s/sys/dev/block/%u:%u/%s", dm_root(), d.major,
+		 d.minor, file);
+}
+
+static bool has(struct device d, const char *file)
+{
+	char path[400];
+
+	path_of(path, sizeof(path), d, file);
+	return !access(path, F_OK);
+}
+
+static bool read_text(struct device d, const char *file, char *text, int len)
+{
+	char path[400];
+	FILE *f;
+	bool ok;
+
+	path_of(path, sizeof(path), d, file);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	ok = fgets(text, len, f);
+	fclose(f);
+	return ok;
+}
+
+long sys_number(struct device d, const char *file, long otherwise)
+{
+	char text[64], up[64];
+	long n;
+
+	/* A partition has its disk's queue. */
+	snprintf(up, sizeof(up), "../%s", file);
+	if (!read_text(d, file, text, sizeof(text)) &&
+	    !read_text(d, up, text, sizeof(text)))
+		return otherwise;
+	return sscanf(text, "%ld", &n) == 1 ? n : otherwise;
+}
+
+/* LVM's mirrors and RAID, or one of md. */
+static bool is_mirrored(struct device d)
+{
+	char name[256];
+
+	if (has(d, "md"))
+		return true;
+	return read_text(d, "dm/name", name, sizeof(name)) &&
+	       (strstr(name, "_rimage_") || strstr(name, "_mimage_"));
+}
+
+static bool search(struct device d, const struct device *wanted, int depth)
+{
+	struct dirent *e;
+	struct device s;
+	char path[400];
+	bool hit = false;
+	char text[32];
+	DIR *dir;
+
+	if (wanted ? d.major == wanted->major && d.minor == wanted->minor :
+		     is_mirrored(d))
+		return true;
+	path_of(path, sizeof(path), d, "slaves");
+	dir = depth ? opendir(path) : NULL;
+	while (dir && !hit && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "slaves/%s/dev", e->d_name);
+		if (e->d_name[0] != '.' &&
+		    read_text(d, path, text, sizeof(text)) &&
+		    sscanf(text, "%u:%u", &s.major, &s.minor) == 2)
+			hit = search(s, wanted, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	return hit;
+}
+
+bool stands_on(struct device d, const struct device *wanted)
+{
+	return search(d, wanted, MAX_DEPTH);
+}

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth doctor: a sound machine, and one thing wrong with it at a time."""
+
+import os
+
+import pytest
+
+from fake import Fake
+
+RELEASE = os.uname().release
+OURS = f"/usr/lib/modules/{RELEASE}/updates/dm-cache.ko"
+STOCK = f"/usr/lib/modules/{RELEASE}/kernel/drivers/md/dm-cache.ko"
+
+
+def modules(dm, core="updates", smq="updates"):
+    dm.write(f"lib/modules/{RELEASE}/modules.dep", f"""kernel/drivers/md/dm-cache-other.ko:
+{core}/dm-cache.ko: kernel/drivers/md/dm-bufio.ko
+{smq}/dm-cache-smq.ko: {core}/dm-cache.ko
+""")
+
+
+def slave(dm, upper, lower, name=None):
+    dm.write(f"sys/dev/block/{upper}/slaves/{lower.replace(':', '-')}/dev", lower + "\n")
+    if name:
+        dm.write(f"sys/dev/block/{lower}/dm/name", name + "\n")
+
+
+def mounts(dm, root="8:1", boot="8:2"):
+    dm.write("proc/self/mountinfo",
+             f"20 1 {root} / / rw,relatime shared:1 - ext4 /dev/x rw\n" +
+             (f"30 20 {boot} / /boot rw,relatime - ext4 /dev/y rw\n" if boot else ""))
+
+
+def tools(dm, check="1.1.0", lvm="2.03.40"):
+    dm.command("cache_check", f"echo {check}")
+    dm.command("lvm", f"echo '  LVM version:     {lvm}(2) (2026-01-01)'")
+
+
+@pytest.fixture
+def sound(dm):
+    """Two mirrored SSDs, / elsewhere."""
+    modules(dm)
+    mounts(dm)
+    tools(dm)
+    healthy(dm)
+    return dm
+
+
+def healthy(dm, **kw):
+    dm.cache(stats={"cache_read_errors": 0, "cache_write_errors": 0, "origin_errors": 0,
+                    "retired_blocks": 0} | kw.pop("stats", {}), **kw)
+    for device in ("253:1", "253:2"):
+        slave(dm, device, device + "0", "vg-fast_rimage_0")
+
+
+def findings(dm, code=6):
+    return dm.json("doctor", schema="doctor", code=code)["findings"]
+
+
+def only(dm, level, ident):
+    """The one thing that is not fine."""
+    other = [f for f in findings(dm, 6 if level in ("warning", "problem") else 0)
+             if f["level"] != "fine"]
+    assert [(f["level"], f["id"]) for f in other] == [(level, ident)], other
+    if level != "note":
+        assert other[0]["remedy"]
+    return other[0]["text"]
+
+
+def test_sound(sound: Fake):
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    text = sound.out("doctor")
+    assert "fine     system: hearth is loaded for kernel" in text
+    assert "fine     vg/lv: in good health" in text
+
+
+def test_for_people(sound):
+    healthy(sound, health="bypass-unfenced", rw="ro")
+    text = sound.out("doctor", code=6)
+    assert text.startswith("problem  vg/lv: bypass-unfenced")
+    assert "\n         -> " in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("version,core,smq,level,ident", [
+    ("2.3.0", "updates", "updates", "problem", "module-loaded"),
+    ("2.3.0", "kernel/drivers/md", "kernel/drivers/md", "warning", "module-installed"),
+    ("2.100.0", "kernel/drivers/md", "kernel/drivers/md", "problem", "module-installed"),
+    ("2.100.0", "updates", "kernel/drivers/md", "problem", "modules-mixed"),
+    (None, "updates/dkms", "updates/dkms", None, None),
+    (None, "kernel/drivers/md", "kernel/drivers/md", "warning", "module-installed"),
+])
+def test_modules(sound, version, core, smq, level, ident):
+    if version:
+        sound.write("version", version)
+    else:
+        (sound.path / "version").unlink()
+        sound.write("names", "")
+    modules(sound, core, smq)
+    if level:
+        only(sound, level, ident)
+    else:
+        assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+@pytest.mark.parametrize("kw,level,ident", [
+    ({"health": "read-only", "rw": "ro"}, "problem", "health"),
+    ({"health": "cache-device-failed", "rw": "ro"}, "problem", "health"),
+    ({"health": "holding", "rw": "ro"}, "problem", "health"),
+    ({"check": "needs_check"}, "problem", "needs-check"),
+    ({"suspended": 1}, "problem", "suspended"),
+    ({"stats": {"origin_errors": 1}}, "warning", "device-errors"),
+    ({"stats": {"retired_blocks": 1}}, "warning", "device-errors"),
+    ({"policy": "lru"}, "note", "policy"),
+    ({"total": 100000}, "note", "metadata-small"),
+])
+def test_cache(sound, kw, level, ident):
+    healthy(sound, **kw)
+    only(sound, level, ident)
+
+
+@pytest.mark.parametrize("device,file,value,ident", [
+    ("253:1", "queue/rotational", 1, "rotational"),
+    ("253:1", "queue/logical_block_size", 4096, "sector-size"),
+    ("253:1", "alignment_offset", 3584, "alignment"),
+    ("253:3", "alignment_offset", 512, "alignment"),
+])
+def test_devices(sound, device, file, value, ident):
+    sound.write(f"sys/dev/block/{device}/{file}", f"{value}\n")
+    only(sound, "warning", ident)
+
+
+def test_metadata_full(sound):
+    healthy(sound)
+    dev = sound.path / "vg-lv.dev"
+    dev.write_text(dev.read_text().replace("status 8 20/2048", "status 8 2000/2048"))
+    assert "98% of the metadata" in only(sound, "warning", "metadata-full")
+
+
+def test_redundancy(sound):
+    (sound.path / "sys/dev/block/253:10/dm/name").write_text("vg-plain\n")
+    only(sound, "warning", "single-ssd")
+    healthy(sound, features="2 metadata2 writethrough", mode="writethrough")
+    (sound.path / "sys/dev/block/253:10/dm/name").write_text("vg-plain\n")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    healthy(sound)
+    (sound.path / "sys/dev/block/253:20/dm/name").write_text("vg-plain\n")
+    only(sound, "warning", "single-metadata")
+    (sound.path / "sys/dev/block/253:20/md").mkdir()
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+def test_tools(sound):
+    tools(sound, check="0.9.0")
+    only(sound, "warning", "cache-repair")
+    sound.command("cache_check", "exit 127")
+    only(sound, "warning", "cache-check")
+    tools(sound, lvm="2.03.16")
+    healthy(sound, policy="mq")
+    only(sound, "note", "lvm-cachevol")
+    sound.command("lvm", "exit 127")
+    healthy(sound)
+    only(sound, "note", "lvm")
+
+
+@pytest.fixture
+def cached_root(sound):
+    """/ is a volume on the cache; its initramfs holds our module."""
+    mounts(sound, root="253:7")
+    slave(sound, "253:7", "253:0")
+    sound.write(f"boot/initrd.img-{RELEASE}", "")
+    sound.command("lsinitramfs", f"echo etc/x; echo {STOCK}; echo {OURS}")
+    return sound
+
+
+def test_cached_root(cached_root):
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    cached_root.command("lsinitramfs", f"echo {STOCK}")
+    only(cached_root, "warning", "initramfs")
+    cached_root.command("lsinitramfs", "echo etc/x")
+    assert "will not start" in only(cached_root, "problem", "initramfs")
+    # dracut's tool in place of Debian's
+    cached_root.command("lsinitramfs", "exit 1")
+    cached_root.command("lsinitrd", f"echo 'drwxr-xr-x 1 {OURS}'")
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    cached_root.command("lsinitrd", "exit 1")
+    assert "cannot be listed" in only(cached_root, "note", "initramfs")
+
+
+def test_cached_boot(cached_root):
+    mounts(cached_root, root="253:7", boot=None)
+    only(cached_root, "problem", "boot")
+    mounts(cached_root, root="8:1", boot="253:0")
+    only(cached_root, "problem", "boot")
+
+
+def test_policy_of_a_cached_root(cached_root):
+    healthy(cached_root, policy="heat")
+    assert {f["id"] for f in findings(cached_root) if f["level"] != "fine"} == \
+        {"root-policy", "policy"}
