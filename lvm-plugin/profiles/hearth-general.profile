@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+# hearth: for most volumes. Writethrough: the SSD may be lost at any time.
+# Any kernel opens a volume that was made with it. See hearth-profiles(7).
+allocation {
+	cache_mode = "writethrough"
+	cache_policy = "smq"
+	cache_metadata_format = 2
+	cache_pool_chunk_size = 64
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The LVM profiles: lvmconfig takes them, and they say what their manual page says."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from fake import HERE
+
+TOP = HERE.parents[1]
+PROFILES = sorted((TOP / "lvm-plugin/profiles").glob("*.profile"))
+MANUAL = (TOP / "man/hearth-profiles.7").read_text()
+SETTINGS = (TOP / "man/hearth-policies.7").read_text() + (TOP / "man/hearth-target.8").read_text()
+
+
+@pytest.fixture
+def lvmconfig(tmp_path):
+    (tmp_path / "profile").mkdir()
+    (tmp_path / "lvm.conf").write_text("")
+    for file in PROFILES:
+        shutil.copy(file, tmp_path / "profile")
+
+    def run(name, *args):
+        return subprocess.run(
+            ["lvmconfig", "--metadataprofile", name, *args], text=True, check=False,
+            capture_output=True, env={**os.environ, "LVM_SYSTEM_DIR": str(tmp_path),
+                                      "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+
+    run.directory = tmp_path / "profile"
+    return run
+
+
+@pytest.mark.parametrize("file", PROFILES, ids=lambda f: f.stem)
+def test_profile(lvmconfig, file):
+    r = lvmconfig(file.stem, "--validate")
+    assert r.returncode == 0 and "configuration valid" in r.stdout, r.stdout + r.stderr
+    text = lvmconfig(file.stem, "--mergedconfig", "allocation/cache_policy",
+                     "allocation/cache_mode", "allocation/cache_settings").stdout
+    policy = re.search(r'cache_policy="(\w+)"', text)[1]
+    keys = dict(re.findall(r"^\s*(\w+)=(\d+)$", text, re.M))
+    assert policy in ("smq", "heat")
+    # a stock kernel must open the one; the other has a reason, and a warning
+    assert bool(keys) == (policy == "heat")
+    assert ("Any kernel opens" in file.read_text()) == (policy == "smq")
+    assert ("only hearth opens" in re.sub(r"\n# ", " ", file.read_text())) == (policy == "heat")
+    described = MANUAL.split(f".B {file.stem}\n")[1].split(".TP")[0].split(".SH")[0]
+    assert described.lower().startswith(re.search(r'cache_mode="(\w+)"', text)[1])
+    assert re.search(rf"policy\n\.BR? {policy}\b", described)
+    for key, value in keys.items():
+        row = re.search(rf'^\.BR? "?{key}(?: " \((?:KiB, )?(\d+) (?:to|or) (\d+))?', SETTINGS, re.M)
+        assert row, f"no setting {key}"
+        if row[1]:
+            assert int(row[1]) <= int(value) <= int(row[2])
+
+
+def test_lvmconfig_can_refuse(lvmconfig):
+    for text in ('allocation { cache_mod = "writeback" }', "allocation { cache_mode = 3 }"):
+        (lvmconfig.directory / "bad.profile").write_text(text)
+        assert lvmconfig("bad", "--validate").returncode != 0
+
+
+def test_all_are_there():
+    assert [f.stem for f in PROFILES] == [
+        "hearth-database", "hearth-general", "hearth-low-wear", "hearth-read-mostly",
+        "hearth-streaming"]
+
+
+def test_installed_where_lvm_looks(tmp_path):
+    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "install", f"DESTDIR={tmp_path}",
+                    f"OUT={tmp_path}/out"], check=True)
+    assert {f.name for f in (tmp_path / "etc/lvm/profile").iterdir()} == {f.name for f in PROFILES}
+    assert os.access(tmp_path / "usr/sbin/hearth", os.X_OK)
+    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "uninstall", f"DESTDIR={tmp_path}"],
+                   check=True)
+    left = [f for f in tmp_path.rglob("*") if f.is_file() and "out" not in f.parts]
+    assert left == []
