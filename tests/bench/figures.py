@@ -7,6 +7,7 @@ A limit is what the project promises; a figure without one is only reported.
 import datetime
 import json
 import os
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -142,6 +143,19 @@ def hit_figures(results):
                 cost = (hit_cost(results, stack, rw, how) if stack != "linear" else
                         minus(hit_ns(results, "linear", rw, how), hit_ns(results, "ssd", rw, how)))
                 yield Figure(f"{name}{rw} hit, {how}", cost, unit)
+
+
+REAL_TIME = ("smp",)  # need two CPUs
+
+
+@section("smp", "What read hits gain from a second CPU (not in virtual time)")
+def smp_figures(results):
+    for stack, name in HIT_STACKS.items():
+        speed = []
+        for jobs in (1, 2):
+            runs = [results.iops(f"smp-{stack}-{jobs}-{run}") for run in (1, 2, 3, 4, 5)]
+            speed.append(None if None in runs else statistics.median(runs))
+        yield Figure(f"{name}: I/Os per second of two jobs, of one's", ratio(speed[1], speed[0]), "")
 
 
 # ---- The disk ----

@@ -4,8 +4,9 @@
 
 Boots the guest with QEMU translating one instruction at a time and logging
 each, while fio reads from a cache whose blocks are all resident. Prints
-instructions per I/O by function: everything between two entries of the
-block layer's submit_bio() by fio, averaged.
+instructions per I/O by function (everything between two entries of the block
+layer's submit_bio() by fio, averaged), what the cache calls, and its atomic
+instructions: the locks that it takes and the cache lines that it shares.
 """
 
 import os
@@ -82,39 +83,81 @@ def symbols():
     return [a for a, _ in table], [n for _, n in table]
 
 
-def count():
-    """Instructions by function, and entries of submit_bio by function fio."""
-    starts, names = symbols()
-    begin = dict(zip(names, starts))["submit_bio"]
-    here, total, ios, pending = Counter(), Counter(), 0, None
+def locked_instructions():
+    """(function, offset in it) of the modules' atomic instructions."""
+    found = set()
+    for module in bench.TOP.glob("dm-target/*.ko"):
+        out = subprocess.run(["objdump", "-d", "--no-show-raw-insn", module],
+                             stdout=subprocess.PIPE, check=True).stdout.decode()
+        for line in out.splitlines():
+            if match := re.match(r"([0-9a-f]+) <(.*)>:", line):
+                start, name = int(match[1], 16), match[2]
+            elif match := re.match(r"\s+([0-9a-f]+):\s+lock ", line):
+                found.add((name, int(match[1], 16) - start))
+    return found
+
+
+def instructions():
+    """Addresses, in order."""
     with open(OUT / "log", errors="replace") as log:
         for line in log:
-            match = re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line)
-            if not match:
-                continue
-            pc = int(match[1], 16)
+            if match := re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line):
+                yield int(match[1], 16)
+
+
+def is_ours(name):
+    return name.endswith(("[dm_cache]", "[dm_cache_smq]"))
+
+
+class Profile:
+    """What was executed between two entries of submit_bio() by fio."""
+
+    def __init__(self):
+        self.ios = 0
+        self.functions, self.calls, self.atomics = Counter(), Counter(), Counter()
+        starts, names = symbols()
+        begin = dict(zip(names, starts))["submit_bio"]
+        locked = locked_instructions()
+        pending = before = None
+        for pc in instructions():
             if pc == begin:
-                if pending is not None:
-                    total.update(pending)
-                    ios += 1
-                pending = Counter()
+                for event in pending or ():
+                    event[0][event[1]] += 1
+                self.ios += pending is not None
+                pending = []
             if pending is None:
                 continue
             if pc < 0xffff800000000000:
-                pending["user space"] += 1
-            else:
-                pending[names[bisect_right(starts, pc) - 1]] += 1
-    return total, ios
+                pending.append((self.functions, "user space"))
+                continue
+            at = bisect_right(starts, pc) - 1
+            name = names[at]
+            pending.append((self.functions, name))
+            if is_ours(name):
+                plain = name.partition("[")[0]
+                if (plain, pc - starts[at]) in locked:
+                    pending.append((self.atomics, plain))
+            elif before and is_ours(before) and pc == starts[at]:
+                pending.append((self.calls, name))
+            before = name
+
+    def show(self, title, counter, most=None):
+        print(title)
+        for name, n in counter.most_common(most):
+            print(f"{n / self.ios:8.1f}  {name}")
 
 
 def main():
     rw = sys.argv[1] if len(sys.argv) > 1 else "randread"
     if rw != "again":
         record(rw)
-    total, ios = count()
-    print(f"{ios} I/Os, {sum(total.values()) / ios:.0f} instructions each")
-    for name, n in total.most_common(int(os.environ.get("TOP", "90"))):
-        print(f"{n / ios:8.1f}  {name}")
+    profile = Profile()
+    if not profile.ios:
+        sys.exit(f"no I/O was seen: see {OUT}")
+    print(f"{profile.ios} I/Os, {sum(profile.functions.values()) / profile.ios:.0f} instructions each")
+    profile.show("Instructions:", profile.functions, int(os.environ.get("TOP", "90")))
+    profile.show("Functions that dm-cache and its policy call:", profile.calls)
+    profile.show("Atomic instructions in them:", profile.atomics)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def kernel_parameters():
     leaves the emulation; nor can it measure it while the host is busy."""
     prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
-    return f"panic_on_oops=1 tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
+    return f"panic_on_oops=1 log_buf_len=16M tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
 
 
 class Guests:

@@ -53,18 +53,19 @@ must_fail() {
 # The command must fail and the kernel must say why, in hearth's words (stock
 # has others): refused REGEX COMMAND...
 refused() {
-	local why=$1 from
+	local why=$1
 	shift
-	from=$(dmesg | wc -l)
+	echo "hearth-refused: $*" >/dev/kmsg
 	must_fail "$@"
-	dmesg | tail -n +"$((from + 1))" >"$T/kernel-said"
+	kernel_log hearth-refused >"$T/kernel-said"
 	cat "$T/kernel-said"
 	is_stock || grep -qE "$why" "$T/kernel-said" || fail "no '$why' in the kernel's log after: $*"
 }
 
-# What the kernel logged since the test began.
+# What the kernel logged since the test began, or since this mark was put.
 kernel_log() {
-	dmesg | awk '/hearth-test: / { text = ""; next } { text = text $0 "\n" } END { printf "%s", text }'
+	dmesg | awk -v mark="${1:-hearth-test}: " \
+		'index($0, mark) { text = ""; next } { text = text $0 "\n" } END { printf "%s", text }'
 }
 
 kernel_said() {
