@@ -14,7 +14,7 @@ MANDIR  ?= $(PREFIX)/share/man
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
 BENCH   := build/venv/bin/python tests/bench/bench.py
 # Directories with a Makefile of their own that has a "check" target.
-UNITS   := $(patsubst %/Makefile,%,$(filter-out tests/crash/%,$(wildcard tests/*/Makefile)))
+UNITS   := $(patsubst %/Makefile,%,$(filter-out tests/boot/% tests/crash/%,$(wildcard tests/*/Makefile)))
 TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile lvm-plugin/Makefile))
 
 all: modules tools
@@ -78,7 +78,8 @@ kernels:
 	scripts/kernels $(K)
 
 lint:
-	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh)
+	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
+		boot/* dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
 
 demo: setup
 	$(MAKE) modules

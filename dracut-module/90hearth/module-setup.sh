@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dracut module: what a boot from a volume on an SSD cache needs. dm-cache and
+# every policy that is installed, the checker that lvm2 runs before it activates
+# a cache, modprobe and LVM settings. dracut sources this file and calls the
+# functions; it needs no more of dracut than what 059 and later have in common.
+
+# shellcheck disable=SC2154  # dracut sets kernel, moddir, host_devs and others
+
+hearth_modinfo() {
+    modinfo ${dracutsysrootdir:+-b "$dracutsysrootdir"} -k "$kernel" "$@" 2> /dev/null
+}
+
+# hearth_ours MODULE ALIAS: what modprobe would load as MODULE is hearth's.
+hearth_ours() {
+    hearth_modinfo -F alias "$1" | grep -qx "$2"
+}
+
+# The installed policies, by depmod's index, which has of two modules with one
+# name the one that is preferred.
+hearth_policies() {
+    sed -nE 's/^([^:]*\/)?(dm-cache-[^:\/]+)\.ko[^:\/]*:.*/\2/p' \
+        "${srcmods:-${dracutsysrootdir-}/lib/modules/$kernel}/modules.dep"
+}
+
+# The checker that lvm2 is set up to run. Empty means that it runs none.
+hearth_checker() {
+    local _value
+    _value=$(LVM_SUPPRESS_FD_WARNINGS=1 lvm lvmconfig --type full global/cache_check_executable 2> /dev/null) || {
+        echo cache_check
+        return
+    }
+    _value=${_value#*=\"}
+    echo "${_value%\"}"
+}
+
+hearth_fail() {
+    dfatal "hearth: $1"
+    exit 1
+}
+
+# called by dracut
+check() {
+    require_binaries dmsetup lvm modinfo || return 1
+
+    if [[ $hostonly ]] || [[ $mount_needs ]]; then
+        # dracut keeps those that the administrator named apart since 106.
+        /usr/lib/hearth/hearth-on-cache "${host_devs[@]}" "${user_devs[@]}" > /dev/null && return 0
+        return 255
+    fi
+
+    # An image for any machine: whoever installed hearth wants it there.
+    [[ $no_kernel == yes ]] || hearth_ours dm-cache dm-hearth && return 0
+    dwarn "hearth: not built for kernel $kernel; caches get that kernel's own dm-cache"
+    return 255
+}
+
+# called by dracut
+depends() {
+    echo dm lvm
+    return 0
+}
+
+# called by dracut
+installkernel() {
+    local _policies
+
+    hearth_modinfo dm-cache > /dev/null \
+        || hearth_fail "kernel $kernel has no dm-cache, neither hearth's nor its own; build hearth for it (dkms install -m hearth -k $kernel) or install its module package"
+
+    if ! hearth_ours dm-cache dm-hearth; then
+        # The metadata is the same: the volume opens on it.
+        dwarn "hearth: not built for kernel $kernel; the image gets that kernel's own dm-cache"
+    elif ! hearth_ours dm-cache-smq dm-cache-heat; then
+        hearth_fail "dm-cache of kernel $kernel is hearth's, but dm-cache-smq is not; install both (dkms install --force -m hearth -k $kernel)"
+    fi
+
+    mapfile -t _policies < <(hearth_policies)
+    hostonly='' instmods -c dm-cache "${_policies[@]}" \
+        || hearth_fail "dm-cache of kernel $kernel or a policy of it cannot be put into the image"
+}
+
+# called by dracut
+install() {
+    local _checker _file
+
+    _checker=$(hearth_checker)
+    if [[ $_checker ]]; then
+        find_binary "$_checker" > /dev/null \
+            || hearth_fail "lvm2 checks a cache with $_checker (global/cache_check_executable), which is not there; install it (thin-provisioning-tools), or set cache_check_executable = \"\" in lvm.conf"
+        inst_multiple "$_checker" \
+            || hearth_fail "$_checker cannot be put into the image"
+    fi
+    # For the emergency shell, and for an image without lvm.conf.
+    inst_multiple -o cache_check cache_dump cache_restore cache_repair
+
+    inst_multiple -o /etc/lvm/profile/*.profile
+
+    # Options and the like. dracut copies /etc/modprobe.d only into host-only images.
+    for _file in "${dracutsysrootdir-}"/{etc,run,usr/lib,lib}/modprobe.d/*.conf; do
+        grep -qsE '\bdm[-_](cache|hearth)' "$_file" || continue
+        inst_simple "${_file#"${dracutsysrootdir-}"}"
+    done
+
+    inst_script /usr/lib/hearth/hearth-degraded /sbin/hearth-degraded \
+        || hearth_fail "/usr/lib/hearth/hearth-degraded is not there; install hearth again"
+    inst_hook initqueue/timeout 60 "$moddir/hearth-timeout.sh"
+    inst_hook emergency 60 "$moddir/hearth-emergency.sh"
+}

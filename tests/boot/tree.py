@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A Debian tree to install into, and cheap copies of it.
+
+The tree is made once under build/boot with mmdebstrap: a kernel with headers,
+lvm2, DKMS, both initramfs generators, and what builds Debian packages. HEARTH_RELEASE names
+another release than Debian 12, for its dracut, DKMS and lvm2. A Tree
+is a copy-on-write view of it (overlayfs in a mount namespace of its own);
+commands run in it by chroot. Needs root. Nothing is emulated, so nothing is
+mounted from a cache here: that is for tests in a guest.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / "build/boot"
+RELEASE = os.environ.get("HEARTH_RELEASE", "bookworm")
+PACKAGES = (
+    "mount linux-image-amd64 linux-headers-amd64 kmod initramfs-tools dracut-core busybox zstd cpio file "
+    "lvm2 dmsetup thin-provisioning-tools dkms build-essential debhelper dh-dkms lintian git"
+).split()
+
+ENTER = r"""
+set -e
+mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$WORK" "$ROOT"
+mount -t proc proc "$ROOT/proc"
+mount -t sysfs sysfs "$ROOT/sys"
+mount --rbind /dev "$ROOT/dev"
+mount -t tmpfs tmpfs "$ROOT/run"
+mount -t tmpfs tmpfs "$ROOT/tmp"
+mkdir -p "$ROOT/run/lock"
+if [ -n "$SHARE" ]; then
+	mkdir "$ROOT/tmp/share"
+	mount --bind "$SHARE" "$ROOT/tmp/share"
+fi
+exec chroot "$ROOT" /bin/bash -c "$COMMAND"
+"""
+
+
+def base():
+    """The tree that all others are views of."""
+    tree, stamp = BUILD / RELEASE, BUILD / f"{RELEASE}.packages"
+    want = " ".join(PACKAGES)
+    if stamp.exists() and stamp.read_text() == want:
+        return tree
+    shutil.rmtree(tree, ignore_errors=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    # In a mount namespace: what mmdebstrap mounts must not outlive it, and be deleted with the tree.
+    subprocess.run(
+        ["unshare", "--mount", "mmdebstrap", "-q", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io", f"--include={','.join(PACKAGES)}", RELEASE, tree],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    stamp.write_text(want)
+    return tree
+
+
+class CommandFailed(Exception):
+    pass
+
+
+class Tree:
+    """A view. What is written to it goes to a directory of its own, and can be a layer below other views."""
+
+    def __init__(self, place, lower):
+        self.place, self.lower = Path(place), list(lower)
+        self.upper, self.root = self.place / "upper", self.place / "root"
+        for d in (self.upper, self.root, self.place / "work", self.place / "share"):
+            d.mkdir(parents=True)
+        self.share = self.place / "share"
+
+    def copy(self, place):
+        return Tree(place, [self.upper, *self.lower])
+
+    def run(self, command, check=True):
+        """Runs a shell command; /tmp/share is self.share. Returns (exit code, output)."""
+        env = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "LC_ALL": "C.UTF-8",
+            "DEBIAN_FRONTEND": "noninteractive",
+            "LOWER": ":".join(map(str, self.lower)),
+            "UPPER": str(self.upper),
+            "WORK": str(self.place / "work"),
+            "ROOT": str(self.root),
+            "SHARE": str(self.share),
+            "COMMAND": command,
+        }
+        done = subprocess.run(
+            ["unshare", "--mount", "--pid", "--fork", "bash", "-c", ENTER],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        if check and done.returncode:
+            raise CommandFailed(f"{command}\nexit {done.returncode}\n{done.stdout}")
+        return done.returncode, done.stdout
+
+    def out(self, command):
+        return self.run(command)[1].strip()
+
+    def exists(self, path):
+        return self.run(f"test -e {shlex.quote(path)}", check=False)[0] == 0
+
+    def write(self, path, text):
+        (self.share / "in").write_text(text)
+        self.run(f"mkdir -p $(dirname {path}) && cp /tmp/share/in {path}")
+
+    def kernel(self):
+        for lower in (self.upper, *self.lower):
+            for modules in (lower / "lib/modules", lower / "usr/lib/modules"):
+                if modules.is_dir() and not modules.parent.is_symlink():
+                    return next(modules.iterdir()).name
+        raise FileNotFoundError("no kernel")
+
+    def files(self):
+        """All files and directories, without what is not the tree's own."""
+        skip = " -o ".join(f"-path {p}" for p in ("/proc", "/sys", "/dev", "/run", "/tmp"))
+        return set(self.out(f"find / \\( {skip} \\) -prune -o -print").splitlines())
+
+    def remove(self):
+        shutil.rmtree(self.place, ignore_errors=True)
