@@ -11,6 +11,13 @@ MODDIR  ?= /lib/modules/$(KVER)/updates
 DESTDIR ?=
 PREFIX  ?= /usr
 MANDIR  ?= $(PREFIX)/share/man
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+MODULES := $(shell sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1.ko/p' dkms.conf)
+# Where others look for what is theirs to find, whatever PREFIX is.
+DRACUTDIR    ?= /usr/lib/dracut/modules.d
+INITRAMFSDIR ?= /usr/share/initramfs-tools
+LIBDIR       ?= /usr/lib/hearth
+SRCDIR       ?= /usr/src/hearth-$(VERSION)
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
 BENCH   := build/venv/bin/python tests/bench/bench.py
 # Directories with a Makefile of their own that has a "check" target.
@@ -85,20 +92,51 @@ demo: setup
 	$(MAKE) modules
 	scripts/demo
 
-install: all
+# What is not part of a module: programs, man pages, what initramfs generators use.
+BOOT_FILES := $(LIBDIR)/hearth-on-cache $(LIBDIR)/hearth-degraded \
+	$(foreach f,module-setup hearth-timeout hearth-emergency,$(DRACUTDIR)/90hearth/$(f).sh) \
+	$(foreach f,hooks scripts/local-block scripts/panic,$(INITRAMFSDIR)/$(f)/hearth)
+
+install: all install-modules install-tools install-man install-boot
+
+install-modules:
 	install -d $(DESTDIR)$(MODDIR)
 	install -m 644 dm-target/*.ko $(DESTDIR)$(MODDIR)
+	$(if $(DESTDIR),,depmod $(KVER))
+
+install-tools: tools
+	$(foreach d,$(TOOLS),$(MAKE) -C $(d) install DESTDIR=$(DESTDIR) prefix=$(PREFIX) &&) true
+
+install-man:
 	install -d $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8
 	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
 	install -m 644 man/*.8 $(DESTDIR)$(MANDIR)/man8
-	$(foreach d,$(TOOLS),$(MAKE) -C $(d) install DESTDIR=$(DESTDIR) &&) true
-	$(if $(DESTDIR),,depmod $(KVER))
+
+install-boot:
+	install -d $(addprefix $(DESTDIR),$(sort $(dir $(BOOT_FILES))))
+	install boot/* $(DESTDIR)$(LIBDIR)
+	install dracut-module/90hearth/* $(DESTDIR)$(DRACUTDIR)/90hearth
+	cd initramfs-tools && for f in $$(find . -name hearth); do \
+		install $$f $(DESTDIR)$(INITRAMFSDIR)/$$f || exit; done
+
+# The modules as source, for "dkms install hearth/$(VERSION)".
+install-dkms:
+	install -d $(addprefix $(DESTDIR)$(SRCDIR)/,dm-target/compat dm-target/policies persistent-data)
+	install -m 644 dkms.conf $(DESTDIR)$(SRCDIR)
+	install -m 644 dm-target/Kbuild dm-target/*.[ch] $(DESTDIR)$(SRCDIR)/dm-target
+	install -m 644 dm-target/compat/*.c $(DESTDIR)$(SRCDIR)/dm-target/compat
+	install -m 644 dm-target/policies/*.[ch] $(DESTDIR)$(SRCDIR)/dm-target/policies
+	install -m 644 persistent-data/*.[ch] $(DESTDIR)$(SRCDIR)/persistent-data
 
 uninstall:
-	$(foreach m,$(wildcard dm-target/*.ko),rm -f $(DESTDIR)$(MODDIR)/$(notdir $(m));)
+	rm -f $(addprefix $(DESTDIR)$(MODDIR)/,$(MODULES))
 	$(foreach m,$(wildcard man/*.7),rm -f $(DESTDIR)$(MANDIR)/man7/$(notdir $(m));)
 	$(foreach m,$(wildcard man/*.8),rm -f $(DESTDIR)$(MANDIR)/man8/$(notdir $(m));)
-	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) &&) true
+	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) prefix=$(PREFIX) &&) true
+	rm -f $(addprefix $(DESTDIR),$(BOOT_FILES))
+	rm -rf $(DESTDIR)$(SRCDIR)
+	for d in $(sort $(dir $(BOOT_FILES))) $(MODDIR); do \
+		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d || exit; done
 	$(if $(DESTDIR),,depmod $(KVER))
 
 clean:
@@ -108,4 +146,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo install uninstall clean
+.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
+.PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall clean
