@@ -164,3 +164,4 @@ module_exit(cache_exit);
 MODULE_ALIAS("dm-hearth");
 MODULE_DESCRIPTION("hearth: SSD cache target for device-mapper");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HEARTH_VERSION);

@@ -146,3 +146,4 @@ static const struct cache_policy_ops cleaner_ops = {
 CACHE_POLICY_MODULE(cleaner_ops);
 MODULE_DESCRIPTION("hearth cache policy: promote nothing, write back everything");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HEARTH_VERSION);

@@ -1052,3 +1052,4 @@ MODULE_ALIAS("dm-cache-mq");
 MODULE_ALIAS("dm-cache-default");
 MODULE_DESCRIPTION("hearth cache policy: scan-resistant, promotes what has earned it");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HEARTH_VERSION);

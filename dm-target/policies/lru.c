@@ -63,3 +63,4 @@ static const struct cache_policy_ops lru_ops = {
 CACHE_POLICY_MODULE(lru_ops);
 MODULE_DESCRIPTION("hearth cache policy: promote every miss, evict the least recently used");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HEARTH_VERSION);

@@ -177,3 +177,4 @@ static const struct cache_policy_ops nhit_ops = {
 CACHE_POLICY_MODULE(nhit_ops);
 MODULE_DESCRIPTION("hearth cache policy: promote at the n-th visit");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HEARTH_VERSION);
