@@ -139,6 +139,13 @@ uninstall:
 		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d || exit; done
 	$(if $(DESTDIR),,depmod $(KVER))
 
+# Debian packages, into build/deb. Of the files that are under version control.
+deb:
+	rm -rf build/deb
+	mkdir -p build/deb/hearth-$(VERSION)
+	git ls-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
+	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
+
 clean:
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
@@ -147,4 +154,4 @@ clean:
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
 .PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
-.PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall clean
+.PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean
