@@ -146,6 +146,11 @@ deb:
 	git ls-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
 	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
 
+# Packages, initramfs images and DKMS in a Debian tree under build/boot. Needs root.
+test-boot:
+	@[ "$$(id -u)" = 0 ] || { echo "make test-boot: needs root"; exit 1; }
+	$(PYTEST) -v tests/boot
+
 clean:
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
@@ -153,5 +158,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup test test-full unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
+.PHONY: all modules tools setup test test-full test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What dracut and initramfs-tools put into an image, and what they refuse to make."""
+
+import re
+
+import pytest
+
+DKMS = "updates/dkms"
+POLICIES = ["smq", "lru", "nhit", "cleaner"]
+UNPACKED = "/unpacked"
+ON_CACHE = "/usr/lib/hearth/hearth-on-cache"
+LVM_CONF = "/etc/lvm/lvm.conf"
+
+
+def image(tree):
+    """The file that the boot loader loads."""
+    return f"/boot/initrd.img-{tree.kernel()}"
+
+
+def dracut(tree, options):
+    return tree.run(f"dracut --force {options} {image(tree)} {tree.kernel()}", check=False)
+
+
+class Dracut:
+    # The modules without which no image is made; all others are the distribution's business.
+    few = '-m "bash base rootfs-block udev-rules dm lvm {}" --no-compress --no-early-microcode'
+
+    def __init__(self, tree):
+        self.tree = tree
+
+    def make(self, asked=True, options="--no-hostonly"):
+        few = self.few.format("hearth" if asked else "")
+        return dracut(self.tree, f"{few} {options}")
+
+    def listing(self):
+        return self.tree.out(f"lsinitrd {image(self.tree)}")
+
+    # Not compressed.
+    unpack = f"cd {UNPACKED} && cpio -id --quiet <{{image}}"
+    helper = "/sbin/hearth-degraded"
+    # Below /lib/dracut/hooks, since 106 /var/lib/dracut/hooks.
+    hooks = ["dracut/hooks/initqueue/timeout/60-hearth-timeout.sh", "dracut/hooks/emergency/60-hearth-emergency.sh"]
+
+
+class InitramfsTools:
+    def __init__(self, tree):
+        self.tree = tree
+        # Only what hooks ask for.
+        tree.write("/etc/initramfs-tools/conf.d/quick", "MODULES=list\nCOMPRESS=gzip\n")
+
+    def make(self, asked=True, options=None):
+        if asked:
+            self.tree.write("/etc/initramfs-tools/conf.d/hearth", "HEARTH=yes\n")
+        return self.tree.run(f"update-initramfs -u -k {self.tree.kernel()}", check=False)
+
+    def listing(self):
+        return self.tree.out(f"lsinitramfs {image(self.tree)}")
+
+    unpack = f"unmkinitramfs {{image}} {UNPACKED}"
+    helper = "/usr/lib/hearth/hearth-degraded"
+    hooks = ["scripts/local-block/hearth", "scripts/panic/hearth"]
+
+
+@pytest.fixture(params=[Dracut, InitramfsTools], ids=["dracut", "initramfs-tools"])
+def generator(request, system):
+    return request.param(system)
+
+
+def made(result):
+    code, out = result
+    assert code == 0, out
+    return out
+
+
+def refused(generator, text):
+    """No image is made, for the reason given, in one line; the one that was there stays."""
+    tree = generator.tree
+    before = checksum(tree)
+    code, out = generator.make()
+    assert code != 0, out
+    assert any("hearth" in line and text in line for line in out.splitlines()), out
+    assert checksum(tree) == before
+
+
+def checksum(tree):
+    return tree.out(f"sha256sum {image(tree)}")
+
+
+def unpack(generator):
+    tree = generator.tree
+    if not tree.exists(UNPACKED):
+        tree.run(f"mkdir {UNPACKED} && {generator.unpack.format(image=image(tree))} && mkdir -p {UNPACKED}/run")
+
+
+def loaded(generator, *names):
+    """The files that modprobe loads in the image, without what they are compressed with."""
+    unpack(generator)
+    show = f"chroot {UNPACKED} modprobe -S {generator.tree.kernel()} --show-depends"
+    out = generator.tree.out(f"for m in {' '.join(names)}; do {show} $m | tail -n 1; done")
+    return [re.sub(r"\.(xz|zst|gz)$", "", line.split()[1]) for line in out.splitlines()]
+
+
+def inside(generator, command):
+    unpack(generator)
+    return generator.tree.run(f"LC_ALL=C chroot {UNPACKED} {command}", check=False)
+
+
+def test_an_image_has_what_a_cached_volume_needs(generator):
+    generator.tree.write("/etc/modprobe.d/site.conf", "options dm_cache x=1\n")
+    generator.tree.write("/etc/modprobe.d/other.conf", "options loop max_loop=9\n")
+    made(generator.make())
+    place = f"/lib/modules/{generator.tree.kernel()}/{DKMS}"
+    modules = ["dm-cache", *(f"dm-cache-{p}" for p in POLICIES)]
+    assert loaded(generator, *modules) == [f"{place}/{m}.ko" for m in modules]
+    # The names by which tables ask for the default policy.
+    assert loaded(generator, "dm-cache-mq", "dm-cache-default", "dm-cache-heat") == [f"{place}/dm-cache-smq.ko"] * 3
+    # These run, so their libraries are there.
+    version = generator.tree.out("cache_check -V")
+    for tool in ["cache_check", "cache_repair", "cache_dump", "cache_restore"]:
+        code, out = inside(generator, f"/usr/sbin/{tool} -V")
+        assert (code, out.strip()) == (0, version), tool
+    code, out = inside(generator, f"{generator.helper} report")
+    assert code == 0, out
+    files = generator.listing()
+    # What dm-cache itself needs.
+    assert "dm-bufio.ko" in files
+    assert "etc/modprobe.d/site.conf" in files
+    assert "etc/lvm/profile/cache-smq.profile" in files
+    for hook in generator.hooks:
+        assert hook in files
+
+
+def test_a_policy_of_somebody_else_is_there_too(generator):
+    tree, kernel = generator.tree, generator.tree.kernel()
+    tree.run(
+        f"mkdir -p /lib/modules/{kernel}/extra && cd /lib/modules/{kernel}"
+        f" && for f in {DKMS}/dm-cache-lru.ko*; do cp $f extra/dm-cache-mine.${{f#*.}}; done && depmod {kernel}"
+    )
+    made(generator.make())
+    assert "extra/dm-cache-mine.ko" in generator.listing()
+
+
+def test_the_checker_that_lvm_conf_names(generator):
+    tree = generator.tree
+    tree.write("/opt/check/my_check", "#!/bin/sh\nexec /usr/sbin/cache_check \"$@\"\n")
+    tree.run("chmod 755 /opt/check/my_check")
+    tree.write(LVM_CONF, 'global { cache_check_executable = "/opt/check/my_check" }\n')
+    made(generator.make())
+    code, out = inside(generator, "/opt/check/my_check -V")
+    assert (code, out.strip()) == (0, tree.out("cache_check -V"))
+
+
+def test_a_missing_checker_is_an_error(generator):
+    generator.tree.run("rm /usr/sbin/cache_check")
+    refused(generator, "/usr/sbin/cache_check")
+
+
+def test_a_missing_checker_of_lvm_conf_is_an_error(generator):
+    generator.tree.write(LVM_CONF, 'global { cache_check_executable = "/opt/check/my_check" }\n')
+    refused(generator, "/opt/check/my_check")
+
+
+def test_no_checker_is_wanted(generator):
+    generator.tree.run("rm /usr/sbin/cache_check")
+    generator.tree.write(LVM_CONF, 'global { cache_check_executable = "" }\n')
+    made(generator.make())
+
+
+def test_a_kernel_without_dm_cache_is_an_error(generator):
+    kernel = generator.tree.kernel()
+    generator.tree.run(f"find /lib/modules/{kernel}/ -name 'dm-cache*.ko*' -delete && depmod {kernel}")
+    refused(generator, f"kernel {kernel} has no dm-cache")
+
+
+def test_half_of_hearth_is_an_error(generator):
+    """Its dm-cache with the kernel's dm-cache-smq: the policy would not load."""
+    kernel = generator.tree.kernel()
+    generator.tree.run(f"rm /lib/modules/{kernel}/{DKMS}/dm-cache-smq.ko* && depmod {kernel}")
+    refused(generator, "dm-cache-smq is not")
+
+
+def test_not_built_for_this_kernel(generator):
+    """The metadata is the same: the kernel's own module opens it, and the machine boots."""
+    generator.tree.run("dkms uninstall hearth/0.1.0 --all")
+    out = made(generator.make())
+    assert "hearth: not built for kernel" in out
+    place = f"/lib/modules/{generator.tree.kernel()}/kernel/drivers/md"
+    assert loaded(generator, "dm-cache", "dm-cache-smq") == [f"{place}/dm-cache.ko", f"{place}/dm-cache-smq.ko"]
+
+
+def stub(tree, code):
+    """hearth-on-cache that answers at once; what it was asked about is in /asked."""
+    tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\nexit {code}\n')
+    tree.run(f"chmod 755 {ON_CACHE}")
+
+
+HOSTONLY = "--hostonly --add-device /dev/loop0"
+
+
+@pytest.mark.parametrize("cached", [True, False], ids=["cached", "not"])
+def test_dracut_for_this_host(system, cached):
+    """In a host-only image unless it is not needed."""
+    stub(system, 0 if cached else 1)
+    made(dracut(system, f'--no-compress --no-early-microcode {HOSTONLY} -o "systemd systemd-initrd i18n kernel-modules kernel-modules-extra"'))
+    assert "/dev/loop0" in system.out("cat /asked")
+    assert ("hearth-degraded" in system.out(f"lsinitrd {image(system)}")) == cached
+
+
+def test_dracut_for_this_host_when_asked(system):
+    stub(system, 1)
+    system.write("/etc/dracut.conf.d/hearth.conf", 'add_dracutmodules+=" hearth "\n')
+    made(Dracut(system).make(asked=False, options=HOSTONLY))
+    assert "dm-cache-lru.ko" in system.out(f"lsinitrd {image(system)}")
+
+
+def test_dracut_for_any_host_without_being_asked(system):
+    made(dracut(system, '--no-hostonly --no-compress --no-early-microcode -o "systemd systemd-initrd i18n kernel-modules-extra drm"'))
+    assert f"{DKMS}/dm-cache.ko" in system.out(f"lsinitrd {image(system)}")
+
+
+def test_initramfs_tools_on_a_cached_root(system):
+    """Missing pieces are errors if the machine needs them, and warnings if it does not."""
+    generator = InitramfsTools(system)
+    system.write("/etc/initramfs-tools/conf.d/resume", "RESUME=/dev/loop0\n")
+    system.run("rm /usr/sbin/cache_check")
+    stub(system, 1)
+    out = made(generator.make(asked=False))
+    assert "W: hearth: lvm2 checks a cache" in out
+    assert "/dev/loop0" in system.out("cat /asked")
+    before = checksum(system)
+    stub(system, 0)
+    code, out = generator.make(asked=False)
+    assert code != 0
+    assert "E: hearth: lvm2 checks a cache" in out
+    assert checksum(system) == before
+
+
+def test_initramfs_tools_hook_turned_off(system):
+    generator = InitramfsTools(system)
+    system.write("/etc/initramfs-tools/conf.d/hearth", "HEARTH=no\n")
+    made(generator.make(asked=False))
+    files = generator.listing()
+    assert "dm-cache-lru.ko" not in files
+    assert generator.helper not in files
+

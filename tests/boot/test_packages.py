@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Packages, DKMS, make install: what they put where, and that nothing stays behind."""
+
+import re
+import shutil
+
+import tree as trees
+
+OURS = ["dm-cache", "dm-cache-smq", "dm-cache-lru", "dm-cache-nhit", "dm-cache-cleaner"]
+
+
+def path_of(tree, module):
+    """What modprobe would load, without what it is compressed with."""
+    return re.sub(r"\.(xz|zst|gz)$", "", tree.out(f"modinfo -k {tree.kernel()} -F filename {module}"))
+
+
+def test_dkms_builds_every_module():
+    kbuild = (trees.TOP / "dm-target/Kbuild").read_text()
+    conf = (trees.TOP / "dkms.conf").read_text()
+    objects = re.search(r"obj-m \+= ((?:.|\\\n)*?)\n\n", kbuild)[1]
+    assert re.findall(r"([\w-]+)\.o", objects) == OURS
+    assert re.findall(r'BUILT_MODULE_NAME\[\d+\]="(.*)"', conf) == OURS
+    for word in ("BUILT_MODULE_LOCATION", "DEST_MODULE_LOCATION"):
+        assert len(re.findall(rf"^{word}\[", conf, re.M)) == len(OURS)
+
+
+def test_one_version():
+    version = re.search(r'PACKAGE_VERSION="(.*)"', (trees.TOP / "dkms.conf").read_text())[1]
+    assert re.match(r"hearth \((.*)\)", (trees.TOP / "debian/changelog").read_text())[1] == version
+
+
+def test_packages_have_no_faults(packages):
+    code, out = packages.run("cd /src/build/deb && lintian --fail-on error --allow-root *.changes", check=False)
+    print(out)
+    assert code == 0, out
+
+
+def test_what_the_packages_hold(packages):
+    files = packages.out("cd /src/build/deb && for d in hearth_*.deb; do dpkg-deb -c $d; done")
+    for path in [
+        "./usr/sbin/hearth",
+        "./usr/sbin/hearth-metadata",
+        "./usr/lib/hearth/hearth-on-cache",
+        "./usr/lib/hearth/hearth-degraded",
+        "./usr/lib/dracut/modules.d/90hearth/module-setup.sh",
+        "./usr/share/initramfs-tools/hooks/hearth",
+        "./usr/share/initramfs-tools/scripts/local-block/hearth",
+        "./usr/share/initramfs-tools/scripts/panic/hearth",
+        "./usr/share/man/man7/hearth-root.7.gz",
+        "./usr/share/man/man8/hearth-target.8.gz",
+    ]:
+        assert re.search(rf"^-rw.r-[x-]r-[x-] root/root .* {re.escape(path)}$", files, re.M), path
+
+
+def test_installed_modules_win(installed):
+    kernel = installed.kernel()
+    assert re.search(rf"^hearth/0\.1\.0, {re.escape(kernel)}, x86_64: installed", installed.out("dkms status"), re.M)
+    for module in OURS:
+        assert path_of(installed, module) == f"/lib/modules/{kernel}/updates/dkms/{module}.ko"
+        assert installed.out(f"modinfo -k {kernel} -F version {module}") == "0.1.0"
+    # The kernel's own stay where its package put them.
+    assert installed.out(f"ls /lib/modules/{kernel}/kernel/drivers/md/dm-cache.ko*")
+    assert not re.search("warning:", installed.out("cat /var/lib/dkms/hearth/0.1.0/*/*/log/make.log"))
+
+
+def test_installing_makes_the_initramfs_anew(installed):
+    """By the trigger, after the modules were built."""
+    kernel = installed.kernel()
+    assert re.search("update-initramfs: Generating /boot/initrd.img", installed.out("cat /install.log"))
+    files = installed.out(f"lsinitramfs /boot/initrd.img-{kernel}")
+    for module in OURS:
+        assert f"updates/dkms/{module}.ko" in files
+
+
+def test_removing_brings_the_kernels_own_back(system):
+    kernel = system.kernel()
+    system.run("dpkg -r hearth hearth-dkms")
+    assert path_of(system, "dm-cache") == f"/lib/modules/{kernel}/kernel/drivers/md/dm-cache.ko"
+    assert path_of(system, "dm-cache-smq") == f"/lib/modules/{kernel}/kernel/drivers/md/dm-cache-smq.ko"
+    files = system.out(f"lsinitramfs /boot/initrd.img-{kernel}")
+    assert "kernel/drivers/md/dm-cache.ko" in files
+    assert "updates/dkms" not in files
+    # Removed, not purged: what is in /etc stays.
+    assert not [f for f in files.splitlines() if "hearth" in f and not f.startswith("etc/lvm/profile/")]
+
+
+def test_purging_leaves_no_file(system, bare):
+    system.run("dpkg -P hearth hearth-dkms")
+    # What DKMS and others keep for their own use, whoever was there.
+    own = re.compile(r"^/(var/(log|cache|lib/(dpkg|dkms|initramfs-tools))|install.log|boot/initrd\.img|root)")
+    after, before = system.files(), bare.files()
+    left = sorted(f for f in after - before if not own.match(f))
+    assert not left
+    gone = sorted(f for f in before - after if not own.match(f))
+    assert not gone
+    assert not [f for f in after if "hearth" in f and not f.startswith("/var/lib/dpkg/")]
+
+
+def hand_over(debs_of, tree):
+    for deb in debs_of.share.glob("*.deb"):
+        shutil.copy(deb, tree.share)
+
+
+def test_installing_again_over_itself(system, installed):
+    """An upgrade takes the old modules away and puts the new ones in."""
+    hand_over(installed, system)
+    system.run("dpkg -i /tmp/share/*.deb")
+    assert path_of(system, "dm-cache").endswith("/updates/dkms/dm-cache.ko")
+
+
+def test_no_headers(fresh, installed):
+    """Installs, says why there is no module, and leaves the kernel's own in the image."""
+    hand_over(installed, fresh)
+    kernel = fresh.kernel()
+    fresh.run(f"rm /lib/modules/{kernel}/build")
+    out = fresh.out("dpkg -i /tmp/share/*.deb")
+    assert "kernel headers for this kernel do not seem to be installed" in out
+    assert f"hearth: not built for kernel {kernel}" in out
+    files = fresh.out(f"lsinitramfs /boot/initrd.img-{kernel}")
+    assert "kernel/drivers/md/dm-cache.ko" in files
+    assert "kernel/drivers/md/dm-cache-smq.ko" in files
+
+
+def test_make_install_and_uninstall(request, packages):
+    """Into the running root and into DESTDIR; uninstall takes exactly that away."""
+    tree = packages.copy(trees.BUILD / "views" / "make-install")
+    request.addfinalizer(tree.remove)
+    kernel = tree.kernel()
+    make = f"make -C /src KVER={kernel}"
+    tree.run(f"{make} modules tools >/dev/null 2>&1")
+    before = tree.files()
+    tree.run(f"{make} install install-dkms >/dev/null 2>&1")
+    assert path_of(tree, "dm-cache") == f"/lib/modules/{kernel}/updates/dm-cache.ko"
+    added = tree.files() - before
+    for path in [
+        f"/usr/lib/modules/{kernel}/updates/dm-cache-smq.ko",
+        "/usr/lib/dracut/modules.d/90hearth/module-setup.sh",
+        "/usr/lib/hearth/hearth-degraded",
+        "/usr/share/initramfs-tools/hooks/hearth",
+        "/usr/share/man/man7/hearth-root.7",
+        "/usr/sbin/hearth-metadata",
+        "/usr/src/hearth-0.1.0/dkms.conf",
+    ]:
+        assert path in added, path
+    tree.run(f"{make} uninstall >/dev/null 2>&1")
+    assert path_of(tree, "dm-cache") == f"/lib/modules/{kernel}/kernel/drivers/md/dm-cache.ko"
+    left = sorted(tree.files() - before)
+    assert not left
+
+    tree.run(f"{make} install install-dkms DESTDIR=/dest >/dev/null 2>&1")
+    assert {f.removeprefix("/dest") for f in tree.files() - before} >= {f.replace("/usr/lib/modules", "/lib/modules") for f in added}
+    tree.run(f"{make} uninstall DESTDIR=/dest >/dev/null 2>&1")
+    assert tree.out("find /dest ! -type d") == ""
+    assert tree.out("find /dest -name '*hearth*'") == ""
