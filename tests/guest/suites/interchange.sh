@@ -23,9 +23,9 @@ hand_over() {
 	standard_vg
 	cached_lv "$3" writeback "${@:4}"
 	write_data /dev/vg/lv 1 0 24
-	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
-	# Nothing more goes home: stock is quick at that when idle.
+	# Nothing goes home from here on: stock is quick at that when idle.
 	message vg-lv migration_threshold 0
+	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
 	dirty=$(stat_of vg-lv dirty)
 	assert_ge "$dirty" 64 "dirty blocks"
 	lvchange -an vg/lv
