@@ -23,10 +23,13 @@ enum exit_code {
 };
 
 struct options {
-	bool json, stay, batch;
+	bool json, stay, batch, solid;
 	double interval;	/* seconds */
 	unsigned long count;	/* rounds; 0: no end */
 	const char *preset, *file, *listen;
+	const char *cache, *policy, *format, *svg;
+	double size, block;	/* GiB, KiB; 0: not given */
+	unsigned int sample;	/* blocks; 0: not given */
 	char **args;
 	int nr_args;
 };
@@ -39,6 +42,7 @@ int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
 int hearth_export(const struct options *o);
 int hearth_doctor(const struct options *o);
+int hearth_advise(const struct options *o);
 /* One line on stderr, "hearth: " before it. */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);

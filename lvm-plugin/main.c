@@ -14,7 +14,8 @@
 
 enum {
 	OPT_HELP = 256, OPT_VERSION, OPT_JSON, OPT_STAY, OPT_BATCH, OPT_PRESET,
-	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN
+	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN, OPT_CACHE, OPT_SIZE,
+	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT
 };
 
 static const struct subcommand {
@@ -41,6 +42,8 @@ static const struct subcommand {
 	  "print all counters in Prometheus' format", "fl" },
 	{ "doctor", hearth_doctor, "", 0, 0,
 	  "what is wrong with this machine's caches", "j" },
+	{ "advise", hearth_advise, "TRACE", 1, 1,
+	  "how large the SSD should be, from a recording", "jtczkydgv" },
 };
 
 /* One letter stands for an option in the table above. */
@@ -63,6 +66,22 @@ static const struct option_help {
 	  "replace this file instead, as a whole" },
 	{ 'l', { "listen", required_argument, NULL, OPT_LISTEN }, "PORT",
 	  "serve them at http://127.0.0.1:PORT/metrics" },
+	{ 'c', { "cache", required_argument, NULL, OPT_CACHE }, "CACHE",
+	  "take size, volume and block size from this one" },
+	{ 'z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
+	  "of the SSD (default: a tenth of what is touched)" },
+	{ 't', { "format", required_argument, NULL, OPT_FORMAT }, "FORMAT",
+	  "blkparse, fio, fiolog, spc, msr or bin" },
+	{ 'k', { "block", required_argument, NULL, OPT_BLOCK }, "KIB",
+	  "size of the cache's blocks (default 64)" },
+	{ 'y', { "policy", required_argument, NULL, OPT_POLICY }, "NAME",
+	  "heat (default), lru or nhit" },
+	{ 'd', { "solid", no_argument, NULL, OPT_SOLID }, "",
+	  "the origin is no rotating disk" },
+	{ 'g', { "sample", required_argument, NULL, OPT_SAMPLE }, "BLOCKS",
+	  "look at about so many blocks (default 32768)" },
+	{ 'v', { "svg", required_argument, NULL, OPT_SVG }, "FILE",
+	  "draw misses and disk time over the SSD's size in GiB" },
 	{ 's', { "stay", no_argument, NULL, OPT_STAY }, "",
 	  "stay in writethrough mode, so that nothing gets dirty" },
 };
@@ -213,6 +232,30 @@ static bool take(struct options *o, int opt)
 		return true;
 	case OPT_LISTEN:
 		o->listen = optarg;
+		return true;
+	case OPT_CACHE:
+		o->cache = optarg;
+		return true;
+	case OPT_POLICY:
+		o->policy = optarg;
+		return true;
+	case OPT_SOLID:
+		o->solid = true;
+		return true;
+	case OPT_FORMAT:
+		o->format = optarg;
+		return true;
+	case OPT_SVG:
+		o->svg = optarg;
+		return true;
+	case OPT_SIZE:
+		return number("size", 0.001, 1e9, &o->size);
+	case OPT_BLOCK:
+		return number("block", 32, 1 << 20, &o->block);
+	case OPT_SAMPLE:
+		if (!number("sample", 1024, 4e9, &value))
+			return false;
+		o->sample = value;
 		return true;
 	case OPT_INTERVAL:
 		return number("interval", 0.1, 86400, &o->interval);

@@ -108,9 +108,9 @@ static void member(const char *key)
 	if (json.used[json.depth - 1])
 		putchar(',');
 	json.used[json.depth - 1] = true;
+	printf("\n%*s", 2 * (int)json.depth, "");
 	if (!key)
 		return;
-	printf("\n%*s", 2 * (int)json.depth, "");
 	quoted(key);
 	fputs(": ", stdout);
 }
@@ -125,7 +125,10 @@ void json_begin(const char *key, char bracket)
 
 void json_end(void)
 {
-	putchar(json.closing[--json.depth]);
+	json.depth--;
+	if (json.used[json.depth])
+		printf("\n%*s", 2 * (int)json.depth, "");
+	putchar(json.closing[json.depth]);
 	if (!json.depth)
 		putchar('\n');
 }

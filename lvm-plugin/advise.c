@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth advise: how large should the SSD be?  From a recording of a volume's
+ * requests, whether it is cached already or not.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tests/policy/registry.h"
+#include "cache.h"
+#include "curve.h"
+#include "hearth.h"
+#include "svg.h"
+#include "text.h"
+
+#define NR_ROWS		6
+#define ENOUGH_BLOCKS	32768	/* sampled; hearth(8) says with what error */
+#define GIB		0x1p30
+#define DAY		86400.0
+#define NEARLY		.95
+#define THUMB		.1	/* of the volume: the rule of thumb */
+
+static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
+
+/* What is asked. */
+struct question {
+	double size;		/* "1x", bytes */
+	double volume;		/* bytes; 0: not known */
+	u32 block;		/* bytes */
+	u32 enough;
+	const char *policy;
+	bool rotational;
+};
+
+/* What the recording says by itself. */
+struct summary {
+	u64 requests, writes;
+	double bytes, bytes_written;
+	double seconds;		/* 0: it has no times */
+	double touched;		/* bytes, in blocks */
+	double touched_a_day, touched_a_month;	/* 0: it is too short */
+};
+
+struct row {
+	double factor, bytes;
+	struct point heat;	/* the policy's */
+	double ram;		/* reads that so much RAM would serve */
+	double writes_a_day;	/* to the SSD, times its size; NAN */
+};
+
+/* ---- The recording ---- */
+
+static u32 blocks_of(const struct request *r, u32 block)
+{
+	u64 end = r->offset + r->length;
+
+	return r->length ? DIV_ROUND_UP(end, block) - r->offset / block : 0;
+}
+
+/* Distinct blocks in the mean whole period; 0 if there is none. */
+static double touched_in(const struct trace *t, const struct accesses *as,
+			 double period, u32 block)
+{
+	u64 *last = calloc(as->nr_blocks + 1, sizeof(*last));
+	u64 begin = t->requests[0].time_us, number, nr_periods;
+	u64 span = t->requests[t->nr - 1].time_us - begin;
+	double touched = 0;
+	size_t i, at = 0;
+	u32 n;
+
+	if (!last)
+		abort();
+	nr_periods = span / (period * 1e6);
+	for (i = 0; i < t->nr; i++) {
+		number = (t->requests[i].time_us - begin) / (period * 1e6) + 1;
+		for (n = blocks_of(&t->requests[i], block); n && at < as->nr;
+		     n--, at++) {
+			u32 id = as->all[at].id;
+
+			if (number > nr_periods || last[id] == number)
+				continue;
+			last[id] = number;
+			touched += block;
+		}
+	}
+	free(last);
+	return nr_periods ? touched / nr_periods : 0;
+}
+
+static struct summary summarize(const struct trace *t, const struct accesses *as,
+				u32 block)
+{
+	struct summary s = { .requests = t->nr };
+	u64 span;
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		s.bytes += t->requests[i].length;
+		if (!t->requests[i].write)
+			continue;
+		s.writes++;
+		s.bytes_written += t->requests[i].length;
+	}
+	span = t->requests[t->nr - 1].time_us - t->requests[0].time_us;
+	/* Some number their requests in place of a time. */
+	if (span > 2 * t->nr && span < 1ULL << 62)
+		s.seconds = span / 1e6;
+	s.touched = (double)as->nr_blocks * block;
+	if (s.seconds) {
+		s.touched_a_day = touched_in(t, as, DAY, block);
+		s.touched_a_month = touched_in(t, as, 30 * DAY, block);
+	}
+	return s;
+}
+
+/* ---- The curve ---- */
+
+static int fill_row(struct row *r, double factor, const struct question *q,
+		    const struct sampled *part, const struct summary *s)
+{
+	double blocks = factor * q->size / q->block;
+	struct point ram;
+
+	r->factor = factor;
+	r->bytes = factor * q->size;
+	if (curve_point(part, q->policy, blocks, q->rotational, &r->heat) ||
+	    curve_point(part, "LRU", blocks, q->rotational, &ram))
+		return -1;
+	r->ram = ram.read_hits;
+	r->writes_a_day = s->seconds ? r->heat.ssd_per_user * s->bytes /
+			  s->seconds * DAY / r->bytes : NAN;
+	return 0;
+}
+
+/* What the SSD is for: a disk's time, or hits where there are no seeks. */
+static double gain(const struct row *r, const struct question *q)
+{
+	return q->rotational ? r->heat.time_saved : r->heat.hits;
+}
+
+/* The smallest that gains nearly as much as the best. */
+static const struct row *choice(const struct row *rows,
+				const struct question *q)
+{
+	double best = 0;
+	unsigned int i;
+
+	for (i = 0; i < NR_ROWS; i++)
+		best = fmax(best, gain(&rows[i], q));
+	for (i = 0; gain(&rows[i], q) < NEARLY * best; i++)
+		;
+	return &rows[i];
+}
+
+static int draw(const char *path, const struct row *rows, const char *policy)
+{
+	struct curve curves[2] = { { .name = policy }, { .name = "RAM (LRU)" } };
+	unsigned int i;
+
+	for (i = 0; i < NR_ROWS; i++) {
+		curve_add(&curves[0], rows[i].bytes / GIB,
+			  1 - rows[i].heat.hits, 1 - rows[i].heat.time_saved);
+		curve_add(&curves[1], rows[i].bytes / GIB, 1 - rows[i].ram, 1);
+	}
+	if (!svg_write(path, curves, 1, false))
+		return EXIT_OK;
+	complain("%s: cannot be written", path);
+	return EXIT_FAILED;
+}
+
+/* ---- For people ---- */
+
+static void print_summary(const struct summary *s, const struct question *q)
+{
+	char a[SIZE_LEN], b[SIZE_LEN], d[2 * SIZE_LEN];
+
+	printf("requests    %s, %.0f%% writes, %s touched", short_text(a, s->requests),
+	       100 * share(s->writes, s->requests), size_text(b, s->touched));
+	if (s->seconds)
+		printf(", in %s", duration_text(d, s->seconds));
+	putchar('\n');
+	if (s->seconds)
+		printf("written     %s a day\n",
+		       size_text(a, s->bytes_written / s->seconds * DAY));
+	if (s->touched_a_day)
+		printf("touched     %s in a day", size_text(a, s->touched_a_day));
+	if (s->touched_a_month)
+		printf(", %s in 30 days", size_text(a, s->touched_a_month));
+	if (s->touched_a_day)
+		putchar('\n');
+	if (q->volume)
+		printf("a tenth     of the volume, the rule of thumb, is %s\n",
+		       size_text(a, THUMB * q->volume));
+}
+
+static void print_row(const struct row *r)
+{
+	char size[SIZE_LEN], factor[16];
+
+	snprintf(factor, sizeof(factor), "%gx", r->factor);
+	printf("%-6s %10s %6.1f%% %8.1f%% %10.1f%% %12.2f", factor,
+	       size_text(size, r->bytes), 100 * r->heat.hits,
+	       100 * r->heat.read_hits, 100 * r->heat.time_saved,
+	       r->heat.ssd_per_user);
+	if (isnan(r->writes_a_day))
+		printf(" %9s", "-");
+	else
+		printf(" %9.2f", r->writes_a_day);
+	printf(" %7.1f%%\n", 100 * r->ram);
+}
+
+static void print_all(const struct row *rows, const struct summary *s,
+		      const struct question *q, const struct sampled *part)
+{
+	char a[SIZE_LEN];
+	unsigned int i;
+
+	print_summary(s, q);
+	printf("policy      %s, blocks of %s, ", q->policy,
+	       size_text(a, q->block));
+	if (part->rate < 1)
+		printf("one in %.1f sampled\n\n", 1 / part->rate);
+	else
+		printf("all of them\n\n");
+	printf("%-6s %10s %7s %9s %11s %12s %9s %8s\n", "", "SSD", "hits",
+	       "reads", "disk time", "SSD writes", "SSD", "RAM:");
+	printf("%-6s %10s %7s %9s %11s %12s %9s %8s\n", "", "", "", "hit",
+	       "saved", "per byte", "fills/day", "reads");
+	for (i = 0; i < NR_ROWS; i++)
+		print_row(&rows[i]);
+	printf("\n%s %s nearly as %s as the best of these.\n",
+	       size_text(a, choice(rows, q)->bytes),
+	       q->rotational ? "saves" : "hits",
+	       q->rotational ? "much disk time" : "often");
+}
+
+/* ---- For programs ---- */
+
+static double or_nan(double v)
+{
+	return v ? v : NAN;
+}
+
+static void json_row(const struct row *r)
+{
+	json_begin(NULL, '{');
+	json_real("factor", r->factor);
+	json_uint("ssd_bytes", r->bytes);
+	json_real("hit_ratio", r->heat.hits);
+	json_real("read_hit_ratio", r->heat.read_hits);
+	json_real("disk_time_saved", r->heat.time_saved);
+	json_real("ssd_bytes_per_user_byte", r->heat.ssd_per_user);
+	json_real("drive_writes_per_day", r->writes_a_day);
+	json_real("ram_read_hit_ratio", r->ram);
+	json_end();
+}
+
+static void json_all(const struct row *rows, const struct summary *s,
+		     const struct question *q, const struct sampled *part)
+{
+	unsigned int i;
+
+	json_begin(NULL, '{');
+	json_uint("requests", s->requests);
+	json_uint("writes", s->writes);
+	json_uint("bytes", s->bytes);
+	json_uint("bytes_written", s->bytes_written);
+	json_real("seconds", or_nan(s->seconds));
+	json_uint("touched_bytes", s->touched);
+	json_real("touched_bytes_a_day", or_nan(s->touched_a_day));
+	json_real("touched_bytes_a_month", or_nan(s->touched_a_month));
+	json_string("policy", q->policy);
+	json_uint("block_bytes", q->block);
+	json_real("sampled", part->rate);
+	json_uint("advised_bytes", choice(rows, q)->bytes);
+	json_begin("sizes", '[');
+	for (i = 0; i < NR_ROWS; i++)
+		json_row(&rows[i]);
+	json_end();
+	json_end();
+}
+
+/* ---- ---- */
+
+static int ask(struct question *q, const struct options *o)
+{
+	struct caches cs;
+	struct cache *c;
+	int r;
+
+	*q = (struct question){
+		.size = o->size * GIB,
+		.block = o->block * 1024,
+		.enough = o->sample ?: ENOUGH_BLOCKS,
+		.policy = o->policy ?: "heat",
+		.rotational = !o->solid,
+	};
+	if (o->cache) {
+		r = caches_get(&cs, o->cache, &c);
+		if (r)
+			return r;
+		q->volume = c->dm->length * 512.0;
+		if (!q->size)
+			q->size = c->total * c->block_sectors * 512.0;
+		if (!q->block)
+			q->block = c->block_sectors * 512;
+		caches_free(&cs);
+	}
+	if (!q->block)
+		q->block = 65536;
+	if (!policy_find(q->policy)) {
+		complain("no policy '%s': heat, lru or nhit", q->policy);
+		return EXIT_USAGE;
+	}
+	if (q->block >= 32768 && q->block % 32768 == 0)
+		return EXIT_OK;
+	complain("--block: must be a multiple of 32 KiB");
+	return EXIT_USAGE;
+}
+
+static int answer(struct question *q, const struct options *o,
+		  const struct trace *t)
+{
+	struct row rows[NR_ROWS];
+	struct accesses as;
+	struct sampled part;
+	struct summary s;
+	unsigned int i;
+	int r = EXIT_OK;
+
+	accesses_cut(&as, t, q->block);
+	s = summarize(t, &as, q->block);
+	if (!q->size)
+		q->size = THUMB * s.touched;
+	sample_blocks(&part, &as, q->enough);
+	for (i = 0; i < NR_ROWS && !r; i++)
+		if (fill_row(&rows[i], factors[i], q, &part, &s))
+			r = EXIT_FAILED;
+	if (!r && o->json)
+		json_all(rows, &s, q, &part);
+	else if (!r)
+		print_all(rows, &s, q, &part);
+	if (!r && o->svg)
+		r = draw(o->svg, rows, q->policy);
+	sampled_free(&part);
+	accesses_free(&as);
+	return r;
+}
+
+int hearth_advise(const struct options *o)
+{
+	struct trace t = { 0 };
+	struct question q;
+	int r = ask(&q, o);
+
+	if (r)
+		return r;
+	if (trace_read(&t, o->args[0], o->format))
+		return EXIT_FAILED;
+	if (t.nr) {
+		r = answer(&q, o, &t);
+	} else {
+		complain("%s: no requests in it", o->args[0]);
+		r = EXIT_FAILED;
+	}
+	trace_free(&t);
+	return r;
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth advise: the curve against the simulator's, and the sums beside it."""
+
+import os
+import random
+import struct
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+from fake import BIN, HERE
+
+SIM = HERE.parent / "sim"
+BLOCK = 65536
+DAY = 86400 * 10 ** 6
+FACTORS = (.25, .5, 1, 2, 4, 8)
+TRACES = os.environ.get("HEARTH_TRACES", "")
+
+
+@pytest.fixture(autouse=True)
+def sanitizers(monkeypatch):
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+
+
+def write_trace(path, requests):
+    """(time in µs, offset, length, write) each, in the simulator's own format."""
+    path.write_bytes(b"".join(struct.pack("<QQII", *r) for r in requests))
+    return path
+
+
+def skewed(nr, blocks, seed=1):
+    """Popular blocks, cold ones, and a stream now and then."""
+    rng = random.Random(seed)
+    requests, stream = [], 0
+    for i in range(nr):
+        if rng.random() < .1:
+            stream = stream + BLOCK if rng.random() < .95 else rng.randrange(blocks) * BLOCK
+            requests.append((1000 * i, stream, BLOCK, 0))
+            continue
+        block = int(blocks * rng.random() ** 4)
+        requests.append((1000 * i, block * BLOCK + 4096 * rng.randrange(8),
+                         4096 * rng.randint(1, 6), int(rng.random() < .3)))
+    return requests
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    subprocess.run(["make", "-s", "-C", SIM, "sim"], check=True)
+
+    def run(trace, policy, sizes):
+        r = subprocess.run([SIM / "sim", "--tsv", "-p", policy, "-c", ",".join(map(str, sizes)),
+                            trace], text=True, capture_output=True, check=True)
+        head, *rows = [line.split("\t") for line in r.stdout.splitlines()]
+        return [dict(zip(head, row)) for row in rows]
+
+    return run
+
+
+def errors(dm, simulator, trace, blocks, *args):
+    """By how much hits and disk time are off, at worst; how much was sampled."""
+    told = dm.json("advise", *args, "--size", blocks * BLOCK / 2 ** 30, trace, schema="advise")
+    exact = simulator(trace, told["policy"], [int(f * blocks) for f in FACTORS])
+    lru = simulator(trace, "LRU", [int(f * blocks) for f in FACTORS])
+    assert [r["factor"] for r in told["sizes"]] == list(FACTORS)
+    assert len(exact) == len(lru) == len(FACTORS)
+    hits = max(abs(float(e["HR"]) - r["hit_ratio"]) for e, r in zip(exact, told["sizes"]))
+    time = max(abs(max(0, float(e["OTf"])) - r["disk_time_saved"])
+               for e, r in zip(exact, told["sizes"]))
+    return hits, time, told["sampled"]
+
+
+@pytest.mark.parametrize("policy", ["heat", "lru"])
+def test_without_sampling_it_is_the_simulator(dm, tmp_path, simulator, policy):
+    trace = write_trace(tmp_path / "t.bin", skewed(20000, 3000))
+    hits, time, sampled = errors(dm, simulator, trace, 128, "--policy", policy)
+    assert (sampled, hits, time) == (1, pytest.approx(0, abs=1e-5), pytest.approx(0, abs=1e-5))
+
+
+def test_error_of_sampling(dm, tmp_path, simulator):
+    trace = write_trace(tmp_path / "t.bin", skewed(150000, 80000))
+    hits, _, sampled = errors(dm, simulator, trace, 2048, "--sample", 8192)
+    assert .05 < sampled < .3
+    assert hits <= .02
+
+
+@pytest.mark.skipif(not TRACES, reason="HEARTH_TRACES does not name real traces")
+@pytest.mark.parametrize("name,blocks,sample", [
+    ("cp_vscsi", 1937, 16384), ("arc_P12", 2951, 24000), ("arc_P3", 1049, 8192),
+    ("arc_OLTP", 1168, 8192), ("diskmon_sys1", 1397, 8192), ("hadoop_e9", 57508, 32768)])
+def test_error_on_real_traces(dm, simulator, name, blocks, sample):
+    hits, time, sampled = errors(dm, simulator, Path(TRACES) / f"{name}.bin.zst", blocks,
+                                 "--sample", sample)
+    print(f"{name}: sampled {sampled:.2f}, hits off by {hits:.4f}, disk time by {time:.4f}")
+    assert sampled < 1
+    assert hits <= .02
+
+
+def test_reads_and_writes_are_told_apart(dm, tmp_path):
+    """Reads of two blocks again and again, writes of new ones."""
+    requests = []
+    for i in range(4000):
+        requests.append((1000 * i, (i % 2) * 2 ** 40, 4096, 0))
+        requests.append((1000 * i + 500, (2 * i + 2) * 10 * BLOCK, 4096, 1))
+    trace = write_trace(tmp_path / "t.bin", requests)
+    told = dm.json("advise", "--size", .002, "--policy", "lru", trace, schema="advise")
+    for row in told["sizes"][2:]:
+        assert row["read_hit_ratio"] > .99 and .49 < row["hit_ratio"] < .51
+        assert row["ram_read_hit_ratio"] > .99
+
+
+def test_sums(dm, tmp_path):
+    """Three days: ten blocks every day, five more on each."""
+    requests = []
+    for day in range(3):
+        blocks = list(range(10)) + list(range(100 + 5 * day, 105 + 5 * day))
+        requests += [(day * DAY + 1000 * i, b * BLOCK, 8192, int(b >= 100))
+                     for i, b in enumerate(blocks)]
+    requests.append((3 * DAY + 1, 0, 4096, 0))
+    told = dm.json("advise", write_trace(tmp_path / "t.bin", requests), schema="advise")
+    assert (told["requests"], told["writes"]) == (46, 15)
+    assert told["bytes_written"] == 15 * 8192
+    assert told["touched_bytes"] == 25 * BLOCK
+    assert told["touched_bytes_a_day"] == 15 * BLOCK
+    assert told["touched_bytes_a_month"] is None
+    assert told["seconds"] == pytest.approx(3 * 86400, rel=1e-4)
+    row = told["sizes"][-1]
+    assert row["drive_writes_per_day"] == pytest.approx(
+        row["ssd_bytes_per_user_byte"] * told["bytes"] / 3 / row["ssd_bytes"], rel=1e-2)
+
+
+def test_without_times(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", [(i, *r[1:]) for i, r in enumerate(skewed(2000, 300))])
+    told = dm.json("advise", trace, schema="advise")
+    assert told["seconds"] is None and told["sizes"][0]["drive_writes_per_day"] is None
+    assert "a day" not in dm.out("advise", trace)
+
+
+def test_of_a_cache(dm, tmp_path):
+    dm.cache()
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    told = dm.json("advise", "--cache", "vg/lv", trace, schema="advise")
+    assert told["sizes"][2]["ssd_bytes"] == 32 << 20 and told["block_bytes"] == BLOCK
+    text = dm.out("advise", "--cache", "vg/lv", trace)
+    assert "the rule of thumb, is 12.8 MiB" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_drawing(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    dm.out("advise", "--svg", tmp_path / "a.svg", trace)
+    assert xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert "cannot be written" in dm.run("advise", "--svg", tmp_path / "no/a.svg", trace,
+                                         code=1).stderr
+
+
+def test_log_of_fio(dm, tmp_path):
+    log = dm.write("t.iolog", "fio version 2 iolog\n/dev/x add\n/dev/x open\n" +
+                   "".join(f"/dev/x read {i % 7 * BLOCK} 4096\n" for i in range(70)))
+    assert dm.json("advise", log, schema="advise")["requests"] == 70
+
+
+@pytest.mark.parametrize("args,code,why", [
+    (("none.bin",), 1, "none.bin"), (("--block", "48", "t.bin"), 2, "multiple of 32"),
+    (("--policy", "magic", "t.bin"), 2, "magic"), (("--size", "0", "t.bin"), 2, "--size"),
+    (("--format", "magic", "t.bin"), 1, "magic"), (("empty.bin",), 1, "empty.bin"),
+    (("--cache", "vg/none", "t.bin"), 3, "vg/none"),
+])
+def test_bad_input(dm, tmp_path, args, code, why):
+    dm.command("lvs", "exit 5")
+    write_trace(tmp_path / "t.bin", skewed(100, 10))
+    write_trace(tmp_path / "empty.bin", [])
+    r = dm.run("advise", *args, code=code, cwd=tmp_path)
+    assert why in r.stderr and r.stdout == ""
+
+
+def test_the_built_command_needs_no_device_mapper(tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    r = subprocess.run([BIN / "real/hearth", "advise", trace], text=True, capture_output=True,
+                       check=False)
+    assert r.returncode == 0 and "policy      heat" in r.stdout, r.stderr
