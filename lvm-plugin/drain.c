@@ -128,23 +128,23 @@ static int watch(struct progress *p, const char *const argv[])
 	return interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
-static int change_mode(struct progress *p, const char *mode)
-{
-	/* Going to writeback lvm2 asks once more; leaving it, it need not. */
-	const char *const argv[] = {
-		"lvchange", "-y", "--cachemode", mode, "--", p->name, NULL
-	};
-
-	return watch(p, argv);
-}
-
 static int drain_lv(struct progress *p, const struct cache *c, bool stay)
 {
-	int r = change_mode(p, "writethrough");
+	const char *const away[] = {
+		"lvchange", "-y", "--cachemode", "writethrough", "--", p->name,
+		NULL
+	};
+	/* Answers yes, for the administrator chose this mode before. */
+	const char *const back[] = {
+		"lvchange", "-y", "--cachemode", c->table_mode, "--", p->name,
+		NULL
+	};
+	int r = watch(p, away);
 
 	if (r || stay)
 		return r;
-	return change_mode(p, c->table_mode);
+	/* Ctrl-C comes too late now: the mode is put back in any case. */
+	return lvm_run(back) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- Made by hand ---- */

@@ -71,6 +71,15 @@ def test_interrupted(lv):
     assert json.loads(out)["dirty_bytes"] == 16 << 16
 
 
+def test_interrupted_too_late(lv):
+    """lvm2 finishes all the same: then the mode is put back."""
+    lv.command("lvchange", """echo "lvchange $*" >>"$HEARTH_FAKE/log"; trap '' INT; sleep 1""")
+    code, out, _ = interrupted(lv, "drain", "vg/lv")
+    assert code == 0 and "drained" in out
+    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
+                        "lvchange -y --cachemode writeback -- vg/lv"]
+
+
 def test_by_hand(dm):
     dm.cache("c", lvm=False, dirty=64, table_args="2 read_level 1")
     for i in range(2, 9):
