@@ -467,8 +467,8 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
  */
 static bool write_must_wait(struct cache *c, u32 word)
 {
-	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK ||
-	    (word & SLOT_WRITER_MASK) == SLOT_WRITER_MASK)
+	/* Who writes has pinned, too. */
+	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)
 		return true;
 	if (cache_mode_keeps_dirty(c->mode))
 		return false;

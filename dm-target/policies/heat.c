@@ -84,7 +84,7 @@
 #define RIVAL_TIME_SHIFT	17
 #define RIVAL_TIME_MASK		0x7fffu
 /* Entries: a 32nd of the slots, within these bounds. */
-#define RIVAL_MIN		1024u
+#define RIVAL_MIN		512u
 #define RIVAL_MAX		65536u
 #define RIVAL_MAX_SHIFT		16
 
