@@ -103,6 +103,10 @@ install() {
         inst_simple "${_file#"${dracutsysrootdir-}"}"
     done
 
+    if /usr/lib/hearth/hearth-on-cache -w "$(findmnt -n -v -o SOURCE --target "${dracutsysrootdir-}/boot")" > /dev/null; then
+        dwarn "hearth: /boot is on a volume with a writeback cache: the boot loader reads the origin, which may not have the newest files. Move /boot to a volume of its own, or use writethrough (lvchange --cachemode writethrough)"
+    fi
+
     inst_script /usr/lib/hearth/hearth-degraded /sbin/hearth-degraded \
         || hearth_fail "/usr/lib/hearth/hearth-degraded is not there; install hearth again"
     inst_hook initqueue/timeout 60 "$moddir/hearth-timeout.sh"

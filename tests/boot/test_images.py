@@ -45,8 +45,6 @@ class Dracut:
 class InitramfsTools:
     def __init__(self, tree):
         self.tree = tree
-        # Only what hooks ask for.
-        tree.write("/etc/initramfs-tools/conf.d/quick", "MODULES=list\nCOMPRESS=gzip\n")
 
     def make(self, asked=True, options=None):
         if asked:
@@ -188,9 +186,9 @@ def test_not_built_for_this_kernel(generator):
     assert loaded(generator, "dm-cache", "dm-cache-smq") == [f"{place}/dm-cache.ko", f"{place}/dm-cache-smq.ko"]
 
 
-def stub(tree, code):
+def stub(tree, code, writeback=1):
     """hearth-on-cache that answers at once; what it was asked about is in /asked."""
-    tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\nexit {code}\n')
+    tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\n[ "$1" != -w ] || exit {writeback}\nexit {code}\n')
     tree.run(f"chmod 755 {ON_CACHE}")
 
 
@@ -243,3 +241,9 @@ def test_initramfs_tools_hook_turned_off(system):
     assert "dm-cache-lru.ko" not in files
     assert generator.helper not in files
 
+
+@pytest.mark.parametrize("writeback", [True, False], ids=["writeback", "not"])
+def test_boot_on_a_writeback_cache_is_warned_about(generator, writeback):
+    stub(generator.tree, 1, 0 if writeback else 1)
+    out = made(generator.make())
+    assert ("/boot is on a volume with a writeback cache" in out) == writeback

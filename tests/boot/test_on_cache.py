@@ -14,12 +14,14 @@ SCRIPT = tree.TOP / "boot/hearth-on-cache"
 NUMBERS = {
     name: f"240:{minor}"
     for minor, name in enumerate(
-        ["disk", "disk1", "ssd", "cached", "corig", "cdata", "cmeta", "plain", "crypt", "pool", "thin", "md", "md1"], 1
+        ["disk", "disk1", "ssd", "cached", "corig", "cdata", "cmeta", "plain", "crypt", "pool", "thin", "md", "md1", "back", "fs"], 1
     )
 }
 
 TABLES = {
     "cached": "0 409600 cache 240:7 240:6 240:5 128 2 metadata2 writethrough smq 0",
+    "back": "0 409600 cache 240:7 240:6 240:5 128 2 metadata2 writeback smq 2 migration_threshold 4096",
+    "fs": "0 409600 linear 240:14 0",
     "corig": "0 409600 linear 240:2 2048",
     "cdata": "0 102400 linear 240:3 2048",
     "cmeta": "0 8192 linear 240:3 104448",
@@ -36,6 +38,8 @@ BELOW = {
     "cdata": ["ssd"],
     "cmeta": ["ssd"],
     "plain": ["disk1"],
+    "back": ["corig", "cdata", "cmeta"],
+    "fs": ["back"],
     "crypt": ["cached"],
     "pool": ["plain", "cached"],
     "thin": ["pool"],
@@ -71,10 +75,10 @@ def machine(tmp_path):
     return tmp_path
 
 
-def ask(machine, *names):
+def ask(machine, *names, options=()):
     env = {"PATH": f"{machine}/bin:{os.environ['PATH']}", "HEARTH_SYSFS": str(machine / "sys")}
     devices = [str(machine / "dev" / n) for n in names]
-    done = subprocess.run([SCRIPT, *devices], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([SCRIPT, *options, *devices], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, [os.path.basename(line) for line in done.stdout.splitlines()]
 
 
@@ -86,6 +90,11 @@ def test_on_a_cache(machine, name):
 @pytest.mark.parametrize("name", ["disk", "disk1", "ssd", "corig", "cdata", "plain"])
 def test_not_on_a_cache(machine, name):
     assert ask(machine, name) == (1, [])
+
+
+def test_only_writeback(machine):
+    assert ask(machine, "cached", "thin", "back", "fs", options=["-w"]) == (0, ["back", "fs"])
+    assert ask(machine, "cached", "corig", options=["-w"]) == (1, [])
 
 
 def test_several(machine):
