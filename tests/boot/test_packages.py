@@ -27,6 +27,9 @@ def test_dkms_builds_every_module():
 def test_one_version():
     version = re.search(r'PACKAGE_VERSION="(.*)"', (trees.TOP / "dkms.conf").read_text())[1]
     assert re.match(r"hearth \((.*)\)", (trees.TOP / "debian/changelog").read_text())[1] == version
+    spec = (trees.TOP / "rpm/hearth.spec").read_text()
+    assert re.search(r"^Version: +(.*)$", spec, re.M)[1] == version
+    assert f" - {version}-1\n" in spec
 
 
 def test_packages_have_no_faults(packages):
@@ -50,6 +53,29 @@ def test_what_the_packages_hold(packages):
         "./usr/share/man/man8/hearth-target.8.gz",
     ]:
         assert re.search(rf"^-rw.r-[x-]r-[x-] root/root .* {re.escape(path)}$", files, re.M), path
+
+
+RPM_BUILD = """
+cd / && mkdir /rpm && git -C /src archive --prefix=hearth-0.1.0/ -o /rpm/hearth-0.1.0.tar.gz $(git -C /src write-tree)
+rpmbuild -bb --nodeps -D '_sourcedir /rpm' -D '_topdir /rpm' /src/rpm/hearth.spec
+"""
+
+
+def test_rpm_packages(request, packages):
+    """They are built, with the same files; nothing is installed from them here."""
+    tree = packages.copy(trees.BUILD / "views" / "rpm")
+    request.addfinalizer(tree.remove)
+    tree.run(RPM_BUILD)
+    files = tree.out("rpm -qlp /rpm/RPMS/*/*.rpm").splitlines()
+    for path in [
+        "/usr/sbin/hearth",
+        "/usr/lib/hearth/hearth-degraded",
+        "/usr/lib/dracut/modules.d/90hearth/module-setup.sh",
+        "/usr/src/hearth-0.1.0/dkms.conf",
+        "/usr/src/hearth-0.1.0/dm-target/compat/dm-io-ioprio.c",
+    ]:
+        assert path in files, path
+    assert not [f for f in files if "initramfs-tools" in f]
 
 
 def test_installed_modules_win(installed):
