@@ -86,7 +86,7 @@ kernels:
 
 lint:
 	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
-		boot/* dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
+		boot/* tests/boot/guest/run dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
 
 demo: setup
 	$(MAKE) modules
@@ -146,10 +146,11 @@ deb:
 	git ls-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
 	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
 
-# Packages, initramfs images and DKMS in a Debian tree under build/boot. Needs root.
-test-boot:
+# Packages, DKMS and initramfs images in a Debian tree under build/boot, and
+# machines that boot from a cached volume. Needs root.
+test-boot: modules tools
 	@[ "$$(id -u)" = 0 ] || { echo "make test-boot: needs root"; exit 1; }
-	$(PYTEST) -v tests/boot
+	$(MAKE) -C tests/boot check guests HEARTH_SET=all
 
 clean:
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target clean)

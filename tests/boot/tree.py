@@ -5,8 +5,8 @@ The tree is made once under build/boot with mmdebstrap: a kernel with headers,
 lvm2, DKMS, both initramfs generators, and what builds Debian packages. HEARTH_RELEASE names
 another release than Debian 12, for its dracut, DKMS and lvm2. A Tree
 is a copy-on-write view of it (overlayfs in a mount namespace of its own);
-commands run in it by chroot. Needs root. Nothing is emulated, so nothing is
-mounted from a cache here: that is for tests in a guest.
+commands run in it by chroot. Needs root. A second, smaller tree is what the
+guests boot that machine.py starts.
 """
 
 import os
@@ -21,6 +21,10 @@ RELEASE = os.environ.get("HEARTH_RELEASE", "bookworm")
 PACKAGES = (
     "mount linux-image-amd64 linux-headers-amd64 kmod initramfs-tools dracut-core busybox zstd cpio file "
     "lvm2 dmsetup thin-provisioning-tools dkms build-essential debhelper dh-dkms libdevmapper-dev lintian rpm git"
+).split()
+GUEST_PACKAGES = (
+    "systemd-sysv udev kmod mount lvm2 dmsetup thin-provisioning-tools e2fsprogs "
+    "initramfs-tools dracut-core busybox zstd cpio"
 ).split()
 
 ENTER = r"""
@@ -40,22 +44,34 @@ exec chroot "$ROOT" /bin/bash -c "$COMMAND"
 """
 
 
-def base():
-    """The tree that all others are views of."""
-    tree, stamp = BUILD / RELEASE, BUILD / f"{RELEASE}.packages"
-    want = " ".join(PACKAGES)
+def made(name, packages, *options):
+    """A tree of these packages, made once."""
+    tree, stamp = BUILD / name, BUILD / f"{name}.packages"
+    want = " ".join(packages)
     if stamp.exists() and stamp.read_text() == want:
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     BUILD.mkdir(parents=True, exist_ok=True)
     # In a mount namespace: what mmdebstrap mounts must not outlive it, and be deleted with the tree.
     subprocess.run(
-        ["unshare", "--mount", "mmdebstrap", "-q", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io", f"--include={','.join(PACKAGES)}", RELEASE, tree],
+        ["unshare", "--mount", "mmdebstrap", "-q", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io",
+         *options, f"--include={','.join(packages)}", RELEASE, tree],
         check=True,
         stdin=subprocess.DEVNULL,
     )
     stamp.write_text(want)
     return tree
+
+
+def base():
+    """The tree that all others but the guests' are views of."""
+    return made(RELEASE, PACKAGES)
+
+
+def guest_base():
+    """What guests boot, without a kernel."""
+    no_texts = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "man", "locale")]
+    return made(f"{RELEASE}-guest", GUEST_PACKAGES, *no_texts)
 
 
 class CommandFailed(Exception):
@@ -123,6 +139,15 @@ class Tree:
         """All files and directories, without what is not the tree's own."""
         skip = " -o ".join(f"-path {p}" for p in ("/proc", "/sys", "/dev", "/run", "/tmp"))
         return set(self.out(f"find / \\( {skip} \\) -prune -o -print").splitlines())
+
+    def image(self, path, mib):
+        """An ext4 file system of the tree and nothing that is mounted in it."""
+        script = (
+            'mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" "$4"'
+            ' && mke2fs -q -F -t ext4 -d "$4" "$5" "$6M"'
+        )
+        places = [":".join(map(str, self.lower)), self.upper, self.place / "work", self.root, path, str(mib)]
+        subprocess.run(["unshare", "--mount", "bash", "-c", script, "image", *places], check=True)
 
     def remove(self):
         shutil.rmtree(self.place, ignore_errors=True)

@@ -12,6 +12,8 @@ import subprocess
 
 ENV = {"PATH": os.environ["PATH"], "LC_ALL": "C", "LVM_SUPPRESS_FD_WARNINGS": "1"}
 EXTENTS = 4
+# LVM's defaults, in bytes.
+PE_START, EXTENT = 1 << 20, 4 << 20
 
 
 def segment(kind, **words):
@@ -32,11 +34,12 @@ class VolumeGroup:
         self.env = {**ENV, "LVM_SYSTEM_DIR": str(tmp / "lvm")}
         (tmp / "lvm").mkdir()
 
-    def create(self):
-        for disk in ("disk", "ssd"):
-            with open(self.tmp / disk, "wb") as f:
-                f.truncate(256 << 20)
-            self.plug(disk)
+    def create(self, disk=256, ssd=256):
+        """Sizes are in MiB."""
+        for name, mib in (("disk", disk), ("ssd", ssd)):
+            with open(self.tmp / name, "wb") as f:
+                f.truncate(mib << 20)
+            self.plug(name)
         self.configure()
         self.lvm("pvcreate", *self.loops.values())
         self.lvm("vgcreate", self.name, self.loops["disk"], self.loops["ssd"])
@@ -106,6 +109,12 @@ class VolumeGroup:
         backup.write_text(text[:at] + volumes + text[at:])
         self.lvm("vgcfgrestore", "-f", str(backup), self.name)
         return self
+
+    def place(self, volume):
+        """The volume on its disk, which must be in one piece: (device, first byte, bytes)."""
+        out = self.lvm("lvs", "-a", "--noheadings", "-o", "seg_pe_ranges", "-S", f"lv_name={volume}", self.name)
+        device, first, last = re.search(r"^ *(/\S+):(\d+)-(\d+) *$", out, re.M).groups()
+        return device, PE_START + int(first) * EXTENT, (int(last) + 1 - int(first)) * EXTENT
 
     def types(self):
         """What the volumes are now: {name: segment type}."""

@@ -120,12 +120,8 @@ class Machine:
         self.acks.touch()
         drives = [f"file={self.dir / name},if=virtio,format=raw" for name in ("disk", "ssd")]
         self.process = subprocess.Popen(
-            ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-             "-m", "768", "-display", "none", "-no-reboot", "-nodefaults",
-             "-kernel", self.kernel, "-initrd", self.initramfs,
-             "-append", f"console=ttyS0 quiet panic=-1 {hearthguest.kernel_parameters()} kills_mode={self.mode}",
-             "-drive", drives[0], "-drive", drives[1],
-             "-serial", f"file:{self.console}", "-serial", f"file:{self.acks}"],
+            hearthguest.qemu(self.kernel, self.initramfs, f"quiet panic=-1 kills_mode={self.mode}",
+                             drives, [self.console, self.acks], memory=768),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def power_off(self):

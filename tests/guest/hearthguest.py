@@ -156,6 +156,19 @@ def kernel_parameters():
     return f"panic_on_oops=1 log_buf_len=16M tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
 
 
+def qemu(kernel, initramfs, append, drives, ports, memory):
+    """A machine of its own, not of the host's files: the command that starts it.
+    drives are options of -drive, ports the files that its serial ports write to."""
+    return [
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+        "-m", str(memory), "-display", "none", "-no-reboot", "-nodefaults",
+        "-kernel", str(kernel), "-initrd", str(initramfs),
+        "-append", f"console=ttyS0 {kernel_parameters()} {append}",
+        *(word for drive in drives for word in ("-drive", drive)),
+        *(word for port in ports for word in ("-serial", f"file:{port}")),
+    ]
+
+
 class Guests:
     """Shares tests out to guests that run at the same time; result() gives
     what became of one of them."""

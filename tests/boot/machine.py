@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A machine with a disk and an SSD, in QEMU, whose root volume may be cached.
+
+Parts are made once: a root file system, and for each initramfs generator an
+image with hearth's modules and one with the kernel's own. A Machine is a pair
+of disks on which they are installed; boot() starts it with commands for
+guest/run, and its power can go at any time. What the commands say is in
+Boot.text(), what the kernel and the initramfs say in Boot.console().
+"""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+import tree as trees
+from volumegroup import VolumeGroup
+
+sys.path.insert(0, str(trees.TOP / "tests/guest"))
+import hearthguest  # noqa: E402
+
+HERE = trees.TOP / "tests/boot/guest"
+GENERATORS = ["dracut", "initramfs-tools"]
+BOOT_SECONDS = 240 * hearthguest.SLACK
+ROOT_MIB, HOME_MIB = 512, 128
+DISK_MIB, SSD_MIB = 704, 192
+
+# Of the kernel's modules, those of a machine like this one.
+MODULES = "crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko drivers/block/loop.ko drivers/virtio"
+# Of systemd's units, those that are in the way.
+MASKED = "timers.target getty.target systemd-firstboot.service systemd-random-seed.service ldconfig.service e2scrub_reap.service"
+
+MAKE_IMAGES = """
+set -e
+kernel=$1
+depmod $kernel
+mkinitramfs -o /tmp/share/initramfs-tools-$2 $kernel
+dracut --force --no-hostonly --no-compress --no-early-microcode /tmp/share/dracut-$2 $kernel
+"""
+
+
+def make_guest(view, version):
+    """Debian with hearth, set up to run the boot tests."""
+    stock = hearthguest.BUILD / "kernel/lib/modules" / version
+    modules = view.upper / "usr/lib/modules" / version
+    for part in MODULES.split():
+        (modules / "kernel" / part).parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-a", stock / "kernel" / part, modules / "kernel" / part], check=True)
+    for index in stock.glob("modules.[bo]*"):
+        shutil.copy(index, modules)
+    (modules / "updates").mkdir()
+    for module in (trees.TOP / "dm-target").glob("*.ko"):
+        shutil.copy(module, modules / "updates")
+    subprocess.run(["make", "-s", "-C", trees.TOP, "install-boot", f"DESTDIR={view.upper}"], check=True)
+
+    for source, target in [
+        (hearthguest.BUILD / f"kernel/boot/config-{version}", f"boot/config-{version}"),
+        (HERE / "run", "usr/lib/boot-test/run"),
+        (hearthguest.BUILD / "tools/filesload", "usr/bin/filesload"),
+        (HERE / "boot-test.service", "etc/systemd/system/boot-test.service"),
+        (HERE / "boot-test.target", "etc/systemd/system/default.target"),
+        (HERE / "fstab", "etc/fstab"),
+    ]:
+        (view.upper / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, view.upper / target)
+    (view.upper / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
+    for unit in MASKED.split():
+        (view.upper / "etc/systemd/system" / unit).symlink_to("/dev/null")
+
+
+class Parts:
+    """Kernel, initramfs images, and a machine's disks with an uncached root volume."""
+
+    def __init__(self, place):
+        self.place = place
+        self.version = hearthguest.kver()
+        self.kernel = hearthguest.BUILD / f"kernel/boot/vmlinuz-{self.version}"
+        subprocess.run(["make", "-s", "-C", trees.TOP / "tests/crash", "../../build/tools/filesload"], check=True)
+        guest = trees.Tree(place / "guest", [trees.guest_base()])
+        make_guest(guest, self.version)
+        self.log = self.make_images(guest, "hearth")
+        stock = guest.copy(place / "stock")
+        stock.run(f"rm -r /lib/modules/{self.version}/updates")
+        self.make_images(stock, "stock")
+        # dracut's shutdown unpacks the image again.
+        shutil.copy(self.image("dracut"), guest.upper / f"boot/initrd.img-{self.version}")
+        self.make_disks(guest)
+
+    def image(self, generator, engine="hearth"):
+        return self.place / f"{generator}-{engine}"
+
+    def make_images(self, tree, engine):
+        log = tree.run(f"bash -c '{MAKE_IMAGES}' sh {self.version} {engine}")[1]
+        for generator in GENERATORS:
+            shutil.move(tree.share / f"{generator}-{engine}", self.image(generator, engine))
+        return log
+
+    def make_disks(self, guest):
+        self.disks = self.place / "disks"
+        self.disks.mkdir()
+        guest.image(self.place / "root.img", ROOT_MIB)
+        empty = self.place / "home.img"
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", empty, f"{HOME_MIB}M"], check=True)
+        with opened(self.disks, create=True) as vg:
+            for volume, mib in (("root", ROOT_MIB), ("home", HOME_MIB)):
+                vg.lvm("lvcreate", "-an", "-Zn", "-Wn", "-L", f"{mib}M", "-n", volume, vg.name, vg.loops["disk"])
+                device, first, _ = vg.place(volume)
+                subprocess.run(
+                    ["dd", f"if={self.place / volume}.img", f"of={device}", "bs=1M", f"seek={first >> 20}", "conv=sparse,notrunc", "status=none"],
+                    check=True,
+                )
+
+
+@contextlib.contextmanager
+def opened(disks, create=False):
+    """The volume group of a machine that is off. Nothing is activated."""
+    shutil.rmtree(disks / "lvm", ignore_errors=True)
+    vg = VolumeGroup(disks)
+    try:
+        if create:
+            vg.create(DISK_MIB, SSD_MIB)
+        else:
+            for disk in ("disk", "ssd"):
+                vg.plug(disk)
+            vg.configure()
+        yield vg
+    finally:
+        vg.close()
+
+
+class Machine:
+    def __init__(self, parts, generator, place, disks=None):
+        self.parts, self.generator, self.place = parts, generator, place
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        self.boots = 0
+        for disk in ("disk", "ssd"):
+            subprocess.run(["cp", "--sparse=always", (disks or parts.disks) / disk, place / disk], check=True)
+
+    def copy(self, place):
+        """Another machine with what is on this one's disks."""
+        return Machine(self.parts, self.generator, place, self.place)
+
+    def scrap(self):
+        for disk in ("disk", "ssd"):
+            (self.place / disk).unlink()
+
+    @contextlib.contextmanager
+    def boot(self, commands, engine="hearth", options="", ssd=True):
+        """Power is on inside the with-block. Commands: see guest/run."""
+        self.boots += 1
+        boot = Boot(self, commands, engine, options, ssd)
+        try:
+            yield boot
+        finally:
+            boot.power_off()
+
+    def run(self, commands, **how):
+        """Boots, runs the commands, and goes down in good order. What they said."""
+        with self.boot(commands, **how) as boot:
+            boot.wait_end()
+            return boot
+
+    @contextlib.contextmanager
+    def volume(self, name):
+        """A volume as a block device, while the machine is off."""
+        with opened(self.place) as vg:
+            device, first, size = vg.place(name)
+            out = subprocess.run(
+                ["losetup", "--show", "-f", "-o", str(first), "--sizelimit", str(size), device], check=True, stdout=subprocess.PIPE
+            )
+            loop = out.stdout.decode().strip()
+            try:
+                yield loop
+            finally:
+                subprocess.run(["losetup", "-d", loop], check=True)
+
+    def types(self):
+        with opened(self.place) as vg:
+            return vg.types()
+
+
+class Boot:
+    def __init__(self, machine, commands, engine, options, ssd):
+        name = machine.place / f"boot{machine.boots}"
+        self.said, self.printed = name.with_suffix(".said"), name.with_suffix(".console")
+        script = name.with_suffix(".script")
+        # A disk has whole sectors, and the shell reads all of it.
+        text = commands + "\n"
+        script.write_text(text + "\n" * (-len(text) % 512))
+        self.said.touch()
+        drives = [("disk", machine.place / "disk", "off"), ("script", script, "on")]
+        if ssd:
+            drives.append(("ssd", machine.place / "ssd", "off"))
+        command = hearthguest.qemu(
+            machine.parts.kernel, machine.parts.image(machine.generator, engine),
+            f"ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 {options}",
+            [f"file={file},if=none,format=raw,readonly={readonly},id={name}" for name, file, readonly in drives],
+            [self.printed, self.said],
+            memory=1024,
+        )
+        for name, _, _ in drives:
+            command += ["-device", f"virtio-blk-pci,drive={name},serial={name}"]
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+    def text(self):
+        return self.said.read_text(errors="replace")
+
+    def console(self):
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.printed.read_text(errors="replace").replace("\r", ""))
+
+    def fail(self, why):
+        tail = "\n".join(self.console().splitlines()[-60:])
+        pytest.fail(f"{self.said}: {why}\n--- said\n{self.text()[-3000:]}\n--- console\n{tail}")
+
+    def wait(self, true, what):
+        while not true():
+            if self.process.poll() is not None and not true():
+                self.fail(f"ended before {what}")
+            if time.monotonic() - self.began > BOOT_SECONDS:
+                self.fail(f"never {what}")
+            time.sleep(0.2)
+
+    def wait_end(self):
+        self.wait(lambda: self.process.poll() is not None, "went down")
+        if not self.text().endswith("EXIT 0\n"):
+            self.fail("the commands failed")
+
+    def power_off(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def numbers(self, word):
+        """The lines "WORD NUMBER NUMBER" that are whole, in order."""
+        return [tuple(map(int, m)) for m in re.findall(rf"^{word} (\d+) (\d+)\n", self.text(), re.M)]
+
+    def mounted(self):
+        """What root and /home stood on at the last report."""
+        return re.findall(r"^MOUNTED (\S+) (\S+)$", self.text(), re.M)[-1]
+
+    def started(self):
+        """(resident, dirty) blocks with which each cache began."""
+        return [tuple(map(int, m)) for m in re.findall(r"^STARTED .* (\d+) resident, (\d+) dirty", self.text(), re.M)]
+
+    def volume(self, name, report=-1):
+        """A line of lvs: type, mode, used, dirty, read hits, read misses."""
+        found = re.findall(rf"^LV {name} +(.*)$", self.text(), re.M)
+        words = found[report].split()
+        return Volume(*words[:1], *words[1:2], *map(int, words[2:]))
+
+    def version(self):
+        return re.search(r"^VERSION (.*)$", self.text(), re.M)[1]
+
+
+class Volume:
+    def __init__(self, kind, mode=None, used=0, dirty=0, hits=0, misses=0):
+        self.kind, self.mode, self.used, self.dirty, self.hits, self.misses = kind, mode, used, dirty, hits, misses

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Machines that boot from a cached volume, by either initramfs generator.
+
+The cache is attached by plain lvm2 to root and /home while they are mounted;
+everything else begins with what is on the disks after that and a reboot.
+"""
+
+import re
+import subprocess
+
+import machine as machines
+import pytest
+import tree as trees
+
+PLACE = trees.BUILD / "machines"
+VERSION = re.search(r'PACKAGE_VERSION="(.*)"', (trees.TOP / "dkms.conf").read_text())[1]
+TOOL = trees.TOP / "build/tools/hearth-metadata"
+
+# generator, kind of cache, mode: every generator has either kind and mode.
+WRITETHROUGH = [("dracut", "pool", "writethrough"), ("initramfs-tools", "vol", "writethrough")]
+WRITEBACK = [("dracut", "vol", "writeback"), ("initramfs-tools", "pool", "writeback")]
+METADATA = {"pool": "fastroot_cpool_cmeta", "vol": "fastroot_cvol"}
+
+ATTACH = """
+report
+write 3
+attach {kind} {mode} root 96
+attach {kind} {mode} home 24
+read_all; read_all
+write 5
+report
+how=reboot
+"""
+
+REPLACE = """
+vgreduce --removemissing vg
+wipefs -a /dev/disk/by-id/virtio-ssd
+vgextend vg /dev/disk/by-id/virtio-ssd
+attach pool writethrough root 96
+"""
+
+
+@pytest.fixture(scope="session")
+def parts():
+    subprocess.run(["rm", "-rf", PLACE], check=True)
+    return machines.Parts(PLACE)
+
+
+class Attached:
+    """A machine on which a cache was attached to the mounted root, and then rebooted."""
+
+    def __init__(self, parts, generator, kind, mode):
+        self.generator, self.kind, self.mode = generator, kind, mode
+        self.machine = machines.Machine(parts, generator, PLACE / f"{generator}-{mode}")
+        self.boot = self.machine.run(ATTACH.format(kind=kind, mode=mode))
+
+
+made = {}
+
+
+@pytest.fixture
+def attached(request, parts):
+    """One of WRITETHROUGH or WRITEBACK, and a machine of the test's own that continues it."""
+    if request.param not in made:
+        made[request.param] = Attached(parts, *request.param)
+    return made[request.param]
+
+
+@pytest.fixture
+def machine(request, attached):
+    copy = attached.machine.copy(PLACE / re.sub(r"\W+", "-", request.node.name))
+    yield copy
+    # What was said there stays.
+    copy.scrap()
+
+
+def every(attachments):
+    return pytest.mark.parametrize("attached", attachments, indirect=True, ids=["-".join(a) for a in attachments])
+
+
+def on_cache(boot, attached, report=-1):
+    assert boot.mounted() == ("/dev/mapper/vg-root", "/dev/mapper/vg-home")
+    for name in ("root", "home"):
+        volume = boot.volume(name, report)
+        assert (volume.kind, volume.mode) == ("cache", attached.mode), name
+
+
+def acknowledged(boot):
+    newest = {}
+    for file, sequence in boot.numbers("ACK"):
+        newest[file] = max(sequence, newest.get(file, 0))
+    return newest
+
+
+def has_all(boot, newest):
+    have = dict(boot.numbers("HAVE"))
+    lost = {f: (have.get(f), s) for f, s in newest.items() if have.get(f, 0) < s}
+    assert newest and not lost
+
+
+def stored_hits(attached, machine):
+    """Read hits in the metadata of root's cache, on which cache_check finds no fault. They are
+    stored when the cache is closed, and only then."""
+    with machine.volume(METADATA[attached.kind]) as device:
+        subprocess.run(["cache_check", "-q", device], check=True)
+        out = subprocess.run([TOOL, "info", device], check=True, stdout=subprocess.PIPE).stdout.decode()
+    return int(re.search(r"^reads (\d+) hits", out, re.M)[1])
+
+
+def origin_is_clean(machine):
+    with machine.volume("root") as device:
+        done = subprocess.run(["e2fsck", "-fn", device], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@every(WRITETHROUGH + WRITEBACK)
+def test_attached_to_the_mounted_root(attached):
+    boot = attached.boot
+    assert boot.volume("root", 0).kind == boot.volume("home", 0).kind == "linear"
+    on_cache(boot, attached)
+    assert boot.version() == VERSION
+    for name in ("root", "home"):
+        assert boot.volume(name).used > 0
+        assert boot.volume(name).hits > 0
+
+
+@every(WRITETHROUGH + WRITEBACK)
+def test_reboot_power_cut_and_uncache(attached, machine):
+    """Warm after a clean reboot and after a power cut, and the volume is as before when the cache is gone."""
+    with machine.boot("report\nverify\necho READY\nwrite 0") as boot:
+        boot.wait(lambda: "READY" in boot.text(), "was ready")
+        on_cache(boot, attached)
+        has_all(boot, acknowledged(attached.boot))
+        print("after a reboot:", boot.started(), vars(boot.volume("root")))
+        for resident, dirty in boot.started():
+            assert resident > 0
+            if (attached.generator, attached.mode) == ("dracut", "writethrough"):
+                assert dirty == 0
+        assert boot.volume("root").hits > 0
+        boot.wait(lambda: len(boot.numbers("ACK")) > 30, "wrote 30 files")
+        boot.power_off()
+    written = acknowledged(attached.boot) | acknowledged(boot)
+
+    again = machine.run("report\nverify\nlvconvert -y --uncache vg/root\nlvconvert -y --uncache vg/home\nreport\nverify")
+    on_cache(again, attached, 0)
+    has_all(again, written)
+    print("after a power cut:", again.started(), vars(again.volume("root", 0)))
+    for resident, dirty in again.started():
+        assert resident > dirty
+    assert again.volume("root", 0).hits > 0
+
+    plain = machine.run("report\nverify")
+    assert plain.volume("root").kind == plain.volume("home").kind == "linear"
+    assert plain.started() == []
+    has_all(plain, written)
+    origin_is_clean(machine)
+
+
+@every([a for a in WRITETHROUGH + WRITEBACK if a[0] == "dracut"])
+def test_dracut_closes_the_cache(attached):
+    """Its shutdown leaves root and takes the volumes down."""
+    assert stored_hits(attached, attached.machine) >= attached.boot.volume("root").hits
+
+
+@every([a for a in WRITETHROUGH + WRITEBACK if a[0] == "initramfs-tools"])
+def test_nothing_closes_the_cache_with_initramfs_tools(attached):
+    """It is left as by a power cut, which test_reboot_power_cut_and_uncache finds to be harmless."""
+    assert stored_hits(attached, attached.machine) < attached.boot.volume("root").hits
+
+
+@every(WRITETHROUGH)
+def test_ssd_is_missing(attached, machine):
+    """The emergency shell says what to do; rd.hearth.degraded does it."""
+    with machine.boot("report", ssd=False) as boot:
+        boot.wait(lambda: "lvm lvconvert -y --uncache vg/root && lvm vgchange -ay vg" in boot.console(), "named the command")
+    assert machine.types() == {"root": "cache", "home": "cache"}
+
+    boot = machine.run("report\nverify", ssd=False, options="rd.hearth.degraded")
+    assert boot.volume("root").kind == boot.volume("home").kind == "linear"
+    has_all(boot, acknowledged(attached.boot))
+    # And so it stays, whether the SSD comes back or not. Then it is as good as a new one.
+    again = machine.run("report\nverify", ssd=False)
+    assert again.volume("root").kind == again.volume("home").kind == "linear"
+    origin_is_clean(machine)
+    again = machine.run("report\nverify" + REPLACE + "\nreport")
+    assert again.volume("root", 0).kind == again.volume("home", 0).kind == "linear"
+    assert again.volume("root").kind == "cache"
+    assert machine.run("report\nverify").volume("root").kind == "cache"
+
+
+@every(WRITEBACK)
+def test_ssd_with_the_only_copy_is_missing(attached, machine):
+    """rd.hearth.degraded leaves it alone."""
+    with machine.boot("report", ssd=False, options="rd.hearth.degraded") as boot:
+        boot.wait(lambda: "may hold the only copy of what was written (writeback)" in boot.console(), "warned")
+    assert machine.types() == {"root": "cache", "home": "cache"}
+    boot = machine.run("report\nverify")
+    on_cache(boot, attached)
+    has_all(boot, acknowledged(attached.boot))
+
+
+@every(WRITEBACK)
+def test_not_built_for_this_kernel(attached, machine):
+    """The kernel's own modules open the same metadata, and hearth after them."""
+    boot = machine.run("report\nverify\nwrite 3", engine="stock")
+    assert boot.version() == ""
+    on_cache(boot, attached)
+    written = acknowledged(attached.boot)
+    has_all(boot, written)
+    back = machine.run("report\nverify")
+    assert back.version() == VERSION
+    on_cache(back, attached)
+    has_all(back, written | acknowledged(boot))
+    assert all(resident > 0 for resident, _ in back.started())
