@@ -491,7 +491,8 @@ static int make_empty(struct cmd *cmd, const struct cmd_geometry *g)
 	cmd->sb->metadata_block_size = cpu_to_le32(PD_BLOCK_SECTORS);
 	if (!can_hold(cmd, g->cache_blocks))
 		return -ENOSPC;
-	r = resize_all(cmd, g->cache_blocks);
+	if (g->cache_blocks)
+		r = resize_all(cmd, g->cache_blocks);
 	return r ? r : commit(cmd, false);
 }
 
