@@ -2,11 +2,11 @@
 /*
  * hearth drain, split and uncache: dirty blocks go home, with progress.
  *
- * For LVM, lvm2 does the work and keeps its own record of it; this watches, and
- * passes Ctrl-C on, upon which lvm2 puts the former table back.  For a cache made
- * by hand the table is changed to writethrough and the policy cleaner, and back.
- * Interrupted at any point, the same command goes on where it stopped, for what
- * has gone home is clean.
+ * For LVM, lvm2 does the work (-qq: without a line for every half second) and
+ * keeps its own record of it; this watches, and passes Ctrl-C on, upon which
+ * lvm2 puts the former table back.  For a cache made by hand the table is changed
+ * to writethrough and the policy cleaner, and back.  Interrupted at any point,
+ * the same command goes on where it stopped, for what has gone home is clean.
  */
 #include <math.h>
 #include <signal.h>
@@ -131,13 +131,13 @@ static int watch(struct progress *p, const char *const argv[])
 static int drain_lv(struct progress *p, const struct cache *c, bool stay)
 {
 	const char *const away[] = {
-		"lvchange", "-y", "--cachemode", "writethrough", "--", p->name,
-		NULL
+		"lvchange", "-qq", "-y", "--cachemode", "writethrough", "--",
+		p->name, NULL
 	};
 	/* Answers yes, for the administrator chose this mode before. */
 	const char *const back[] = {
-		"lvchange", "-y", "--cachemode", c->table_mode, "--", p->name,
-		NULL
+		"lvchange", "-qq", "-y", "--cachemode", c->table_mode, "--",
+		p->name, NULL
 	};
 	int r = watch(p, away);
 
@@ -265,7 +265,7 @@ static int detach(const struct options *o, const char *how, const char *what)
 	}
 	if (!r) {
 		const char *const argv[] = {
-			"lvconvert", how, "--", c->name, NULL
+			"lvconvert", "-qq", how, "--", c->name, NULL
 		};
 
 		r = watch(&p, argv);

@@ -208,8 +208,8 @@ static bool table_changes(const struct cache *c, const struct wishes *w)
 
 static int change_lv(const struct cache *c, const struct wishes *w)
 {
-	const char *argv[16 + 2 * MAX_SETTINGS] = { "lvchange", "-y" };
-	unsigned int i, n = 2;
+	const char *argv[16 + 2 * MAX_SETTINGS] = { "lvchange", "-qq", "-y" };
+	unsigned int i, n = 3;
 	char *pair;
 
 	if (w->policy && strcmp(w->policy, c->policy)) {

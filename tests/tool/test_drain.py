@@ -32,14 +32,14 @@ def test_drain(lv):
     r = lv.json("drain", "vg/lv", schema="drain")
     assert r["complete"] and r["action"] == "drained"
     assert r["written_back_bytes"] == 64 << 16 and r["dirty_bytes"] == 0
-    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
-                        "lvchange -y --cachemode writeback -- vg/lv"]
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv",
+                        "lvchange -qq -y --cachemode writeback -- vg/lv"]
 
 
 def test_drain_and_stay(lv):
     text = lv.out("drain", "--stay", "vg/lv")
     assert text.startswith("vg/lv: drained; 4 MiB written back in")
-    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv"]
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv"]
 
 
 def test_drain_of_a_writethrough_cache_only_looks(dm):
@@ -66,7 +66,7 @@ def test_interrupted(lv):
         lv.cache(listing=i, dirty=16)
     code, out, _ = interrupted(lv, "drain", "--json", "vg/lv")
     assert code == 130
-    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv", "interrupted"]
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv", "interrupted"]
     assert not json.loads(out)["complete"]
     assert json.loads(out)["dirty_bytes"] == 16 << 16
 
@@ -76,8 +76,8 @@ def test_interrupted_too_late(lv):
     lv.command("lvchange", """echo "lvchange $*" >>"$HEARTH_FAKE/log"; trap '' INT; sleep 1""")
     code, out, _ = interrupted(lv, "drain", "vg/lv")
     assert code == 0 and "drained" in out
-    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
-                        "lvchange -y --cachemode writeback -- vg/lv"]
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv",
+                        "lvchange -qq -y --cachemode writeback -- vg/lv"]
 
 
 def test_by_hand(dm):
@@ -109,7 +109,7 @@ def test_by_hand_and_stay(dm):
 def test_detach(lv, sub, option, word):
     r = lv.json(sub, "vg/lv", schema="drain")
     assert r["complete"] and r["action"] == word and r["dirty_bytes"] == 0
-    assert lv.log() == [f"lvconvert {option} -- vg/lv"]
+    assert lv.log() == [f"lvconvert -qq {option} -- vg/lv"]
 
 
 def test_detach_by_hand_says_how(dm):

@@ -30,7 +30,7 @@ def test_lvm_is_told_what_it_knows(lv):
     lv.cache(listing=2, mode="writethrough", features="2 metadata2 writethrough",
              core="2 migration_threshold 4096")
     lv.run("set", "vg/lv", "mode=writethrough", "migration_threshold=4096")
-    assert lv.log() == ["lvchange -y --cachemode writethrough --cachesettings "
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough --cachesettings "
                         "migration_threshold=4096 -- vg/lv"]
 
 
@@ -38,13 +38,13 @@ def test_what_is_in_the_table_goes_there_again(lv):
     lv.cache(table_args="2 read_level 1")
     lv.cache(listing=2, settings="4 read_level 3 seq_cutoff 64")
     lv.run("set", "vg/lv", "read_level=3")
-    assert lv.log() == ["lvchange -y --cachesettings read_level=3 -- vg/lv"]
+    assert lv.log() == ["lvchange -qq -y --cachesettings read_level=3 -- vg/lv"]
 
 
 def test_own_mode_over_another_of_lvm(lv):
     lv.cache(listing=2, mode="writearound", features="2 metadata2 writethrough")
     lv.run("set", "vg/lv", "mode=writearound")
-    assert lv.log() == ["lvchange -y --cachemode writethrough -- vg/lv",
+    assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv",
                         "message vg-lv mode writearound"]
 
 
@@ -60,7 +60,7 @@ def test_policy_and_its_note(lv):
     r = lv.run("set", "vg/lv", "policy=lru", code=1)
     assert "without hearth's modules no kernel" in r.stderr
     assert "the policy is still heat" in r.stderr
-    assert lv.log() == ["lvchange -y --cachepolicy lru -- vg/lv"]
+    assert lv.log() == ["lvchange -qq -y --cachepolicy lru -- vg/lv"]
     assert lv.run("set", "vg/lv", "policy=heat").stderr.count("note") == 1
 
 

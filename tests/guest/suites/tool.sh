@@ -62,6 +62,35 @@ test_status_agrees_with_lvs() {
 	fails_with 3 'no cache of that name' hearth status none
 }
 
+reactivated() {
+	udevadm settle
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+}
+
+#@ fast hearth-only timeout=120
+test_set_outlives_activation() {
+	standard_vg
+	cached_lv pool writeback
+	hearth set vg/lv read_level=3 migration_threshold=4096 mode=writeonly
+	reactivated
+	assert_eq "$(told mode)" writeonly mode
+	assert_eq "$(told read_level)" 3 "setting in the metadata"
+	assert_eq "$(told migration_threshold)" 4096 "setting in LVM"
+	lvs_is cache_mode=writeback cache_policy=smq cache_settings=migration_threshold=4096
+	fails_with 1 'read_level=9 was refused: .*not in 0\.\.5' hearth set vg/lv read_level=9
+	fails_with 1 'seqq_cutoff=1 was refused: .*seqq_cutoff' hearth set vg/lv seqq_cutoff=1
+	fails_with 1 'visits is not a setting' hearth set vg/lv visits=3
+
+	write_data /dev/vg/lv 1 0 8
+	hearth set vg/lv --preset read-mostly
+	assert_eq "$(told mode)/$(told dirty_blocks)" writearound/0 "mode and dirty blocks"
+	lvs_is cache_mode=writethrough
+	hearth set vg/lv mode=writeback policy=lru
+	assert_eq "$(told mode)/$(told policy)" writeback/lru "mode and policy"
+	check_data /dev/vg/lv 1 0 8
+}
+
 #@ fast hearth-only timeout=90
 test_drain_by_hand() {
 	local table
