@@ -122,6 +122,7 @@ static int watch(struct progress *p, const char *const argv[])
 		if (look(p))
 			report(p);
 	}
+	look(p);
 	end_of_line(p);
 	if (!code)
 		return EXIT_OK;

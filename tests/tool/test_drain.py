@@ -12,8 +12,8 @@ from fake import BIN
 
 # A command of lvm2 that takes so long, and ends early when it is interrupted.
 SLOW = """
-echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
 trap 'echo interrupted >>"$HEARTH_FAKE/log"; exit 5' INT
+echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
 sleep 1.2 & wait $!
 """
 
@@ -73,7 +73,7 @@ def test_interrupted(lv):
 
 def test_interrupted_too_late(lv):
     """lvm2 finishes all the same: then the mode is put back."""
-    lv.command("lvchange", """echo "lvchange $*" >>"$HEARTH_FAKE/log"; trap '' INT; sleep 1""")
+    lv.command("lvchange", """trap '' INT; echo "lvchange $*" >>"$HEARTH_FAKE/log"; sleep 1""")
     code, out, _ = interrupted(lv, "drain", "vg/lv")
     assert code == 0 and "drained" in out
     assert lv.log() == ["lvchange -qq -y --cachemode writethrough -- vg/lv",

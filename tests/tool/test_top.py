@@ -38,7 +38,7 @@ def test_rates(dm):
     valid(second, schema)
     assert first["seconds"] is None and first["caches"][0]["reads_per_second"] is None
     c = second["caches"][0]
-    assert second["seconds"] == pytest.approx(.5, abs=.3)
+    assert .5 <= second["seconds"] < 10
     assert c["reads_per_second"] * second["seconds"] == pytest.approx(40, rel=1e-3)
     assert c["promotions_per_second"] * second["seconds"] == pytest.approx(4, rel=1e-3)
     assert c["ssd_bytes_per_second"] * second["seconds"] == pytest.approx(3072, rel=1e-3)
