@@ -69,7 +69,8 @@ test_hits_and_misses_are_counted() {
 	check_data /dev/vg/lv 2 0 8 4k
 }
 
-#@ fast timeout=120
+# The kernel's own forgets what it counted since it last wrote it down.
+#@ hearth-only fast timeout=120
 test_counters_survive_a_reload() {
 	local hits
 	standard_vg
