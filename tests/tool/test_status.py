@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth status, and what every subcommand says to bad input."""
 
+import json
 import os
+import random
 import subprocess
 import time
 
@@ -190,3 +192,31 @@ def test_output_that_cannot_be_written(dm):
         r = subprocess.run([BIN / "fake/hearth", "status"], stdout=full,
                            stderr=subprocess.PIPE, env=dm.environment(), check=False)
     assert r.returncode == 1
+
+
+def spoilt(rng, line):
+    """The line with words lost, added, doubled, exchanged."""
+    words = line.split(" ")
+    for _ in range(rng.randint(1, 3)):
+        i = rng.randrange(len(words))
+        words[i:i + 1] = rng.choice([
+            [], [words[i], "99999999999999999999"], ["-1"], ["x" * 300], ["1/"], [words[i]] * 2,
+            ['"\\'], ["4294967296"], [words[i], words[i - 1]], [""]])
+        words = words or [""]
+    return " ".join(words)
+
+
+def test_spoilt_lines(dm):
+    """Whatever the target may say: no crash, and JSON."""
+    rng = random.Random(7)
+    dm.cache()
+    device, stats = dm.path / "vg-lv.dev", dm.path / "vg-lv.stats"
+    lines, counters = device.read_text().splitlines(), stats.read_text()
+    for _ in range(40):
+        said = [line.split(" ", 1) for line in lines]
+        device.write_text("".join(
+            f"{key} {spoilt(rng, words) if key in ('status', 'table') else words}\n"
+            for key, words in said))
+        stats.write_text(spoilt(rng, counters))
+        json.loads(dm.out("status", "--json"))
+        dm.out("status")
