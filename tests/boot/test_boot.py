@@ -29,11 +29,9 @@ attach {kind} {mode} home 24
 read_all; read_all
 write 5
 report
-how=reboot
 """
 
 REPLACE = """
-vgreduce --removemissing vg
 wipefs -a /dev/disk/by-id/virtio-ssd
 vgextend vg /dev/disk/by-id/virtio-ssd
 attach pool writethrough root 96
@@ -172,7 +170,7 @@ def test_nothing_closes_the_cache_with_initramfs_tools(attached):
 def test_ssd_is_missing(attached, machine):
     """The emergency shell says what to do; rd.hearth.degraded does it."""
     with machine.boot("report", ssd=False) as boot:
-        boot.wait(lambda: "lvm lvconvert -y --uncache vg/root && lvm vgchange -ay vg" in boot.console(), "named the command")
+        boot.wait(lambda: "lvm lvconvert -y --uncache vg/root && lvm vgreduce --removemissing vg; lvm vgchange -ay vg" in boot.console(), "named the command")
     assert machine.types() == {"root": "cache", "home": "cache"}
 
     boot = machine.run("report\nverify", ssd=False, options="rd.hearth.degraded")

@@ -35,6 +35,10 @@ def lose(vg, disk):
     vg.unplug(disk)
 
 
+def missing(vg):
+    return int(vg.lvm("vgs", "--noheadings", "-o", "vg_missing_pv_count", vg.name).split()[-1])
+
+
 def test_nothing_is_missing(volumegroup):
     make(volumegroup)
     assert degraded(volumegroup, "list") == (0, "")
@@ -63,8 +67,22 @@ def test_fix_takes_the_cache_off_that_one_and_touches_no_other(volumegroup):
         "data": "linear",
         "gone": "linear",
     }
+    # The SSD is needed by others.
+    assert missing(volumegroup) == 1
     # Once is enough.
     assert degraded(volumegroup, "fix")[0] == 1
+
+
+def test_fix_leaves_a_volume_group_that_misses_nothing(volumegroup):
+    """LVM activates no other by itself at the next boot."""
+    volumegroup.cached("root", "writethrough")
+    volumegroup.cached("home", "writethrough")
+    lose(volumegroup.write(), "ssd")
+    assert missing(volumegroup) == 1
+    code, out = degraded(volumegroup, "fix")
+    assert code == 0, out
+    assert volumegroup.types() == {"root": "linear", "home": "linear"}
+    assert missing(volumegroup) == 0
 
 
 def test_report_names_the_command_for_each(volumegroup):
