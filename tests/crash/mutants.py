@@ -13,7 +13,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 WORK = TOP / "build/mutants"
 TREE = WORK / "tree"
-SEEDS = "1006 1004 1001 1003"
+SEEDS = "1006 1004 1001 1003 1011"
 
 # name: file, the code as it is (once in the file), the code that breaks the rule,
 # and how many cuts of each recording stock opens (the first is cut again): 0
@@ -50,6 +50,10 @@ MUTANTS = {
         "dm-target/cache-commit.c",
         "(word & (SLOT_DIRTY | SLOT_WRITER_MASK)))",
         "(word & SLOT_DIRTY))"),
+    "intents-without-bound": (
+        "dm-target/cache-commit.c",
+        "if (spare + nr_new > READ_ONCE(c->max_intents))",
+        "if (!c)"),
     "promotion-beside-write": (
         "dm-target/cache-fill.c",
         "return atomic_read(&c->gates[gate_of(block)]) ||\n",
@@ -113,7 +117,7 @@ def kver():
 def build(names):
     shutil.rmtree(WORK, ignore_errors=True)
     TREE.mkdir(parents=True)
-    for part in "Makefile", "scripts", "dm-target", "persistent-data":
+    for part in "Makefile", "dkms.conf", "scripts", "dm-target", "persistent-data":
         run("cp", "-a", TOP / part, TREE)
     for name in names:
         file, old, new = MUTANTS[name][:3]
