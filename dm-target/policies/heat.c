@@ -448,17 +448,33 @@ static u32 rival_now(struct heat *h)
 	return (READ_ONCE(h->clock) >> h->ghost_shift) & RIVAL_TIME_MASK;
 }
 
-/* Does it hold the block that hashes to @hash?  If not, it does from now on. */
-static bool rival_holds(struct heat *h, u64 hash, u32 news)
+/* Its entry of the block that hashes to @hash; or the one to replace, @held false. */
+static u32 *rival_find(struct heat *h, u64 hash, bool *held)
 {
 	u32 now = rival_now(h) << RIVAL_TIME_SHIFT;
 	u32 *bucket = rival_bucket(h, hash);
+	u32 *entry;
 
-	if (ways_find(bucket, RIVAL_WAYS, RIVAL_FP_MASK, ghost_fp(hash)))
-		return true;
-	WRITE_ONCE(*ways_oldest(bucket, RIVAL_WAYS, now, RIVAL_TIME_SHIFT),
-		   now | news | ghost_fp(hash));
-	return false;
+	entry = ways_find(bucket, RIVAL_WAYS, RIVAL_FP_MASK, ghost_fp(hash));
+	*held = entry;
+	return entry ?: ways_oldest(bucket, RIVAL_WAYS, now, RIVAL_TIME_SHIFT);
+}
+
+static void rival_store(struct heat *h, u32 *entry, u64 hash, u32 news)
+{
+	WRITE_ONCE(*entry, rival_now(h) << RIVAL_TIME_SHIFT | news |
+			   ghost_fp(hash));
+}
+
+/* Does it hold the block that hashes to @hash?  If not, it does from now on. */
+static bool rival_holds(struct heat *h, u64 hash)
+{
+	bool held;
+	u32 *entry = rival_find(h, hash, &held);
+
+	if (!held)
+		rival_store(h, entry, hash, 0);
+	return held;
 }
 
 /* How many hits we won in this bucket since it was last asked. */
@@ -479,13 +495,24 @@ static u32 rival_news(struct heat *h, u64 hash)
 	return nr;
 }
 
-/* Returns whether it stored anything. */
+/*
+ * Returns whether it stored anything.  An entry of now stays, so that each block
+ * is stored once at most while nothing misses.
+ */
 static bool rival_hit(struct heat *h, u64 hash, const struct cache_io *io)
 {
+	bool held;
+	u32 *entry, old;
+
 	if (rival_ignores(h, hash, io))
 		return false;
-	return !rival_holds(h, hash,
-			    io->flags & CACHE_IO_STREAM ? 0 : RIVAL_NEWS);
+	entry = rival_find(h, hash, &held);
+	old = READ_ONCE(*entry);
+	if (held || (old && old >> RIVAL_TIME_SHIFT == rival_now(h)))
+		return false;
+	rival_store(h, entry, hash,
+		    io->flags & CACHE_IO_STREAM ? 0 : RIVAL_NEWS);
+	return true;
 }
 
 /*
@@ -501,11 +528,11 @@ static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
 	if (rival_ignores(h, hash, io))
 		return;
 	if (io->flags & CACHE_IO_STREAM) {
-		rival_holds(h, hash, 0);
+		rival_holds(h, hash);
 		return;
 	}
 	won = rival_news(h, hash) * LEAD_ONE;
-	if (rival_holds(h, hash, 0))
+	if (rival_holds(h, hash))
 		won -= LEAD_ONE;
 	else
 		won += (s32)cost * (LEAD_ONE / YIELD_ONE);
@@ -692,7 +719,8 @@ static bool heat_counts(struct heat *h, const struct cache_io *io)
 
 /*
  * One store at most: the byte's, or now and then the rival's instead.  While
- * the byte has no hits, its own store goes first half of the time.
+ * the byte has no hits, its own store goes first half of the time.  Once it is
+ * full, and all that hits is known to the rival, there is none.
  */
 static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 		     const struct cache_io *io)
