@@ -94,6 +94,37 @@ test_set_outlives_activation() {
 	check_data /dev/vg/lv 1 0 8
 }
 
+draining() {
+	[ "$(stat_of vg-lv policy)" = cleaner ]
+}
+
+#@ fast hearth-only timeout=150
+test_drain_interrupted_and_resumed() {
+	local pid code=0
+	device DISK 256 50000000ns
+	device SSD 96 ssd
+	vgcreate -qq -y vg "$DISK" "$SSD"
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 30
+	# one block at a time goes home
+	message vg-lv migration_threshold 0
+	assert_ge "$(told dirty_blocks)" 150 dirty
+	"$TOP/build/lvm-plugin/hearth" drain vg/lv &
+	pid=$!
+	until_true 60 draining || fail "the drain does not begin"
+	kill -INT $pid
+	wait $pid || code=$?
+	assert_eq $code 130 "exit status when interrupted"
+	assert_ge "$(told dirty_blocks)" 1 "dirty after the interruption"
+	lvs_is cache_mode=writeback cache_policy=smq
+	assert_eq "$(told table_mode)/$(told policy)" writeback/smq "table"
+	message vg-lv migration_threshold 8192
+	hearth drain vg/lv
+	assert_eq "$(told dirty_blocks)/$(told table_mode)" 0/writeback "after the drain"
+	lvs_is cache_mode=writeback cache_policy=smq
+	check_data /dev/vg/lv 1 0 30
+}
+
 #@ fast hearth-only timeout=90
 test_drain_by_hand() {
 	local table
@@ -111,7 +142,7 @@ test_drain_by_hand() {
 	check_data /dev/mapper/c 1 0 8
 }
 
-#@ fast timeout=150 on=pool
+#@ fast timeout=150 on=pool slow=vol
 test_split_and_uncache() {
 	standard_vg
 	cached_lv "$1" writeback
@@ -125,4 +156,41 @@ test_split_and_uncache() {
 	assert_eq "$(lvs --noheadings vg | wc -l)" 1 volumes
 	check_data /dev/vg/lv 2 0 8
 	check_data /dev/vg/lv 1 8 8
+}
+
+#@ fast hearth-only timeout=90
+test_profile_reaches_the_target() {
+	mkdir -p "$LVM_SYSTEM_DIR/profile"
+	cp "$TOP"/lvm-plugin/profiles/*.profile "$LVM_SYSTEM_DIR/profile"
+	standard_vg
+	lvcreate -qq -y -L 64M -n lv vg "$DISK"
+	lvcreate -qq -y --type cache-pool --metadataprofile hearth-low-wear -L 32M -n fast vg "$SSD"
+	rm -r "$LVM_SYSTEM_DIR/profile"
+	lvconvert -y --type cache --cachepool vg/fast vg/lv
+	assert_eq "$(told mode)/$(told policy)" writethrough/heat "mode and policy"
+	assert_eq "$(told read_level)/$(told seq_again)/$(told max_promote_share)" 3/0/25 settings
+	hearth set vg/lv read_level=4
+	assert_match "$(field cache_settings)" '(^|,)read_level=4(,|$)' "setting in LVM"
+	assert_eq "$(told read_level)" 4 "setting that the table had"
+}
+
+# What else there is, in one go: it is asked of a sound cache, and of one that
+# has something wrong.
+#@ fast hearth-only timeout=90
+test_doctor_top_and_export() {
+	standard_vg
+	cached_lv pool writethrough
+	fails_with 0 'vg/lv: in good health' hearth doctor
+	hearth set vg/lv mode=writeback
+	fails_with 6 'not mirrored; if it is lost' hearth doctor
+	write_data /dev/vg/lv 1 0 8
+	hearth export --file "$T/hearth.prom"
+	assert_eq "$(sed -n 's/^hearth_cache_dirty_bytes{cache="vg\/lv"} //p' "$T/hearth.prom")" \
+		$((65536 * $(told dirty_blocks))) "dirty bytes"
+	hearth top --interval 2 --count 2 >"$T/top" &
+	sleep 1
+	reads 0 8 2m
+	wait $!
+	cat "$T/top"
+	assert_match "$(tail -n 1 "$T/top")" '^vg/lv +back .* 100\.0 ' "all reads were hits"
 }
