@@ -10,6 +10,9 @@
 #include "crash.h"
 #include "cut.h"
 
+#define INTENTS_SETTING "max_intents "
+#define BLOCKS_UNDER_WAY 16	/* four requests, of up to four blocks */
+
 /* ---- Which table the cache has after the cut ---- */
 
 static bool shrinks_or_strict(const struct config *from, const struct config *to)
@@ -63,6 +66,31 @@ static bool look(struct crash *x, struct replay *r, struct meta_view *v,
 		return false;
 	}
 	return !replay_check_top(r, x->buf, sectors, when);
+}
+
+/*
+ * While nothing is ever dirty, what is dirty on the disk is intents: those that
+ * the setting allows, and those of writes under way.
+ */
+static bool intents_bounded(const struct crash *x, const struct meta_view *v)
+{
+	uint32_t bound = 0;
+
+	for (uint32_t i = 0; i < x->rec.nr_configs; i++) {
+		const struct config *c = &x->rec.configs[i];
+		const char *setting = strstr(c->policy, INTENTS_SETTING);
+
+		if (!setting || (strcmp(c->mode, "writethrough") &&
+				 strcmp(c->mode, "writearound")))
+			return true;
+		bound = strtoul(setting + strlen(INTENTS_SETTING), NULL, 10);
+	}
+	bound += BLOCKS_UNDER_WAY;
+	if (v->nr_dirty <= bound)
+		return true;
+	printf("  %u blocks dirty on the disk, %u intents are possible\n",
+	       v->nr_dirty, bound);
+	return false;
 }
 
 /* ---- With the engine ---- */
@@ -367,7 +395,8 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	x->main.origin_sectors = c->origin_sectors;
 	x->main.block_sectors = c->block_sectors;
 	x->main.passdown = c->passdown;
-	ok = look(x, &x->main, &v, "before activation");
+	ok = look(x, &x->main, &v, "before activation") &&
+	     intents_bounded(x, &v);
 	x->tally.looked++;
 	x->tally.mapped += v.nr_mapped;
 	x->tally.dirty += v.nr_dirty;

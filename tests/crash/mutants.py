@@ -4,6 +4,7 @@
 they notice: mutants.py [NAME...].  Needs a minute or two for each.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 WORK = TOP / "build/mutants"
 TREE = WORK / "tree"
+# seconds for a recording and its cuts
+LIMIT = 40 * int(os.environ.get("HEARTH_SLACK", "3"))
 SEEDS = "1006 1004 1001 1003 1011"
 
 # name: file, the code as it is (once in the file), the code that breaks the rule,
@@ -93,7 +96,7 @@ test_mutant() {{
     cp {work}/$1.ko /run/mutant.ko
     $CRASH_ENGINE hearth
     for seed in {seeds}; do
-        timeout 120 ./crashtest $seed 1 12 80 $2 >>{work}/$1.log 2>&1
+        timeout {limit} ./crashtest $seed 1 12 80 $2 >>{work}/$1.log 2>&1
         command dmsetup remove_all
         grep -q FAILED {work}/$1.log && break
     done
@@ -131,7 +134,7 @@ def build(names):
 
 
 def test(names):
-    guest = GUEST.format(top=TOP, work=WORK, seeds=SEEDS)
+    guest = GUEST.format(top=TOP, work=WORK, seeds=SEEDS, limit=LIMIT)
     guest += "".join(f"test_mutant {n} {(MUTANTS[n][3:] or [0])[0]}\n" for n in names)
     with open(WORK / "guest.log", "w") as log:
         subprocess.run([TOP / "tests/guest/vm", "--share", WORK, guest], check=False,

@@ -36,8 +36,9 @@ cuts() {
 	./crashtest "$seed" "$@"
 }
 
-# Eight seeds in a row go through all scripts of recordings.
-#@ hearth-only fast timeout=60 on=0..7
+# Eight seeds in a row go through all scripts of recordings; 11 is in writethrough
+# and has a bound on intents.
+#@ hearth-only fast timeout=60 on=0..7,11
 test_cuts() {
 	cuts "$1" 1 19 60 0
 }
@@ -131,17 +132,110 @@ test_writebacks_after_a_cut_are_bounded() {
 	bounded 500 "2 max_intents 500"
 }
 
-# How long the cache takes to be there, in ms.
+written_on() {
+	[ "$(stat_of c write_hits)" -ge "$1" ]
+}
+
+# The same while there is load. All that can be swept is swept at once: there may
+# be none left.
+#@ hearth-only fast timeout=60
+test_intents_are_bounded_under_load() {
+	local dirty i most=0
+	metadata_devices 8
+	empty_device FAST 100
+	empty_device SLOW 100
+	mapped "$T/map" 3200 64
+	cache_restore -i "$T/map" -o "$META"
+	by_hand c 64 writethrough "smq 2 max_intents 300"
+	fio --name=load --filename=/dev/mapper/c --direct=1 --ioengine=libaio --iodepth=16 --thread \
+		--rw=randwrite --bs=4k --time_based --runtime=600 --norandommap >"$T/load.out" &
+	LOAD=$!
+	trap 'kill $LOAD; wait' EXIT
+	for i in 1 2 3 4; do
+		until_true 60 written_on $((i * 777)) || fail "no load"
+		power_cut "$COPY"
+		dirty=$(dirty_on_disk "$COPY" || true)
+		echo "cut $i, dirty on the disk: $dirty"
+		assert_le "$dirty" $((300 + 16)) "blocks dirty on the disk"
+		[ "$dirty" -le "$most" ] || most=$dirty
+	done
+	assert_ge "$most" 30 "blocks dirty on the disk, at most"
+}
+
+# levels DUMP: slot and block, queue and hits of each block of the cache, as the default
+# policy's hints say (heat.c). A hint fits the first byte of what is in base64.
+levels() {
+	awk -F'"' -v digits=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/ '
+		function digit(n) { return index(digits, substr($4, n, 1)) - 1 }
+		/<mapping / { block[$2] = $4 }
+		/<hint / && $2 in block {
+			hint = digit(1) * 4 + int(digit(2) / 16)
+			print $2 ":" block[$2], hint < 8 ? "small" : "main-" int((hint - 8) / 14)
+		}' "$1" | sort
+}
+
+# Some blocks are read often, some seldom, and what does not fit goes through.
+levels_cache() {
+	by_hand c 128 "metadata2 writethrough" "default 0"
+	message c seq_cutoff 64
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --size=5M --loops=8
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --offset=5M --size=4M --loops=3
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --offset=9M --size=20M --loops=2
+}
+
+# What the cut's session read and wrote is not known after it; what the session
+# before it knew is.
+#@ hearth-only fast timeout=90
+test_saved_hints_are_used_after_a_cut() {
+	local blocks same
+	metadata_devices 8
+	device FAST 16 ssd
+	device SLOW 64 disk
+	levels_cache
+	dmsetup remove c
+	cache_dump "$META" >"$T/saved"
+	by_hand c 128 "metadata2 writethrough"
+	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=8M --io_size=1M
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --offset=9M --size=2M --loops=4
+	assert_ge "$(counter c commits)" 1 commits
+	power_cut "$COPY"
+	dmsetup remove c
+
+	META=$COPY by_hand c 128 "metadata2 writethrough"
+	dmsetup remove c
+	cache_dump "$COPY" >"$T/used"
+	levels "$T/saved" >"$T/levels-saved"
+	levels "$T/used" >"$T/levels-used"
+	cut -d' ' -f2 "$T/levels-saved" | sort | uniq -c | tee "$T/levels"
+	assert_ge "$(awk '$1 >= 10' "$T/levels" | wc -l)" 2 "levels that ten blocks have"
+	# The cut's session has evicted some, and udev reads new devices.
+	join "$T/levels-saved" "$T/levels-used" >"$T/both"
+	blocks=$(wc -l <"$T/both")
+	same=$(awk '$2 == $3' "$T/both" | wc -l)
+	echo "$same of $blocks blocks that stayed have the level that was saved"
+	assert_ge "$blocks" 80 "blocks that stayed"
+	assert_ge $((same * 100)) $((blocks * 95)) "levels kept, in hundredths"
+}
+
+# How long the cache of a metadata device takes to be there, in ms; what udev does
+# then is no part of it.
 time_activation() {
 	local began
 	began=$(date +%s%N)
-	dmsetup create c --table "0 $(sectors "$SLOW") cache $1 $FAST $SLOW 64 1 writeback smq 0"
+	dmsetup create c --noudevsync --table \
+		"0 $(sectors "$SLOW") cache $1 $FAST $SLOW 64 1 writeback smq 0"
 	TOOK=$((($(date +%s%N) - began) / 1000000))
+	udevadm settle
 }
 
+min() {
+	echo $(($1 < $2 ? $1 : $2))
+}
+
+# What disturbs makes it slower: the fastest of six tell most.
 #@ hearth-only slow timeout=300
 test_activation_after_a_cut() {
-	local i clean=0 cut=0
+	local i clean=1000000 cut=1000000
 	metadata_devices 24
 	empty_device FAST 12800
 	empty_device SLOW 25600
@@ -157,15 +251,15 @@ test_activation_after_a_cut() {
 		time_activation "$COPY"
 		dmsetup remove c
 		echo "after a cut: $TOOK ms"
-		cut=$((cut + TOOK))
+		cut=$(min "$cut" "$TOOK")
 		time_activation "$COPY"
 		# Who probes the new device has read blocks into it.
 		assert_ge "$(stat_of c used)" 400000 "blocks in the cache"
 		dmsetup remove c
 		echo "after a clean stop: $TOOK ms"
-		clean=$((clean + TOOK))
+		clean=$(min "$clean" "$TOOK")
 		dd if="$T/cut" of="$COPY" bs=1M oflag=direct status=none
 	done
-	echo "sum of 6: $cut ms after a cut, $clean ms after a clean stop"
+	echo "fastest: $cut ms after a cut, $clean ms after a clean stop"
 	assert_le $((cut * 100)) $((clean * 120)) "activation after a cut, in hundredths"
 }
