@@ -7,6 +7,9 @@
  * anybody who waited for it goes on.  Operations are applied in the order of
  * queueing.  While one group is being written the next one gathers.
  *
+ * What nobody waits for, blocks that were promoted or went home, may linger
+ * until there is a group's worth of it: each commit flushes the disk.
+ *
  * It also takes back intents: dirty bits on disk of slots that are not dirty
  * (writethrough).  They are cleared in batches, when there are more than the
  * bound that limits what a power cut costs, or when writes have paused.
@@ -17,6 +20,9 @@
 #include <linux/sched/mm.h>
 
 #define INTENT_IDLE_SECONDS	5
+#define LINGER_MS		25
+#define LINGER_OPS		64
+#define AHEAD_SLOTS		1024	/* around a first write */
 
 /* ---- Flushing both devices, at the same time ---- */
 
@@ -166,20 +172,29 @@ static int sweep_apply(struct cache *c, unsigned int nr)
 	return 0;
 }
 
+struct group {
+	struct list_head ops;
+	unsigned int nr_intents;
+	unsigned int nr_swept;
+	unsigned int nr_ahead;
+	bool needs_flush;
+};
+
 /* ---- Intents set ahead ---- */
 
 /*
- * The dirty bits of 64 slots are one word on disk: setting all of them costs no
- * more than setting one, and spares the neighbours' first writes the wait for a
- * commit.  What a power cut costs stays within the bound.
+ * The dirty bits of 64 slots are one word on disk (in format 2), with others in
+ * the same block: setting them all costs little more than setting one, and
+ * spares the neighbours' first writes the wait for a commit.  What a power cut
+ * costs stays within the bound.
  */
-static u32 ahead_room(struct cache *c)
+static u32 ahead_room(struct cache *c, unsigned int nr_new)
 {
-	u32 spare = spare_intents(c);
-	u32 bound = READ_ONCE(c->max_intents);
-	u32 most = bound / 2;
+	u32 spare = spare_intents(c) + nr_new;
+	u32 bound = min_t(u64, READ_ONCE(c->max_intents), U32_MAX);
+	u32 most = bound - bound / 8;
 
-	/* Beyond half, real ones would have the rest swept soon. */
+	/* Beyond that, real ones would have the rest swept soon. */
 	if (c->map.nr_slots <= bound)
 		most = c->map.nr_slots;
 	return most - min(spare, most);
@@ -213,24 +228,31 @@ static bool ahead_has(struct cache *c, unsigned int nr, u32 first)
 	return false;
 }
 
-/* Choose the neighbours of the slots whose intents @ops ask for. */
-static unsigned int ahead_collect(struct cache *c, struct list_head *ops)
+static bool ahead_add(struct cache *c, unsigned int nr, u32 first, u32 *room)
 {
-	u32 room = ahead_room(c);
+	if (nr == CACHE_NR_AHEAD || *room < 64 || first >= c->map.nr_slots ||
+	    ahead_has(c, nr, first))
+		return false;
+	c->ahead[nr].first = first;
+	c->ahead[nr].mask = ahead_mask(c, first);
+	*room -= hweight64(c->ahead[nr].mask);
+	return true;
+}
+
+/* Choose the neighbours of the slots whose intents the group asks for. */
+static unsigned int ahead_collect(struct cache *c, const struct group *g)
+{
+	u32 room = ahead_room(c, g->nr_intents);
 	struct commit_op *op;
 	unsigned int nr = 0;
+	u32 first, i;
 
-	list_for_each_entry(op, ops, list) {
-		u32 first = round_down(op->slot, 64);
-
-		if (room < 64 || nr == CACHE_NR_AHEAD)
-			break;
-		if (op->kind != COMMIT_SET_DIRTY || ahead_has(c, nr, first))
+	list_for_each_entry(op, &g->ops, list) {
+		if (op->kind != COMMIT_SET_DIRTY)
 			continue;
-		c->ahead[nr].first = first;
-		c->ahead[nr].mask = ahead_mask(c, first);
-		room -= hweight64(c->ahead[nr].mask);
-		nr++;
+		first = round_down(op->slot, AHEAD_SLOTS);
+		for (i = 0; i < AHEAD_SLOTS; i += 64)
+			nr += ahead_add(c, nr, first + i, &room);
 	}
 	return nr;
 }
@@ -277,14 +299,6 @@ static void ahead_durable(struct cache *c, unsigned int nr)
 
 /* ---- One group ---- */
 
-struct group {
-	struct list_head ops;
-	unsigned int nr_intents;
-	unsigned int nr_swept;
-	unsigned int nr_ahead;
-	bool needs_flush;
-};
-
 static bool relies_on_data(enum commit_kind kind)
 {
 	switch (kind) {
@@ -307,6 +321,8 @@ static void gather(struct cache *c, struct group *g)
 	INIT_LIST_HEAD(&g->ops);
 	spin_lock_irq(&c->commit_lock);
 	list_splice_init(&c->commit_ops, &g->ops);
+	WRITE_ONCE(c->nr_lingering, 0);
+	c->commit_kicked = false;
 	spin_unlock_irq(&c->commit_lock);
 
 	list_for_each_entry(op, &g->ops, list) {
@@ -400,7 +416,8 @@ static void fail_unflushed(struct cache *c, struct group *g, int error)
 
 void cache_commit_work(struct work_struct *work)
 {
-	struct cache *c = container_of(work, struct cache, commit_work);
+	struct cache *c = container_of(to_delayed_work(work), struct cache,
+				       commit_work);
 	struct group g = {};
 	int r;
 
@@ -423,7 +440,7 @@ void cache_commit_work(struct work_struct *work)
 	}
 	/* No more than was swept comes back at once. */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
-		g.nr_ahead = ahead_collect(c, &g.ops);
+		g.nr_ahead = ahead_collect(c, &g);
 	r = commit_group(c, &g);
 	if (!r)
 		ahead_durable(c, g.nr_ahead);
@@ -431,23 +448,34 @@ void cache_commit_work(struct work_struct *work)
 }
 
 /*
- * A writer that misses what @change took away queues its own operation, which
- * takes the same lock: it comes after this one.
+ * ---- Queueing ----
+ *
+ * The worker is kicked before the lock is released: an operation that is not on
+ * the list any more may have been the last thing that kept the engine.
  */
-bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
-			   bool (*change)(struct cache *c, u32 slot))
+
+static void kick(struct cache *c)
+{
+	lockdep_assert_held(&c->commit_lock);
+	if (c->commit_kicked)
+		return;
+	c->commit_kicked = true;
+	mod_delayed_work(c->commit_wq, &c->commit_work, 0);
+}
+
+void cache_commit_kick(struct cache *c)
 {
 	unsigned long flags;
-	bool changed;
 
 	spin_lock_irqsave(&c->commit_lock, flags);
-	changed = change(c, op->slot);
-	if (changed)
-		list_add_tail(&op->list, &c->commit_ops);
+	kick(c);
 	spin_unlock_irqrestore(&c->commit_lock, flags);
-	if (changed)
-		queue_work(c->commit_wq, &c->commit_work);
-	return changed;
+}
+
+void cache_commit_kick_lingering(struct cache *c)
+{
+	if (READ_ONCE(c->nr_lingering))
+		cache_commit_kick(c);
 }
 
 void cache_commit_queue(struct cache *c, struct commit_op *op)
@@ -456,8 +484,64 @@ void cache_commit_queue(struct cache *c, struct commit_op *op)
 
 	spin_lock_irqsave(&c->commit_lock, flags);
 	list_add_tail(&op->list, &c->commit_ops);
+	kick(c);
 	spin_unlock_irqrestore(&c->commit_lock, flags);
-	queue_work(c->commit_wq, &c->commit_work);
+}
+
+/* Is it worth while to wait for more of the kind? */
+static bool may_linger(struct cache *c, const struct commit_op *op)
+{
+	u32 nr = c->nr_lingering;
+
+	lockdep_assert_held(&c->commit_lock);
+	/* Who parks or quiesces afterwards sees that something lingers. */
+	smp_mb();
+	if (READ_ONCE(c->quiescing) || nr >= LINGER_OPS)
+		return false;
+	if (op->kind == COMMIT_CLEAR_DIRTY &&
+	    (nr >= atomic_read(&c->nr_dirty) ||
+	     READ_ONCE(c->map.nr_free) < c->reserve))
+		return false;
+	return !(slot_word(slot_at(&c->map, op->slot)) & SLOT_WAITERS);
+}
+
+static void linger(struct cache *c, struct commit_op *op)
+{
+	lockdep_assert_held(&c->commit_lock);
+	list_add_tail(&op->list, &c->commit_ops);
+	WRITE_ONCE(c->nr_lingering, c->nr_lingering + 1);
+	if (may_linger(c, op))
+		queue_delayed_work(c->commit_wq, &c->commit_work,
+				   msecs_to_jiffies(LINGER_MS));
+	else
+		kick(c);
+}
+
+void cache_commit_linger(struct cache *c, struct commit_op *op)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->commit_lock, flags);
+	linger(c, op);
+	spin_unlock_irqrestore(&c->commit_lock, flags);
+}
+
+/*
+ * A writer that misses what @change took away queues its own operation, which
+ * takes the same lock: it comes after this one.
+ */
+bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
+			    bool (*change)(struct cache *c, u32 slot))
+{
+	unsigned long flags;
+	bool changed;
+
+	spin_lock_irqsave(&c->commit_lock, flags);
+	changed = change(c, op->slot);
+	if (changed)
+		linger(c, op);
+	spin_unlock_irqrestore(&c->commit_lock, flags);
+	return changed;
 }
 
 /* ---- Waiting for a commit ---- */

@@ -36,7 +36,7 @@ u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
 
 /* ---- Ticking ---- */
 
-static u64 user_ios(struct cache *c)
+u64 cache_user_ios(struct cache *c)
 {
 	return cache_stat_sum(c, STAT_READ_HIT) +
 	       cache_stat_sum(c, STAT_READ_MISS) +
@@ -48,7 +48,7 @@ static void tick_work(struct work_struct *work)
 {
 	struct cache *c = container_of(to_delayed_work(work), struct cache,
 				       tick_work);
-	u64 ios = user_ios(c);
+	u64 ios = cache_user_ios(c);
 
 	if (READ_ONCE(c->quiescing))
 		return;
@@ -64,7 +64,7 @@ static void tick_work(struct work_struct *work)
 		spin_unlock(&c->policy_lock);
 	}
 	if (atomic_read(&c->nr_intents) > atomic_read(&c->nr_dirty))
-		queue_work(c->commit_wq, &c->commit_work);
+		cache_commit_kick(c);
 	if (atomic_read(&c->nr_dirty))
 		cache_kick_writeback(c);
 	queue_delayed_work(c->wq, &c->tick_work, TICK);
@@ -454,7 +454,7 @@ static void init_locks(struct cache *c)
 	kref_init(&c->ref);
 	throttle_init(&c->throttle);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);
-	INIT_WORK(&c->commit_work, cache_commit_work);
+	INIT_DELAYED_WORK(&c->commit_work, cache_commit_work);
 	INIT_WORK(&c->degrade_work, cache_degrade_work);
 	INIT_WORK(&c->evict_work, cache_evict_work);
 	INIT_WORK(&c->writeback_work, cache_writeback_work);
@@ -1010,9 +1010,12 @@ static void drain_work(struct cache *c)
 	cancel_delayed_work_sync(&c->tick_work);
 	flush_work(&c->writeback_work);
 	flush_work(&c->evict_work);
+	/* What is not lingering yet will not: the cache is quiescing. */
+	cache_commit_kick_lingering(c);
 	wait_event(c->migration_wait, !atomic_read(&c->nr_migrations));
 	flush_workqueue(c->bg_wq);
 	flush_workqueue(c->wq);
+	flush_delayed_work(&c->commit_work);
 	flush_workqueue(c->commit_wq);
 }
 

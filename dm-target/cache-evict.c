@@ -18,8 +18,7 @@
 static void migration_free(struct cache *c, struct migration *m)
 {
 	mempool_free(m, &c->migration_pool);
-	atomic_dec(&c->nr_migrations);
-	wake_up_all(&c->migration_wait);
+	cache_migration_done(c);
 }
 
 static struct migration *migration_alloc(struct cache *c, u32 slot)
@@ -207,6 +206,8 @@ void cache_evict_work(struct work_struct *work)
 		/* The next round counts what this one has freed. */
 		if (evict_round(c, nr))
 			cache_commit_sync(c);
+		else
+			cache_commit_kick_lingering(c);
 	}
 }
 

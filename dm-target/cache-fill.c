@@ -28,6 +28,7 @@ struct fill {
 	struct work_struct work;
 	struct compat_io io;
 	unsigned long io_error;
+	bool copied;		/* memory and room are given back */
 	unsigned int nr_pages;
 	struct page_list pages[];
 };
@@ -66,23 +67,36 @@ void cache_migration_started(struct cache *c, u32 sectors)
 	atomic_add(sectors, &c->migrating_sectors);
 }
 
-void cache_migration_ended(struct cache *c, u32 sectors)
+void cache_migration_copied(struct cache *c, u32 sectors)
 {
 	atomic_sub(sectors, &c->migrating_sectors);
-	atomic_dec(&c->nr_migrations);
-	wake_up_all(&c->migration_wait);
+}
+
+void cache_migration_done(struct cache *c)
+{
+	if (atomic_dec_and_test(&c->nr_migrations))
+		wake_up_all(&c->migration_wait);
 }
 
 /* ---- Memory ---- */
 
+/* It copies no more. */
+static void fill_copied(struct fill *fill)
+{
+	while (fill->nr_pages)
+		__free_page(fill->pages[--fill->nr_pages].page);
+	if (!fill->copied)
+		cache_migration_copied(fill->c, fill->c->block_sectors);
+	fill->copied = true;
+}
+
 static void free_fill(struct fill *fill)
 {
-	unsigned int i;
+	struct cache *c = fill->c;
 
-	for (i = 0; i < fill->nr_pages; i++)
-		__free_page(fill->pages[i].page);
-	cache_migration_ended(fill->c, fill->c->block_sectors);
+	fill_copied(fill);
 	kfree(fill);
+	cache_migration_done(c);
 }
 
 static struct fill *alloc_fill(struct cache *c, u64 block,
@@ -310,7 +324,11 @@ static void commit_fill(struct fill *fill)
 	fill->op.slot = fill->slot;
 	fill->op.block = fill->block;
 	fill->op.done = fill_committed;
-	cache_commit_queue(fill->c, &fill->op);
+	fill_copied(fill);
+	if (fill->dirty || fill->bio)
+		cache_commit_queue(fill->c, &fill->op);
+	else
+		cache_commit_linger(fill->c, &fill->op);
 }
 
 /* ---- Copying ---- */

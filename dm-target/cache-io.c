@@ -78,6 +78,8 @@ bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
 	if (parked)
 		bio_list_add(&wb->bios, bio);
 	spin_unlock_irqrestore(&wb->lock, flags);
+	if (parked)
+		cache_commit_kick_lingering(c);
 	return parked;
 }
 
@@ -294,6 +296,8 @@ retry:
 		smp_rmb();
 		if (slot_block(s) != cb->block)
 			goto retry;
+		/* The next one may find it on the cache device. */
+		cache_commit_kick_lingering(c);
 		return map_read_transit(c, bio, cb);
 	case SLOT_FREE:
 		cpu_relax();

@@ -12,8 +12,13 @@
 
 #define LINE_MAX_LEN	64
 #define SESSION_LEN	17	/* a u64 in hex */
+/*
+ * What may be copied needlessly after a power cut: the largest of these.  Where
+ * the origin alone must be enough, few blocks are to depend on the cache device.
+ */
 #define INTENTS_MIN	4096U
 #define INTENTS_PERCENT	2
+#define INTENTS_SECTORS	(1U << 22)	/* 2 GiB, if dirty blocks are kept */
 
 /* Find @key's line; returns its value, and its end in @end. */
 static char *find_line(char *text, const char *key, char **begin, char **end)
@@ -238,6 +243,9 @@ static void reset_tunables(struct cache *c)
 	c->fail_open = 1;
 	c->max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
 			       INTENTS_PERCENT / 100);
+	if (cache_mode_keeps_dirty(c->mode))
+		c->max_intents = max_t(u64, c->max_intents,
+				       INTENTS_SECTORS / c->block_sectors);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

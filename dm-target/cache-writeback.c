@@ -14,6 +14,7 @@
 #define WB_HIGH_PERCENT		50	/* dirty share that is always too much */
 #define WB_IDLE_SECONDS		2	/* without user I/O: clean */
 #define WB_BACKOFF_SECONDS	5	/* after an error */
+#define WB_ALONE		(HZ / 4) /* without user I/O: all of the disk is ours */
 
 static bool all_must_go(struct cache *c)
 {
@@ -42,10 +43,95 @@ static bool wanted(struct cache *c)
 	       idle(c);
 }
 
+/* ---- How many at a time ---- */
+
+/* Room for @sectors; when it was all taken, go on at @low. */
+static void set_room(struct cache *c, u32 sectors, u32 low)
+{
+	u32 block = min(c->block_sectors, sectors);
+
+	c->wb_room = sectors;
+	WRITE_ONCE(c->wb_low, min(low, sectors - block));
+}
+
+/*
+ * Who waits for the disk asks for nothing meanwhile, so that users count as gone
+ * only after some time.
+ */
+static bool users_are_gone(struct cache *c)
+{
+	u64 ios = cache_user_ios(c);
+
+	if (ios != c->wb_ios_seen) {
+		c->wb_ios_seen = ios;
+		c->wb_user_seen = jiffies;
+	}
+	return time_after(jiffies, c->wb_user_seen + WB_ALONE);
+}
+
+/*
+ * Users wait behind what is on its way to the origin, so a quarter of the room
+ * must do while there are any, unless they wait for slots; alone, a disk is
+ * faster the more it can choose from.  Several begin together, so that users
+ * are disturbed less often.
+ */
+static void measure_room(struct cache *c)
+{
+	u32 room = min_t(u64, READ_ONCE(c->migration_threshold), U32_MAX / 2);
+
+	if (users_are_gone(c)) {
+		set_room(c, 2 * room, room);
+		return;
+	}
+	if (!atomic_read(&c->wb_wanted))
+		room /= 4;
+	set_room(c, room, room / 2);
+}
+
+static bool fits(struct cache *c)
+{
+	u32 used = atomic_read(&c->wb_sectors);
+
+	/* One block at least, however large blocks are. */
+	return !used || used + c->block_sectors <= c->wb_room;
+}
+
+static bool may_go_on(struct cache *c)
+{
+	u32 used = atomic_read(&c->wb_sectors);
+
+	return !used || used <= READ_ONCE(c->wb_low);
+}
+
+static void wait_for_room(struct cache *c)
+{
+	while (!fits(c) && !READ_ONCE(c->quiescing)) {
+		wait_event(c->migration_wait, may_go_on(c) ||
+			   READ_ONCE(c->quiescing));
+		measure_room(c);
+	}
+}
+
+static void copy_started(struct cache *c)
+{
+	cache_migration_started(c, c->block_sectors);
+	atomic_add(c->block_sectors, &c->wb_sectors);
+}
+
+static void copy_ended(struct cache *c)
+{
+	cache_migration_copied(c, c->block_sectors);
+	atomic_sub(c->block_sectors, &c->wb_sectors);
+	if (wq_has_sleeper(&c->migration_wait) && may_go_on(c))
+		wake_up_all(&c->migration_wait);
+}
+
+/* ---- One block ---- */
+
 static void end_migration(struct cache *c, struct migration *m)
 {
 	mempool_free(m, &c->migration_pool);
-	cache_migration_ended(c, c->block_sectors);
+	cache_migration_done(c);
 }
 
 /* Leave WRITEBACK for VALID. */
@@ -129,12 +215,13 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 			    m->block, read_err ? "cache read" : "origin write");
 		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
 	}
+	copy_ended(c);
 	m->op.kind = COMMIT_CLEAR_DIRTY;
 	m->op.slot = m->slot;
 	m->op.block = m->block;
 	m->op.done = writeback_committed;
 	if (read_err || write_err ||
-	    !cache_commit_queue_if(c, &m->op, clear_marks)) {
+	    !cache_commit_linger_if(c, &m->op, clear_marks)) {
 		settle(c, m->slot, 0);
 		end_migration(c, m);
 	}
@@ -158,8 +245,9 @@ static void write_back(struct cache *c, const struct writeback_item *item)
 	struct dm_io_region from, to;
 
 	m = mempool_alloc(&c->migration_pool, GFP_NOIO);
-	cache_migration_started(c, c->block_sectors);
+	copy_started(c);
 	if (!begin(c, item)) {
+		copy_ended(c);
 		end_migration(c, m);
 		return;
 	}
@@ -217,8 +305,7 @@ static void write_batch(struct cache *c, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr && wanted(c); i++) {
-		wait_event(c->migration_wait, cache_migration_room(c) ||
-			   READ_ONCE(c->quiescing));
+		wait_for_room(c);
 		write_back(c, &c->wb_items[i]);
 		atomic_dec_if_positive(&c->wb_wanted);
 	}
@@ -232,6 +319,7 @@ void cache_writeback_work(struct work_struct *work)
 	if (!wanted(c))
 		return;
 	nr = collect(c);
+	measure_room(c);
 	write_batch(c, nr);
 
 	/* What is still wanted was not to be had. */

@@ -208,9 +208,11 @@ struct cache {
 	atomic_t nr_discards;
 
 	/* Commits. */
-	spinlock_t commit_lock;		/* guards commit_ops */
+	spinlock_t commit_lock;		/* guards commit_ops to commit_kicked */
 	struct list_head commit_ops;
-	struct work_struct commit_work;
+	u32 nr_lingering;		/* of them nobody waits for so many; racy reads */
+	bool commit_kicked;		/* the worker is to run at once */
+	struct delayed_work commit_work;
 	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
 	struct cmd *cmd;
 	struct mutex settings_lock;	/* guards record; taken before md_lock */
@@ -257,7 +259,7 @@ struct cache {
 	u64 max_promote_share;		/* percent of the cache device's time */
 	u64 max_intents;		/* clean slots with a dirty bit on disk */
 	struct throttle throttle;
-	wait_queue_head_t migration_wait;
+	wait_queue_head_t migration_wait;	/* for room, or for none */
 	bool quiescing;			/* start nothing in the background */
 	mempool_t migration_pool;
 	struct dm_io_client *io;
@@ -269,6 +271,11 @@ struct cache {
 	struct work_struct writeback_work;
 	struct writeback_item *wb_items;	/* writeback worker only */
 	u32 wb_cursor;			/* writeback worker only */
+	atomic_t wb_sectors;		/* of migrating_sectors, write-back's */
+	u32 wb_room;			/* sectors; writeback worker only */
+	u32 wb_low;			/* sectors left at which it goes on; racy reads */
+	u64 wb_ios_seen;		/* writeback worker only */
+	unsigned long wb_user_seen;	/* jiffies; writeback worker only */
 	atomic_t wb_wanted;		/* evictions that met dirty victims */
 	unsigned long wb_backoff;	/* jiffies before which errors forbid a try */
 
@@ -447,7 +454,9 @@ bool cache_migration_room(struct cache *c);
 bool cache_may_migrate(struct cache *c);
 u8 cache_migration_load(struct cache *c);
 void cache_migration_started(struct cache *c, u32 sectors);
-void cache_migration_ended(struct cache *c, u32 sectors);
+/* It copies no more but is not at its end: there is room for another. */
+void cache_migration_copied(struct cache *c, u32 sectors);
+void cache_migration_done(struct cache *c);
 enum promote_result {
 	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */
 	PROMOTE_STARTED,	/* the fill has the bio */
@@ -473,6 +482,10 @@ void cache_want_slots(struct cache *c);
 bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
 
+/* cache-engine.c */
+/* Requests of users so far. */
+u64 cache_user_ios(struct cache *c);
+
 /* cache-writeback.c */
 struct writeback_item {
 	u64 block;
@@ -491,9 +504,20 @@ int cache_flush_devices(struct cache *c);
 int cache_sweep_all_intents(struct cache *c);
 #define INTENT_SWEEP_BATCH 4096U
 
-/* Queue @op together with a change of @s that must not be seen before it. */
-bool cache_commit_queue_if(struct cache *c, struct commit_op *op,
-			   bool (*change)(struct cache *c, u32 slot));
+/*
+ * Queue what nobody waits for.  It is committed before long: with the next
+ * group, when there are enough of them, or when something needs its slot.
+ */
+void cache_commit_linger(struct cache *c, struct commit_op *op);
+/*
+ * The same, together with a change of its slot that must not be seen before it.
+ * False if there was no change: @op is not queued.
+ */
+bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
+			    bool (*change)(struct cache *c, u32 slot));
+/* Commit what lingers now.  Any context, as for all that queue. */
+void cache_commit_kick_lingering(struct cache *c);
+void cache_commit_kick(struct cache *c);
 
 /* Once a second; from the tick. */
 void cache_commit_tick(struct cache *c);

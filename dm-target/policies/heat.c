@@ -92,6 +92,7 @@
 #define LEAD_ONE		65536
 #define LEAD_WEIGHT		1024	/* misses in the moving average */
 #define LEAD_LOST		(LEAD_ONE / 20)	/* so far behind, all is promoted */
+#define LEAD_MOST		LEAD_LOST	/* not more, so that it is soon lost */
 
 /* An entry of the region table. */
 #define REGION_WAYS		4
@@ -538,7 +539,8 @@ static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
 		won += (s32)cost * (LEAD_ONE / YIELD_ONE);
 	if (promoted)
 		won -= (s32)cost * (LEAD_ONE / YIELD_ONE);
-	WRITE_ONCE(h->lead, lead + (won - lead) / LEAD_WEIGHT);
+	lead += (won - lead) / LEAD_WEIGHT;
+	WRITE_ONCE(h->lead, min(lead, LEAD_MOST));
 }
 
 /*
@@ -743,10 +745,12 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 	u64 hash = heat_hash(block);
 	u32 old, *entry;
 
+	/* To fetch the rest of a block the disk would leave the stream. */
+	if (heat_fetches(io))
+		return CACHE_BYPASS_STREAM;
 	if (fifo_filling(&h->links, io))
 		return CACHE_PROMOTE;
-	if (!READ_ONCE(h->seq_again) || heat_fetches(io) ||
-	    !stream_repeats(h, block))
+	if (!READ_ONCE(h->seq_again) || !stream_repeats(h, block))
 		return CACHE_BYPASS_STREAM;
 	if (READ_ONCE(h->yield[HEAT_CLASS_STREAM]) < YIELD_STREAM &&
 	    !class_sampled(READ_ONCE(h->traffic), io))
@@ -787,11 +791,11 @@ static enum cache_verdict heat_miss(struct cache_policy *p, u64 block,
 {
 	struct heat *h = to_heat(p);
 	u64 cutoff = READ_ONCE(h->seq_cutoff);
+	bool past = cutoff && io->stream_sectors >= 2 * cutoff;
 
 	WRITE_ONCE(h->traffic, READ_ONCE(h->traffic) + io->sectors);
 	if ((io->flags & CACHE_IO_STREAM) &&
-	    (fifo_filling(&h->links, io) ||
-	     (cutoff && io->stream_sectors >= 2 * cutoff)))
+	    (past || (fifo_filling(&h->links, io) && !heat_fetches(io))))
 		return heat_stream(h, block, io);
 	return heat_visit(h, block, io);
 }

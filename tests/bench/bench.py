@@ -106,7 +106,7 @@ def boot_guest(sections, ios, *options):
         command = [
             "vng", "--run", str(BUILD / f"kernel/boot/vmlinuz-{version}"),
             "--disable-kvm", "--memory", "3G", *options,
-            "--append", "panic_on_oops=1",
+            "--append", "panic_on_oops=1 init_on_alloc=0",
             f"--rwdir={RESULTS}",
             "--",
             f"HEARTH_TOP={TOP} BENCH_IOS={ios} {quick} bash {HERE}/guest/main.sh {RESULTS} "

@@ -49,7 +49,7 @@ def record(rw):
     command = [
         "vng", "--run", str(bench.BUILD / f"kernel/boot/vmlinuz-{version}"),
         "--disable-kvm", "--cpus", "1", "--memory", "3G",
-        "--append", "nokaslr panic_on_oops=1",
+        "--append", "nokaslr panic_on_oops=1 init_on_alloc=0",
         f"--qemu-opts=-icount shift=0,sleep=off -monitor unix:{control},server,nowait -D {OUT}/log",
         f"--rwdir={OUT}", "--",
         f"HEARTH_TOP={bench.TOP} BENCH_IOS=1000 PROFILE_RW={rw} "

@@ -275,12 +275,12 @@ def test_large_blocks_against_lru(where):
 
 
 def test_a_cache_larger_than_the_footprint(where):
-    """Everything is read once."""
+    """Everything is read once, but what costs the disk more than it saves."""
     for family in families.FAMILIES:
         path = families.write_family(where, family, 5000)
         rows = {r['policy']: r for r in
                 sim('-c', '120%', '-p', 'heat', '-p', 'LRU', path)}
-        assert rows['heat']['HR'] == rows['LRU']['HR'], family.__name__
+        assert rows['heat']['OTf'] >= rows['LRU']['OTf'], family.__name__
 
 
 def traces(names):
