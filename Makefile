@@ -62,6 +62,16 @@ model:
 guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
+# make test-sanitize [T=pattern]: the guest tests in a kernel that looks for
+# mistakes (KASAN, lockdep), which is built first (scripts/debug-kernel). make
+# test-faults [T=pattern]: failing devices.
+test-sanitize:
+	scripts/debug-kernel
+	HEARTH_KERNEL=debug-kernel $(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
+
+test-faults: modules
+	HEARTH_SET=all $(PYTEST) -v tests/guest/suites/faults.sh $(if $(T),-k '$(T)')
+
 # make test-crash [SEED=n]: power cuts and kills, the long version. make test-crash
 # SEED=n CUT=m: one cut of a recording that a failed run has saved.
 test-crash: modules
@@ -159,5 +169,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup test test-full test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
+.PHONY: all modules tools setup test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean

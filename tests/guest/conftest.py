@@ -2,8 +2,9 @@
 """Makes a pytest test of every test_* function of suites/*.sh.
 
 HEARTH_STOCK=1 runs them against the kernel's own dm-cache, HEARTH_SET=all
-runs the slow ones too, HEARTH_GUESTS=N shares them out to N guests. HEARTH_RESUME=DIR remembers there what has passed and
-does not run it again.
+runs the slow ones too, HEARTH_GUESTS=N shares them out to N guests. HEARTH_KERNEL=debug-kernel
+runs them in the kernel of scripts/debug-kernel. HEARTH_RESUME=DIR remembers there what has
+passed and does not run it again.
 """
 
 import os
@@ -43,6 +44,8 @@ class GuestTest(pytest.Item):
         for tag in ("stock-only", "hearth-only"):
             if tag in test.tags and tag != f"{ENGINE}-only":
                 self.add_marker(pytest.mark.skip(reason=tag))
+        if "debug-kernel" in test.tags and hearthguest.KERNEL != "debug-kernel":
+            self.add_marker(pytest.mark.skip(reason="needs the kernel of make test-sanitize"))
         if self.already_passed():
             self.add_marker(pytest.mark.skip(reason="passed before, resumed"))
 

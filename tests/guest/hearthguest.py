@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots the stock Debian kernel in QEMU and runs named shell tests in it.
+"""Boots a kernel, Debian's unless asked for another, in QEMU and runs named shell tests in it.
 
 One boot serves many tests. The guest writes what happens to a directory that
 it shares with the host (events, one log per test), so that a guest that
@@ -20,15 +20,24 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 HERE = TOP / "tests/guest"
 SUITES = HERE / "suites"
+# The kernel is a directory of build/, laid out as Debian's package is. If it is not
+# that of scripts/setup, it has its objects and hearth's modules for it as well.
+KERNEL = os.environ.get("HEARTH_KERNEL", "kernel")
+OURS = TOP if KERNEL == "kernel" else BUILD / KERNEL / "hearth"
+MODS = BUILD / ("mods" if KERNEL == "kernel" else f"{KERNEL}/mods")
+# How many times slower than Debian's kernel it is.
+SLOWER = 5 if KERNEL == "debug-kernel" else 1
 SEED = int(os.environ.get("HEARTH_SEED", "1"))
 # limits are for an idle machine; a busy one may take so many times as long
-SLACK = int(os.environ.get("HEARTH_SLACK", "3"))
+SLACK = int(os.environ.get("HEARTH_SLACK", "3")) * SLOWER
 BOOT_SECONDS = 80 * SLACK
 # of a test that is tagged "minutes": the soak
 MINUTES = int(os.environ.get("HEARTH_MINUTES", "30"))
 # One for each core; with more, their CPUs wait for each other's locks.
 GUESTS = int(os.environ.get("HEARTH_GUESTS", "2"))
-CLEANUP_SECONDS = 120
+CLEANUP_SECONDS = 120 * SLOWER
+# more words for the kernel
+APPEND = os.environ.get("HEARTH_APPEND", "")
 
 HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
 
@@ -84,23 +93,29 @@ def discover(suite):
 def kver():
     if "KVER" in os.environ:
         return os.environ["KVER"]
+    if KERNEL != "kernel":
+        (image,) = (BUILD / KERNEL / "boot").glob("vmlinuz-*")
+        return image.name.removeprefix("vmlinuz-")
     out = subprocess.run([TOP / "scripts/kver"], stdout=subprocess.PIPE, check=True)
     return out.stdout.decode().strip()
 
 
+def image(version):
+    return BUILD / KERNEL / f"boot/vmlinuz-{version}"
+
+
 def prepare_modules(version):
-    """build/mods: the kernel's modules and, under updates/, ours."""
-    stock = BUILD / "kernel/lib/modules" / version
+    """MODS: the kernel's modules and, under updates/, ours."""
+    stock = BUILD / KERNEL / "lib/modules" / version
     if not (stock / "modules.dep").exists():
-        raise RuntimeError(f"no guest kernel {version} in build/: run scripts/setup")
-    ours = sorted((TOP / "dm-target").glob("*.ko"))
-    mods = BUILD / "mods"
-    tree = mods / "lib/modules" / version
+        raise RuntimeError(f"no kernel {version} in build/{KERNEL}: run scripts/setup")
+    ours = sorted((OURS / "dm-target").glob("*.ko"))
+    tree = MODS / "lib/modules" / version
     updates = tree / "updates"
     have = {p.name: p.read_bytes() for p in updates.glob("*.ko")}
     if tree.exists() and have == {p.name: p.read_bytes() for p in ours}:
         return
-    shutil.rmtree(mods, ignore_errors=True)
+    shutil.rmtree(MODS, ignore_errors=True)
     tree.parent.mkdir(parents=True)
     subprocess.run(["cp", "-al", stock, tree], check=True)
     for generated in tree.glob("modules.*"):
@@ -109,7 +124,7 @@ def prepare_modules(version):
     updates.mkdir()
     for module in ours:
         shutil.copy(module, updates)
-    subprocess.run(["/sbin/depmod", "-b", mods, version], check=True)
+    subprocess.run(["/sbin/depmod", "-b", MODS, version], check=True)
 
 
 def prepare_tools():
@@ -124,7 +139,8 @@ def prepare_tools():
                 ["cc", "-O2", "-Wall", "-static", "-o", made, source], check=True
             )
             made.rename(program)
-    subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools"], check=True)
+    kernel = [] if KERNEL == "kernel" else [f"KVER={kver()}", f"KDIR={BUILD / KERNEL}/obj"]
+    subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools", *kernel], check=True)
     subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin"], check=True)
 
 
@@ -156,7 +172,15 @@ def kernel_parameters():
     test of the timer fails, too."""
     prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
-    return f"panic_on_oops=1 no_timer_check log_buf_len=16M tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
+    return f"panic_on_oops=1 no_timer_check log_buf_len=16M tsc=reliable tsc_early_khz={khz.stdout.decode().strip()} {APPEND}"
+
+
+def environment():
+    """What guest/lib.sh wants to know."""
+    return (
+        f"HEARTH_TOP={TOP} HEARTH_SEED={SEED} HEARTH_MINUTES={MINUTES} "
+        f"HEARTH_SLOWER={SLOWER} HEARTH_MODS={MODS} HEARTH_KERNEL={BUILD / KERNEL}"
+    )
 
 
 def qemu(kernel, initramfs, append, drives, ports, memory):
@@ -177,7 +201,7 @@ class Guests:
     what became of one of them."""
 
     def __init__(self, tests, engine, count=GUESTS):
-        runs = BUILD / "guest" / engine
+        runs = BUILD / "guest" / (engine if KERNEL == "kernel" else f"{engine}-{KERNEL}")
         shutil.rmtree(runs, ignore_errors=True)
         count = max(1, min(count, len(tests) // 8))
         self.guests = [
@@ -237,13 +261,12 @@ class Guest:
         )
         self.seen, self.running = 0, None
         command = [
-            "vng", "--run", str(BUILD / f"kernel/boot/vmlinuz-{self.version}"),
+            "vng", "--run", str(image(self.version)),
             "--disable-kvm", "--cpus", str(self.cpus), "--memory", self.memory,
             "--verbose", "--append", f"loglevel=5 {kernel_parameters()}",
             f"--rwdir={self.dir}",
             "--",
-            f"HEARTH_TOP={TOP} HEARTH_SEED={SEED} HEARTH_MINUTES={MINUTES} "
-            f"bash {self.dir}/guest/main.sh {self.dir} {self.engine}",
+            f"{environment()} bash {self.dir}/guest/main.sh {self.dir} {self.engine}",
         ]
         env = dict(os.environ, PATH=f"{BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")
         self.process = subprocess.Popen(

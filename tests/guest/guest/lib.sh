@@ -7,6 +7,11 @@
 
 T=/run/t
 TOP=$HEARTH_TOP
+# The directory of the guest's kernel, its modules with hearth's, and how many times
+# slower than Debian's it is.
+HEARTH_KERNEL=${HEARTH_KERNEL:-$TOP/build/kernel}
+HEARTH_MODS=${HEARTH_MODS:-$TOP/build/mods}
+HEARTH_SLOWER=${HEARTH_SLOWER:-1}
 NULLB=/sys/kernel/config/nullb
 export LVM_SYSTEM_DIR=/run/lvm.d
 export LVM_SUPPRESS_FD_WARNINGS=1
@@ -72,9 +77,10 @@ kernel_said() {
 	kernel_log | grep -c "$1" || fail "the kernel did not say '$1'"
 }
 
-# until_true SECONDS COMMAND...: retries twice a second.
+# until_true SECONDS COMMAND...: retries twice a second. A slower kernel has more
+# seconds.
 until_true() {
-	local limit=$((SECONDS + $1))
+	local limit=$((SECONDS + $1 * HEARTH_SLOWER))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $limit ] || return 1
@@ -339,10 +345,10 @@ unload_engine() {
 
 # load_engine stock|hearth: which dm-cache this guest's modprobe finds.
 load_engine() {
-	local release tree=$TOP/build/mods
+	local release tree=$HEARTH_MODS
 	release=$(uname -r)
 	unload_engine
-	[ "$1" = hearth ] || tree=$TOP/build/kernel
+	[ "$1" = hearth ] || tree=$HEARTH_KERNEL
 	ln -sfn "$tree/lib/modules/$release" "/lib/modules/$release"
 	modprobe dm-cache-smq
 	case $(modinfo -F filename dm-cache) in

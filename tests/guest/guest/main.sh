@@ -42,7 +42,7 @@ run_test() {
 	esac
 	[ $outcome = fail ] && state_of_devices >>"$log" 2>&1
 	[ $outcome = skip ] && mv "$log" "$log.skip"
-	run_part 80 clean "$outcome" >>"$log" 2>&1 || clean=$?
+	run_part $((80 * HEARTH_SLOWER)) clean "$outcome" >>"$log" 2>&1 || clean=$?
 	[ $clean = 0 ] || outcome=fail
 	if ! dmesg_clean >>"$log" 2>&1; then outcome=fail; fi
 	[ $outcome = skip ] && mv "$log.skip" "$log"
