@@ -123,9 +123,9 @@ static inline u32 stream_before(struct cache *c, struct bio *bio)
 }
 
 static inline void describe(struct cache *c, struct bio *bio,
-			    struct cache_io *io)
+			    enum cache_op op, struct cache_io *io)
 {
-	io->op = io_op(bio);
+	io->op = op;
 	io->flags = 0;
 	io->load = 0;
 	io->sectors = bio_sectors(bio);
@@ -136,15 +136,17 @@ static inline void describe(struct cache *c, struct bio *bio,
 		io->flags |= CACHE_IO_META;
 }
 
-static void tell_hit(struct cache *c, struct bio *bio, struct cache_bio *cb)
+/* @op is that of @bio; inline because each caller knows which it is. */
+static __always_inline void tell_hit(struct cache *c, struct bio *bio,
+				     struct cache_bio *cb, enum cache_op op)
 {
 	struct cache_io io;
 
 	/* A bio that was judged a miss before has been counted. */
 	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
 		return;
-	describe(c, bio, &io);
-	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
+	describe(c, bio, op, &io);
+	cache_stat_inc(c, op == CACHE_OP_WRITE ?
 		       STAT_WRITE_HIT : STAT_READ_HIT);
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
 }
@@ -192,7 +194,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 	struct cache_io io;
 
-	describe(c, bio, &io);
+	describe(c, bio, io_op(bio), &io);
 	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISS : STAT_READ_MISS);
 	if (io.op == CACHE_OP_WRITE && covers_block(c, bio))
@@ -318,7 +320,7 @@ retry:
 
 	cb->slot = slot;
 	cb->kind = BIO_PINNED_READ;
-	tell_hit(c, bio, cb);
+	tell_hit(c, bio, cb, CACHE_OP_READ);
 	remap_fast(c, bio, slot, cb->block);
 	return DM_MAPIO_REMAPPED;
 }
@@ -616,6 +618,7 @@ static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		     bool worker)
 {
+	enum hit_result hit;
 	u32 slot, word;
 	int r;
 
@@ -653,20 +656,20 @@ retry:
 		return DM_MAPIO_SUBMITTED;
 	}
 
-	switch (pin_for_write(c, bio, cb, slot, word)) {
+	hit = pin_for_write(c, bio, cb, slot, word);
+	switch (hit) {
 	case HIT_RETRY:
 		goto retry;
 	case HIT_PARKED:
 		return DM_MAPIO_SUBMITTED;
 	case HIT_PINNED:
-		tell_hit(c, bio, cb);
-		return issue_write(c, bio, cb);
 	case HIT_NO_INTENT:
 		break;
 	}
 
-	tell_hit(c, bio, cb);
-	return wait_for_intent(c, bio, cb);
+	tell_hit(c, bio, cb, CACHE_OP_WRITE);
+	return likely(hit == HIT_PINNED) ? issue_write(c, bio, cb) :
+					   wait_for_intent(c, bio, cb);
 }
 
 /* ---- Flushes ---- */

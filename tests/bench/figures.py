@@ -343,8 +343,11 @@ def page(directory, kernel):
     results = Results(directory)
     for name in SECTIONS:
         rows = list(_figures_of[name](results))
-        lines += ["", f"### {_table_of[name]}", "",
-                  "| figure | measured | unit | limit | |", "|---|---:|---|---|---|"]
+        lines += ["", f"### {_table_of[name]}", ""]
+        if all(f.value is None for f in rows):
+            lines.append("Not measured in this run.")
+            continue
+        lines += ["| figure | measured | unit | limit | |", "|---|---:|---|---|---|"]
         for f in rows:
             verdict = "" if f.limit is None else "met" if f.good() else "**missed**"
             lines.append(f"| {f.name} | {show(f.value)} | {f.unit} | {f.limit_text()} | {verdict} |")
