@@ -170,7 +170,7 @@ static void go_without_fence(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
 	distrust(c->session);
-	c->unfenced = true;
+	WRITE_ONCE(c->unfenced, true);
 	if (READ_ONCE(c->fail_open)) {
 		DMWARN("fail_open: writes go on without the cache; if its devices come back after a restart, their content must not be used");
 		set_health(c, HEALTH_BYPASS);
@@ -202,7 +202,7 @@ static void retry_fence(struct cache *c)
 	lockdep_assert_held(&c->md_lock);
 	if (cmd_zero_superblock(c->cmd))
 		return;
-	c->unfenced = false;
+	WRITE_ONCE(c->unfenced, false);
 	DMINFO("the metadata device answers again and was wiped");
 	set_health(c, HEALTH_BYPASS);
 }

@@ -209,7 +209,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		return;
 	}
 
-	if (!mode_promotes(c->mode, io.op) || !cache_writable(c)) {
+	if (!mode_promotes(READ_ONCE(c->mode), io.op) || !cache_writable(c)) {
 		cache_stat_inc(c, STAT_BYPASS_POLICY);
 		cb->verdict = CACHE_BYPASS_POLICY;
 	} else if (!cache_may_migrate(c)) {
@@ -382,7 +382,7 @@ static inline int issue_write(struct cache *c, struct bio *bio,
 			      struct cache_bio *cb)
 {
 	cache_stat_add(c, STAT_CACHE_SECTORS, bio_sectors(bio));
-	if (!cache_mode_keeps_dirty(c->mode))
+	if (!cache_keeps_dirty(c))
 		return issue_both(c, bio, cb);
 
 	cb->kind = BIO_PINNED_WRITE;
@@ -397,11 +397,11 @@ static inline int issue_write(struct cache *c, struct bio *bio,
  */
 static bool count_dirty(struct cache *c, u32 word)
 {
-	if ((word & SLOT_DIRTY) || !cache_mode_keeps_dirty(READ_ONCE(c->mode)))
+	if ((word & SLOT_DIRTY) || !cache_keeps_dirty(c))
 		return false;
 	atomic_inc(&c->nr_dirty);
 	smp_mb__after_atomic();
-	if (cache_mode_keeps_dirty(READ_ONCE(c->mode)))
+	if (cache_keeps_dirty(c))
 		return true;
 	atomic_dec(&c->nr_dirty);
 	return false;
@@ -476,7 +476,7 @@ static bool write_must_wait(struct cache *c, u32 word)
 	/* Who writes has pinned, too. */
 	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)
 		return true;
-	if (cache_mode_keeps_dirty(c->mode))
+	if (cache_keeps_dirty(c))
 		return false;
 	return (word & SLOT_WRITER_MASK) || slot_state(word) == SLOT_WRITEBACK;
 }
@@ -555,7 +555,7 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		judge_miss(c, bio, cb);
-		if (wants_promotion(cb) && cache_mode_keeps_dirty(c->mode)) {
+		if (wants_promotion(cb) && cache_keeps_dirty(c)) {
 			cache_defer_bio(c, bio, STEP_PROMOTE);
 			*r = DM_MAPIO_SUBMITTED;
 			return true;

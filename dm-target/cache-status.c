@@ -289,7 +289,7 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
 
-	DMEMIT("mode %s\n", cache_mode_names[c->mode]);
+	DMEMIT("mode %s\n", cache_mode_names[READ_ONCE(c->mode)]);
 	DMEMIT("health %s\n", health_name(c));
 	for (i = 0; i < NR_CACHE_STATS; i++)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));

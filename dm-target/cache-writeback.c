@@ -18,7 +18,7 @@
 
 static bool all_must_go(struct cache *c)
 {
-	return c->policy_ops->writeback_all || !cache_mode_keeps_dirty(c->mode);
+	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
 }
 
 static bool idle(struct cache *c)

@@ -392,6 +392,11 @@ static inline bool cache_mode_keeps_dirty(enum cache_mode mode)
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
 }
 
+static inline bool cache_keeps_dirty(const struct cache *c)
+{
+	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
+}
+
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->fast_flush_failed) ||
