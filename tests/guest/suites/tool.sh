@@ -165,8 +165,10 @@ test_profile_reaches_the_target() {
 	standard_vg
 	lvcreate -qq -y -L 64M -n lv vg "$DISK"
 	lvcreate -qq -y --type cache-pool --metadataprofile hearth-low-wear -L 32M -n fast vg "$SSD"
-	rm -r "$LVM_SYSTEM_DIR/profile"
 	lvconvert -y --type cache --cachepool vg/fast vg/lv
+	# What it said is in the volume group now.
+	rm -r "$LVM_SYSTEM_DIR/profile"
+	reactivated
 	assert_eq "$(told mode)/$(told policy)" writethrough/heat "mode and policy"
 	assert_eq "$(told read_level)/$(told seq_again)/$(told max_promote_share)" 3/0/25 settings
 	hearth set vg/lv read_level=4
@@ -182,7 +184,7 @@ test_doctor_top_and_export() {
 	cached_lv pool writethrough
 	fails_with 0 'vg/lv: in good health' hearth doctor
 	hearth set vg/lv mode=writeback
-	fails_with 6 'not mirrored; if it is lost' hearth doctor
+	fails_with 6 'on a cache device that is not mirrored' hearth doctor
 	write_data /dev/vg/lv 1 0 8
 	hearth export --file "$T/hearth.prom"
 	assert_eq "$(sed -n 's/^hearth_cache_dirty_bytes{cache="vg\/lv"} //p' "$T/hearth.prom")" \
