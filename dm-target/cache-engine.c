@@ -418,6 +418,7 @@ static int open_metadata(struct cache *c, struct cache_table *t)
 static void set_devices(struct cache *c, struct cache_table *t)
 {
 	c->ti = t->ti;
+	c->dev = disk_devt(dm_disk(dm_table_get_md(t->ti->table)));
 	c->origin = t->origin->bdev;
 	c->fast = t->fast->bdev;
 	c->metadata = t->metadata->bdev;

@@ -9,7 +9,7 @@
  * eviction.  Dirty blocks are never evicted here: they are reported to the
  * write-back, which cleans them and asks again.
  */
-#include "cache.h"
+#include "cache-trace.h"
 
 #define EVICT_BATCH	64U
 /* Blocks to write back for a victim found dirty: it may not be among the first. */
@@ -103,6 +103,7 @@ static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 	m->block = slot_block(s);
 	m->was_dirty = word & SLOT_DIRTY;
 	c->policy->ops->removed(c->policy, m->slot, m->block, why);
+	trace_dm_cache_demote(c, m->block, m->slot, why, m->was_dirty);
 	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?
 		       STAT_DEMOTION : STAT_INVALIDATION);
 	return true;

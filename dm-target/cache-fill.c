@@ -12,7 +12,7 @@
  * sees the other; a promotion that sees a writer gives up, since it is only a
  * good idea and never a must.
  */
-#include "cache.h"
+#include "cache-trace.h"
 
 /* Above this a block is copied by kcopyd, and the reader reads for itself. */
 #define FILL_MAX_PAGES	256
@@ -22,6 +22,7 @@ struct fill {
 	u32 slot;
 	u64 block;
 	enum cache_verdict why;
+	ktime_t began;		/* for the trace; 0: nobody asked */
 	bool dirty;		/* a write waits for it: commit it as an intent */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
 	struct commit_op op;
@@ -111,6 +112,8 @@ static struct fill *alloc_fill(struct cache *c, u64 block,
 	fill->c = c;
 	fill->block = block;
 	fill->why = why;
+	if (trace_dm_cache_promote_enabled())
+		fill->began = ktime_get();
 	cache_migration_started(c, c->block_sectors);
 	return fill;
 }
@@ -154,9 +157,16 @@ static void release_slot(struct cache *c, u32 slot)
 	slot_map_free(&c->map, slot);
 }
 
+static void trace_fill(struct fill *fill, int error)
+{
+	trace_dm_cache_promote(fill->c, fill->block, fill->slot, fill->why,
+			       fill->began, error);
+}
+
 /* Take the slot back: nothing about it is on disk. */
 static void abort_fill(struct fill *fill)
 {
+	trace_fill(fill, -ECANCELED);
 	release_slot(fill->c, fill->slot);
 	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
 	free_fill(fill);
@@ -168,6 +178,7 @@ static void abort_fill(struct fill *fill)
  */
 static void retire_slot(struct fill *fill)
 {
+	trace_fill(fill, -EIO);
 	unpublish_slot(fill->c, fill->slot);
 	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
 	cache_stat_inc(fill->c, STAT_RETIRED);
@@ -305,6 +316,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	if (new & SLOT_DIRTY)
 		atomic_inc(&c->nr_dirty);
 	cache_stat_inc(c, STAT_PROMOTION);
+	trace_fill(fill, 0);
 
 	/* Whoever may evict it must find that the policy knows it. */
 	spin_lock(&c->policy_lock);

@@ -151,7 +151,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
 }
 
-static bool mode_promotes(enum cache_mode mode, enum cache_op op)
+static bool mode_promotes(enum dm_cache_mode mode, enum cache_op op)
 {
 	switch (mode) {
 	case MODE_WRITETHROUGH:

@@ -128,8 +128,8 @@ int cache_settings_new_session(struct cache *c)
  * lvm2 knows three modes.  Two more live on top of the table's: they only
  * differ from it in what they promote, so that they can be set while I/O runs.
  */
-static int overlay_mode(enum cache_mode table, const char *name,
-			enum cache_mode *mode)
+static int overlay_mode(enum dm_cache_mode table, const char *name,
+			enum dm_cache_mode *mode)
 {
 	*mode = table;
 	if (!strcasecmp(name, "table"))
@@ -146,7 +146,7 @@ static int overlay_mode(enum cache_mode table, const char *name,
 int cache_set_mode(struct cache_table *t, const char *name)
 {
 	struct cache *c = t->cache;
-	enum cache_mode mode;
+	enum dm_cache_mode mode;
 	int r;
 
 	if (overlay_mode(t->mode, name, &mode)) {
@@ -271,7 +271,7 @@ static void apply_record(struct cache *c, struct cache_table *t,
 void cache_settings_apply(struct cache *c, struct cache_table *t)
 {
 	char value[LINE_MAX_LEN];
-	enum cache_mode mode;
+	enum dm_cache_mode mode;
 	unsigned int i;
 	void *base;
 

@@ -26,7 +26,7 @@ struct cache_table {
 	u32 block_sectors;
 	u32 nr_slots;
 
-	enum cache_mode mode;
+	enum dm_cache_mode mode;
 	unsigned int format;		/* for metadata that is to be formatted */
 	bool no_discard_passdown;
 

@@ -7,7 +7,7 @@
  * the disk only with a commit that flushed both devices first, so that the
  * copies are equal when nobody remembers that they were not.
  */
-#include "cache.h"
+#include "cache-trace.h"
 
 #include <linux/sort.h>
 
@@ -32,15 +32,20 @@ static bool too_dirty(struct cache *c)
 	       (u64)c->map.nr_slots * WB_HIGH_PERCENT;
 }
 
-static bool wanted(struct cache *c)
+static enum cache_wb_reason wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_writable(c) ||
 	    cache_flush_failed(c) ||
 	    !atomic_read(&c->nr_dirty) ||
 	    time_before(jiffies, READ_ONCE(c->wb_backoff)))
-		return false;
-	return all_must_go(c) || atomic_read(&c->wb_wanted) || too_dirty(c) ||
-	       idle(c);
+		return CACHE_WB_NOT;
+	if (all_must_go(c))
+		return CACHE_WB_DRAIN;
+	if (atomic_read(&c->wb_wanted))
+		return CACHE_WB_ROOM;
+	if (too_dirty(c))
+		return CACHE_WB_SHARE;
+	return idle(c) ? CACHE_WB_IDLE : CACHE_WB_NOT;
 }
 
 /* ---- How many at a time ---- */
@@ -156,6 +161,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 {
 	struct migration *m = container_of(op, struct migration, op);
 
+	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, error);
 	/*
 	 * After a flush that failed the bit on disk still says dirty.  After a
 	 * commit that failed nobody knows: the block is dirty and its next
@@ -222,6 +228,8 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 	m->op.done = writeback_committed;
 	if (read_err || write_err ||
 	    !cache_commit_linger_if(c, &m->op, clear_marks)) {
+		trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began,
+					 read_err || write_err ? -EIO : -EAGAIN);
 		settle(c, m->slot, 0);
 		end_migration(c, m);
 	}
@@ -239,7 +247,8 @@ static bool begin(struct cache *c, const struct writeback_item *item)
 	return slot_try_change(s, &word, new);
 }
 
-static void write_back(struct cache *c, const struct writeback_item *item)
+static void write_back(struct cache *c, const struct writeback_item *item,
+		       enum cache_wb_reason why)
 {
 	struct migration *m;
 	struct dm_io_region from, to;
@@ -256,6 +265,8 @@ static void write_back(struct cache *c, const struct writeback_item *item)
 	m->c = c;
 	m->slot = item->slot;
 	m->block = slot_block(slot_at(&c->map, item->slot));
+	m->why = why;
+	m->began = trace_dm_cache_writeback_enabled() ? ktime_get() : 0;
 	from.bdev = c->fast;
 	from.sector = cache_block_start(c, m->slot);
 	from.count = c->block_sectors;
@@ -302,11 +313,15 @@ static unsigned int collect(struct cache *c)
 
 static void write_batch(struct cache *c, unsigned int nr)
 {
+	enum cache_wb_reason why;
 	unsigned int i;
 
-	for (i = 0; i < nr && wanted(c); i++) {
+	for (i = 0; i < nr; i++) {
+		why = wanted(c);
+		if (!why)
+			break;
 		wait_for_room(c);
-		write_back(c, &c->wb_items[i]);
+		write_back(c, &c->wb_items[i], why);
 		atomic_dec_if_positive(&c->wb_wanted);
 	}
 }

@@ -50,7 +50,7 @@
 
 struct cache;
 
-enum cache_mode {
+enum dm_cache_mode {
 	MODE_WRITETHROUGH,
 	MODE_WRITEBACK,
 	MODE_PASSTHROUGH,
@@ -164,6 +164,7 @@ struct cache {
 	struct kref ref;
 	struct list_head list;		/* all engines; guarded by engines_lock */
 	dev_t metadata_dev;
+	dev_t dev;			/* of the volume, for trace events */
 	struct list_head tables;	/* resumed on it; engines_lock */
 	bool stopping;			/* the last of them is going; engines_lock */
 
@@ -176,8 +177,8 @@ struct cache {
 	u64 origin_blocks;		/* whole ones; a short tail is never cached */
 	u32 block_sectors;
 	int block_shift;		/* log2 of block_sectors, or -1 */
-	enum cache_mode table_mode;	/* as the table says */
-	enum cache_mode mode;		/* in effect */
+	enum dm_cache_mode table_mode;	/* as the table says */
+	enum dm_cache_mode mode;		/* in effect */
 	bool discard_passdown;
 	bool origin_discards;
 
@@ -288,6 +289,15 @@ struct cache {
 	struct workqueue_struct *commit_wq;	/* commits only */
 };
 
+/* Why a dirty block goes home. */
+enum cache_wb_reason {
+	CACHE_WB_NOT,			/* it stays */
+	CACHE_WB_DRAIN,		/* all must go: the mode, or the policy cleaner */
+	CACHE_WB_ROOM,		/* an eviction met only dirty blocks */
+	CACHE_WB_SHARE,		/* too much is dirty */
+	CACHE_WB_IDLE,		/* nobody uses the volume */
+};
+
 /*
  * A block on its way out of the cache, or back to the origin.  From a pool, so
  * that both always make progress.
@@ -297,6 +307,8 @@ struct migration {
 	u32 slot;
 	u64 block;
 	bool was_dirty;
+	enum cache_wb_reason why;		/* of a write-back */
+	ktime_t began;			/* the same; 0: nobody asked */
 	struct commit_op op;
 };
 
@@ -387,7 +399,7 @@ static inline sector_t cache_block_start(const struct cache *c, u64 block)
 	return block * c->block_sectors;
 }
 
-static inline bool cache_mode_keeps_dirty(enum cache_mode mode)
+static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
 }

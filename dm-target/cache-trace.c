@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trace events of cache-trace.h live here.
+ */
+#include "cache.h"
+
+/* 0: the event was off when it began. */
+static u64 cache_trace_usecs(ktime_t began)
+{
+	return began ? ktime_us_delta(ktime_get(), began) : 0;
+}
+
+#define CREATE_TRACE_POINTS
+#include "cache-trace.h"

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Trace events: what moves between the devices, why, and how long it took.
+ *
+ * There is none on the way of a hit.  Elsewhere one that is off is a jump that
+ * is not taken.  A duration is 0 if the event was switched on in between.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM dm_cache
+
+#if !defined(DM_CACHE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define DM_CACHE_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "cache.h"
+
+TRACE_DEFINE_ENUM(CACHE_PROMOTE);
+TRACE_DEFINE_ENUM(CACHE_PROMOTE_HOT);
+TRACE_DEFINE_ENUM(CACHE_REMOVED_EVICTED);
+TRACE_DEFINE_ENUM(CACHE_REMOVED_INVALID);
+TRACE_DEFINE_ENUM(CACHE_REMOVED_DISCARDED);
+TRACE_DEFINE_ENUM(CACHE_REMOVED_ABORTED);
+TRACE_DEFINE_ENUM(CACHE_WB_DRAIN);
+TRACE_DEFINE_ENUM(CACHE_WB_ROOM);
+TRACE_DEFINE_ENUM(CACHE_WB_SHARE);
+TRACE_DEFINE_ENUM(CACHE_WB_IDLE);
+
+/* A block of the origin has a slot from now on; or not, with an error. */
+TRACE_EVENT(dm_cache_promote,
+	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
+		 int error),
+
+	TP_ARGS(c, block, slot, why, began, error),
+
+	TP_STRUCT__entry(
+		__field(dev_t,	dev)
+		__field(u32,	slot)
+		__field(u64,	block)
+		__field(int,	why)
+		__field(int,	error)
+		__field(u64,	usecs)
+	),
+
+	TP_fast_assign(
+		__entry->dev = c->dev;
+		__entry->slot = slot;
+		__entry->block = block;
+		__entry->why = why;
+		__entry->error = error;
+		__entry->usecs = cache_trace_usecs(began);
+	),
+
+	TP_printk("%d:%d block=%llu slot=%u why=%s usecs=%llu error=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->block,
+		  __entry->slot,
+		  __print_symbolic(__entry->why,
+				   { CACHE_PROMOTE, "seen" },
+				   { CACHE_PROMOTE_HOT, "hot" }),
+		  __entry->usecs, __entry->error)
+);
+
+/* A block leaves its slot; its mapping leaves the disk next. */
+TRACE_EVENT(dm_cache_demote,
+	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, bool dirty),
+
+	TP_ARGS(c, block, slot, why, dirty),
+
+	TP_STRUCT__entry(
+		__field(dev_t,	dev)
+		__field(u32,	slot)
+		__field(u64,	block)
+		__field(int,	why)
+		__field(bool,	dirty)
+	),
+
+	TP_fast_assign(
+		__entry->dev = c->dev;
+		__entry->slot = slot;
+		__entry->block = block;
+		__entry->why = why;
+		__entry->dirty = dirty;
+	),
+
+	TP_printk("%d:%d block=%llu slot=%u why=%s dirty=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->block,
+		  __entry->slot,
+		  __print_symbolic(__entry->why,
+				   { CACHE_REMOVED_EVICTED, "evicted" },
+				   { CACHE_REMOVED_INVALID, "invalidated" },
+				   { CACHE_REMOVED_DISCARDED, "discarded" },
+				   { CACHE_REMOVED_ABORTED, "aborted" }),
+		  __entry->dirty)
+);
+
+/*
+ * A dirty block was copied to the origin, and is clean on the disk; with the
+ * error -EAGAIN it was written again meanwhile, with others it failed.
+ */
+TRACE_EVENT(dm_cache_writeback,
+	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
+		 int error),
+
+	TP_ARGS(c, block, slot, why, began, error),
+
+	TP_STRUCT__entry(
+		__field(dev_t,	dev)
+		__field(u32,	slot)
+		__field(u64,	block)
+		__field(int,	why)
+		__field(int,	error)
+		__field(u64,	usecs)
+	),
+
+	TP_fast_assign(
+		__entry->dev = c->dev;
+		__entry->slot = slot;
+		__entry->block = block;
+		__entry->why = why;
+		__entry->error = error;
+		__entry->usecs = cache_trace_usecs(began);
+	),
+
+	TP_printk("%d:%d block=%llu slot=%u why=%s usecs=%llu error=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->block,
+		  __entry->slot,
+		  __print_symbolic(__entry->why,
+				   { CACHE_WB_DRAIN, "drain" },
+				   { CACHE_WB_ROOM, "room" },
+				   { CACHE_WB_SHARE, "share" },
+				   { CACHE_WB_IDLE, "idle" }),
+		  __entry->usecs, __entry->error)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE cache-trace
+#include <trace/define_trace.h>

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The trace events of dm_cache: as many as the counters count, with reasons and
+# times that can be.
+
+TRACE=/sys/kernel/tracing
+
+tracing_on() {
+	trap tracing_off EXIT
+	mountpoint -q $TRACE || mount -t tracefs tracefs $TRACE
+	echo 8192 >$TRACE/buffer_size_kb
+	: >$TRACE/trace
+	echo 1 >$TRACE/events/dm_cache/enable
+}
+
+tracing_off() {
+	echo 0 >$TRACE/events/dm_cache/enable
+	echo 8 >$TRACE/buffer_size_kb
+}
+
+# traced EVENT REGEX: how many of those, of all CPUs.
+traced() {
+	grep -E "dm_cache_$1: " "$T/trace" | grep -cE "$2" || true
+}
+
+#@ fast hearth-only timeout=120
+test_events_agree_with_counters() {
+	local dev
+	by_hand_devices 8 64
+	by_hand c 128 "metadata2 writeback" "default 6 read_level 0 write_level 0 seq_cutoff 0"
+	tracing_on
+	write_data /dev/mapper/c 1 0 6
+	read_all /dev/mapper/c 24
+	blkdiscard -o 0 -l 1M /dev/mapper/c
+	# Left alone, it writes back.
+	until_true 60 all_clean c || fail "not clean"
+	dmsetup suspend c
+	cp $TRACE/trace "$T/trace"
+	tail -n 20 "$T/trace"
+	if grep -q '\[LOST' "$T/trace"; then fail "events were lost"; fi
+	dev=$(lsblk -dno MAJ:MIN /dev/mapper/c | tr -d ' ')
+	assert_eq "$(grep -c 'dm_cache_' "$T/trace")" "$(grep -c "dm_cache_[a-z]*: $dev block=" "$T/trace")" device
+
+	assert_ge "$(counter c promotions)" 100 promotions
+	assert_eq "$(traced promote ' why=(seen|hot) .* error=0$')" "$(counter c promotions)" promotions
+	assert_eq "$(traced promote ' error=-[0-9]*$')" "$(counter c promotions_aborted)" "promotions aborted"
+	assert_ge "$(counter c demotions)" 10 demotions
+	assert_eq "$(traced demote ' why=evicted ')" "$(counter c demotions)" demotions
+	assert_ge "$(counter c invalidations)" 1 invalidations
+	assert_eq "$(traced demote ' why=(invalidated|discarded|aborted) ')" "$(counter c invalidations)" invalidations
+	assert_ge "$(counter c writebacks)" 10 write-backs
+	assert_eq "$(traced writeback ' why=(drain|room|share|idle) .* error=0$')" "$(counter c writebacks)" write-backs
+	assert_eq "$(traced '(promote|writeback)' ' usecs=0 ')" 0 "without a time"
+	dmsetup resume c
+}
