@@ -22,8 +22,19 @@ enum counter {
 	/* The kernel's, for the cached volume, since the device exists. */
 	IO_READS, IO_READ_SECTORS, IO_READ_MS,
 	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,
+	/* The same for the devices below it. */
+	FAST_READS, FAST_READ_SECTORS, FAST_READ_MS,
+	FAST_WRITES, FAST_WRITE_SECTORS, FAST_WRITE_MS,
+	ORIGIN_READS, ORIGIN_READ_SECTORS, ORIGIN_READ_MS,
+	ORIGIN_WRITES, ORIGIN_WRITE_SECTORS, ORIGIN_WRITE_MS,
 	NR_COUNTERS
 };
+
+/* From IO_READS, FAST_READS or ORIGIN_READS to the others of its six. */
+#define NR_IO_COUNTERS		6
+#define READS_TO_READ_MS	2
+#define READS_TO_WRITES		3
+#define READS_TO_WRITE_MS	5
 
 #define FIRST_OWN	WRITEBACKS
 #define FIRST_BYPASS	BYPASS_COLD
@@ -76,6 +87,19 @@ struct caches {
 	struct cache *all;
 	unsigned int nr;
 };
+
+/*
+ * The target's words; they are cut up, and must stay while @c is used.  False if
+ * there are too few.
+ */
+bool cache_parse_status(struct cache *c, char *words);
+bool cache_parse_table(struct cache *c, char *words);
+/* What the message stats answers; after the status line. */
+void cache_parse_stats(struct cache *c, char *words);
+/* What the kernel counts of @c's volume and devices; @c->dm tells the volume. */
+void cache_read_io(struct cache *c);
+/* Name, volume group and volume. */
+void cache_set_name(struct cache *c, const char *dm_name, const char *uuid);
 
 /* Read all caches.  Prints what is wrong and returns an exit code. */
 int caches_read(struct caches *cs);

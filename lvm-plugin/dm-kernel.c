@@ -54,12 +54,17 @@ static int run(struct dm_task *task)
 	return error ? -error : -EIO;
 }
 
+void dm_quiet(void)
+{
+	complaint[0] = '\0';
+	dm_log_with_errno_init(keep_complaint);
+}
+
 static struct dm_task *new_task(int type, const char *name)
 {
 	struct dm_task *task;
 
-	complaint[0] = '\0';
-	dm_log_with_errno_init(keep_complaint);
+	dm_quiet();
 	task = dm_task_create(type);
 	if (task && name && !dm_task_set_name(task, name)) {
 		dm_task_destroy(task);
@@ -123,18 +128,22 @@ static int ask(int type, const char *name, struct dm_device *d, char **words)
 	return *words ? 0 : -ENOENT;
 }
 
-static int look_at(const char *name, struct dm_device *d)
+int dm_look(const char *name, struct dm_device *d)
 {
-	int r;
+	int r = check_access();
 
 	memset(d, 0, sizeof(*d));
+	if (r)
+		return r;
 	snprintf(d->name, sizeof(d->name), "%s", name);
 	r = ask(DM_DEVICE_TABLE, name, d, &d->table);
 	if (r)
 		return r;
 	r = ask(DM_DEVICE_STATUS, name, d, &d->status);
-	if (r)
-		free(d->table);
+	if (!r)
+		return 0;
+	free(d->table);
+	d->table = NULL;
 	return r;
 }
 
@@ -143,7 +152,7 @@ static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 	struct dm_device d, *more;
 
 	/* Another type of device, or one that went away meanwhile. */
-	if (look_at(name, &d))
+	if (dm_look(name, &d))
 		return 0;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
 	if (!more)

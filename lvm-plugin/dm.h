@@ -27,11 +27,24 @@ struct dm_device {
 int dm_list_caches(struct dm_device **devices, unsigned int *nr);
 void dm_free_caches(struct dm_device *devices, unsigned int nr);
 
+/*
+ * One device by its device-mapper name; free its table and status.  -ENOENT if
+ * it has no such target: the rest of @d is filled in.  -ENXIO if there is none.
+ */
+int dm_look(const char *name, struct dm_device *d);
+
 /* @reply is allocated, or NULL if there was none; pass NULL to drop it. */
 int dm_send(const struct dm_device *d, const char *message, char **reply);
 
 /* Replace the table by one target, while the device is in use. */
 int dm_replace(const struct dm_device *d, const char *type, const char *table);
+
+/*
+ * Have dmeventd watch a device, looking at it every so many seconds; 0: no more.
+ * -ENODATA: it has no UUID; -ENOENT: no plugin; -EHOSTDOWN: no dmeventd.
+ */
+int dm_monitor(const struct dm_device *d, unsigned int seconds);
+bool dm_monitored(const struct dm_device *d);
 
 /* The version of the target "cache"; -ENOENT if it is not loaded. */
 int dm_cache_version(uint32_t version[3]);
@@ -40,6 +53,7 @@ int dm_cache_version(uint32_t version[3]);
 void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len);
 
 const char *dm_error(void);
+void dm_quiet(void);		/* keep complaints of libdevmapper for it */
 const char *dm_root(void);	/* in front of /sys, /run, /lib, /boot: "" */
 
 #endif

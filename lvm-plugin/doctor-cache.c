@@ -5,43 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "failures.h"
 #include "findings.h"
 #include "text.h"
 
 #define MIB		(1024.0 * 1024)
 #define METADATA_FULL	0.8
 
-static const struct {
-	const char *health, *what, *remedy;
-} failures[] = {
-	{ "read-only",
-	  "the metadata cannot be written; writes that need it fail",
-	  "repair or replace the metadata device, then 'lvchange --refresh'; lvconvert --repair if it has to be checked" },
-	{ "holding",
-	  "the metadata cannot be written, and writes to cached blocks wait",
-	  "bring the metadata device back, or let them go on: 'hearth set CACHE fail_open=1'" },
-	{ "bypass",
-	  "the cache was given up, the origin serves everything",
-	  "see dmesg for the device that failed; replace it, then 'lvchange --refresh'" },
-	{ "bypass-unfenced",
-	  "the cache was given up, and its metadata could not be made void",
-	  "if the metadata device comes back only after a restart, detach the cache before the volume is used: lvconvert --uncache" },
-	{ "cache-device-failed",
-	  "the cache device has failed while blocks were dirty",
-	  "bring the device back, then 'lvchange --refresh'; what is dirty and cannot be read is lost" },
-	{ "failed",
-	  "the kernel's own target has given up",
-	  "see dmesg; lvm2 does not write dirty blocks back in this state, so do not detach before the device is back" },
-};
-
 static void examine_health(const struct cache *c)
 {
-	unsigned int i;
+	const struct failure *f = failure_find(c->health);
 
-	for (i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
-		if (!strcmp(c->health, failures[i].health))
-			found(PROBLEM, "health", c->name, failures[i].remedy,
-			      "%s: %s", c->health, failures[i].what);
+	if (f)
+		found(PROBLEM, "health", c->name, f->remedy, "%s: %s",
+		      c->health, f->what);
 	if (c->needs_check)
 		found(PROBLEM, "needs-check", c->name,
 		      "deactivate it, 'lvconvert --repair', activate it",

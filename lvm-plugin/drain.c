@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "drain.h"
 #include "hearth.h"
 #include "lvm.h"
 #include "table.h"
@@ -35,8 +36,7 @@ struct progress {
 
 /* ---- Progress ---- */
 
-static void start(struct progress *p, const struct cache *c,
-		  const struct options *o)
+static void start(struct progress *p, const struct cache *c, bool quiet)
 {
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", c->name);
@@ -44,7 +44,7 @@ static void start(struct progress *p, const struct cache *c,
 	p->block_bytes = c->block_sectors * 512.0;
 	p->at_first = p->dirty = c->dirty;
 	p->rate = NAN;
-	p->quiet = o->json;
+	p->quiet = quiet;
 	p->terminal = isatty(2);
 }
 
@@ -184,7 +184,7 @@ static int drain_by_hand(struct progress *p, const struct cache *c, bool stay)
 
 /* ---- ---- */
 
-static int check_health(const struct cache *c)
+int drain_check_health(const struct cache *c)
 {
 	if (!strcmp(c->health, "good") || !c->dirty)
 		return EXIT_OK;
@@ -226,9 +226,9 @@ int hearth_drain(const struct options *o)
 
 	if (r)
 		return r;
-	start(&p, c, o);
+	start(&p, c, o->json);
 	catch_signals();
-	r = check_health(c);
+	r = drain_check_health(c);
 	if (r) {
 		caches_free(&cs);
 		return r;
@@ -255,9 +255,9 @@ static int detach(const struct options *o, const char *how, const char *what)
 
 	if (r)
 		return r;
-	start(&p, c, o);
+	start(&p, c, o->json);
 	catch_signals();
-	r = check_health(c);
+	r = drain_check_health(c);
 	if (!r && !c->vg[0]) {
 		complain("%s is not LVM's: use 'hearth drain --stay', then load the table '0 %ju linear %u:%u 0', and zero the first 4 KiB of %u:%u before it is cached again",
 			 c->name, c->dm->length, c->origin.major,
@@ -277,6 +277,17 @@ static int detach(const struct options *o, const char *how, const char *what)
 	}
 	caches_free(&cs);
 	return r;
+}
+
+int drain_and_uncache(const struct cache *c, bool quiet)
+{
+	const char *const argv[] = {
+		"lvconvert", "-qq", "--uncache", "--", c->name, NULL
+	};
+	struct progress p;
+
+	start(&p, c, quiet);
+	return watch(&p, argv);
 }
 
 int hearth_split(const struct options *o)

@@ -11,7 +11,7 @@ _hearth_settings="mode= policy= migration_threshold= max_promote_mbps=
 _hearth_words() {
 	case $1 in
 	caches) hearth status --json 2>/dev/null | sed -n 's/^ *"name": "\(.*\)",$/\1/p' ;;
-	subcommands) hearth --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p' ;;
+	subcommands) hearth --help 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p' ;;
 	options) hearth "$2" --help 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p' ;;
 	esac
 }
@@ -30,7 +30,7 @@ _hearth() {
 		return
 	elif [[ $current == -* ]]; then
 		words="$(_hearth_words options "$sub") --help"
-	elif [ "$sub" = advise ]; then
+	elif [ "$sub" = advise ] || [[ $sub = replace-ssd && $COMP_CWORD -gt 2 ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$sub" = set ] && [[ $COMP_CWORD -gt 2 && $previous != --* ]]; then

@@ -24,6 +24,7 @@ enum exit_code {
 
 struct options {
 	bool json, stay, batch, solid;
+	bool enlist, unregister, quiet, force;	/* enlist: --register */
 	double interval;	/* seconds */
 	unsigned long count;	/* rounds; 0: no end */
 	const char *preset, *file, *listen;
@@ -40,6 +41,8 @@ int hearth_set(const struct options *o);
 int hearth_drain(const struct options *o);
 int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
+int hearth_replace(const struct options *o);
+int hearth_monitor(const struct options *o);
 int hearth_export(const struct options *o);
 int hearth_doctor(const struct options *o);
 int hearth_advise(const struct options *o);

@@ -15,7 +15,8 @@
 enum {
 	OPT_HELP = 256, OPT_VERSION, OPT_JSON, OPT_STAY, OPT_BATCH, OPT_PRESET,
 	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN, OPT_CACHE, OPT_SIZE,
-	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT
+	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT,
+	OPT_REGISTER, OPT_UNREGISTER, OPT_QUIET, OPT_FORCE
 };
 
 static const struct subcommand {
@@ -35,11 +36,15 @@ static const struct subcommand {
 	{ "drain", hearth_drain, "CACHE", 1, 1,
 	  "write all dirty blocks back", "js" },
 	{ "split", hearth_split, "VG/LV", 1, 1,
-	  "write back and detach the cache, which is kept", "j" },
+	  "write back, and detach the cache but keep it", "j" },
 	{ "uncache", hearth_uncache, "VG/LV", 1, 1,
 	  "write back and remove the cache", "j" },
+	{ "replace-ssd", hearth_replace, "VG/LV DEVICE", 2, 2,
+	  "the same cache on another device", "jzo" },
 	{ "export", hearth_export, "", 0, 0,
 	  "print all counters in Prometheus' format", "fl" },
+	{ "monitor", hearth_monitor, "[CACHE]", 0, 1,
+	  "have dmeventd watch caches, and tell the log", "jruq" },
 	{ "doctor", hearth_doctor, "", 0, 0,
 	  "what is wrong with this machine's caches", "j" },
 	{ "advise", hearth_advise, "TRACE", 1, 1,
@@ -69,7 +74,7 @@ static const struct option_help {
 	{ 'c', { "cache", required_argument, NULL, OPT_CACHE }, "CACHE",
 	  "take size, volume and block size from this one" },
 	{ 'z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
-	  "of the SSD (default: a tenth of what is touched)" },
+	  "of the cache (advise: a tenth of what is touched)" },
 	{ 't', { "format", required_argument, NULL, OPT_FORMAT }, "FORMAT",
 	  "blkparse, fio, fiolog, spc, msr or bin" },
 	{ 'k', { "block", required_argument, NULL, OPT_BLOCK }, "KIB",
@@ -82,6 +87,14 @@ static const struct option_help {
 	  "look at about so many blocks (default 32768)" },
 	{ 'v', { "svg", required_argument, NULL, OPT_SVG }, "FILE",
 	  "draw misses and disk time over the SSD's size in GiB" },
+	{ 'r', { "register", no_argument, NULL, OPT_REGISTER }, "",
+	  "watch from now on, until it is deactivated" },
+	{ 'u', { "unregister", no_argument, NULL, OPT_UNREGISTER }, "",
+	  "watch no more" },
+	{ 'q', { "quiet", no_argument, NULL, OPT_QUIET }, "",
+	  "with --register: for udev's rule" },
+	{ 'o', { "force", no_argument, NULL, OPT_FORCE }, "",
+	  "give up what only the missing SSD holds" },
 	{ 's', { "stay", no_argument, NULL, OPT_STAY }, "",
 	  "stay in writethrough mode, so that nothing gets dirty" },
 };
@@ -168,7 +181,7 @@ static void help_all(FILE *out)
 
 	fputs("Usage: hearth SUBCOMMAND [OPTION]... [ARGUMENT]...\n\n", out);
 	for (i = 0; i < NR(subcommands); i++)
-		fprintf(out, "  %-8s %-20s %s\n", subcommands[i].name,
+		fprintf(out, "  %-11s %-20s %s\n", subcommands[i].name,
 			subcommands[i].args, subcommands[i].what);
 	fputs("\nA CACHE is VG/LV or a device-mapper name. 'hearth SUBCOMMAND --help' lists\n"
 	      "options; hearth(8) explains everything.\n", out);
@@ -223,6 +236,18 @@ static bool take(struct options *o, int opt)
 		return true;
 	case OPT_STAY:
 		o->stay = true;
+		return true;
+	case OPT_REGISTER:
+		o->enlist = true;
+		return true;
+	case OPT_UNREGISTER:
+		o->unregister = true;
+		return true;
+	case OPT_FORCE:
+		o->force = true;
+		return true;
+	case OPT_QUIET:
+		o->quiet = true;
 		return true;
 	case OPT_PRESET:
 		o->preset = optarg;

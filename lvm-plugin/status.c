@@ -175,19 +175,41 @@ static void print_wear(const struct cache *c, const struct window *hour)
 	putchar('\n');
 }
 
-static double latency_ms(const uint64_t *n, enum counter ms, enum counter nr)
+/* The mean time of the reads of the volume or a device: see READS_TO_WRITES. */
+static double read_ms(const uint64_t *n, enum counter reads)
 {
-	return n[nr] ? (double)n[ms] / n[nr] : NAN;
+	return n[reads] ? (double)n[reads + READS_TO_READ_MS] / n[reads] : NAN;
 }
 
-static void print_latency(const uint64_t *n)
+static double write_ms(const uint64_t *n, enum counter reads)
 {
-	label("mean time");
-	if (n[IO_READS])
-		printf("reads %.2f ms  ", latency_ms(n, IO_READ_MS, IO_READS));
-	if (n[IO_WRITES])
-		printf("writes %.2f ms", latency_ms(n, IO_WRITE_MS, IO_WRITES));
+	const uint64_t writes = n[reads + READS_TO_WRITES];
+
+	return writes ? (double)n[reads + READS_TO_WRITE_MS] / writes : NAN;
+}
+
+static void print_latency(const char *what, const uint64_t *n,
+			  enum counter reads)
+{
+	if (!n[reads] && !n[reads + READS_TO_WRITES])
+		return;
+	label(what);
+	if (n[reads])
+		printf("reads %.2f ms  ", read_ms(n, reads));
+	if (n[reads + READS_TO_WRITES])
+		printf("writes %.2f ms", write_ms(n, reads));
 	putchar('\n');
+}
+
+/* Of the last minute if that is known, for what was long ago misleads. */
+static void print_latencies(const struct cache *c, const struct window *minute)
+{
+	const uint64_t *n = minute->seconds ? minute->count : c->count;
+
+	print_latency(minute->seconds ? "time lately" : "mean time", n,
+		      IO_READS);
+	print_latency("SSD time", n, FAST_READS);
+	print_latency("origin time", n, ORIGIN_READS);
 }
 
 static void print_errors(const struct cache *c)
@@ -238,12 +260,23 @@ static void print_cache(const struct cache *c, const struct history *h)
 		print_bypasses(c);
 		print_wear(c, &hour);
 	}
-	print_latency(c->count);
+	print_latencies(c, &minute);
 	print_errors(c);
 	print_settings(c);
 }
 
 /* ---- For programs ---- */
+
+static void json_latency(const char *of, const struct window *w,
+			 enum counter reads)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "%sread_ms", of);
+	json_real(key, w->seconds ? read_ms(w->count, reads) : NAN);
+	snprintf(key, sizeof(key), "%swrite_ms", of);
+	json_real(key, w->seconds ? write_ms(w->count, reads) : NAN);
+}
 
 static void json_window(const char *key, const struct window *w)
 {
@@ -254,10 +287,19 @@ static void json_window(const char *key, const struct window *w)
 		  share(w->count[READ_HITS],
 			w->count[READ_HITS] + w->count[READ_MISSES]) : NAN);
 	json_real("ssd_bytes_per_user_byte", w->seconds ? wear(w->count) : NAN);
-	json_real("read_ms", w->seconds ?
-		  latency_ms(w->count, IO_READ_MS, IO_READS) : NAN);
-	json_real("write_ms", w->seconds ?
-		  latency_ms(w->count, IO_WRITE_MS, IO_WRITES) : NAN);
+	json_latency("", w, IO_READS);
+	json_latency("cache_device_", w, FAST_READS);
+	json_latency("origin_", w, ORIGIN_READS);
+	json_end();
+}
+
+static void json_io(const char *key, const struct cache *c, enum counter reads)
+{
+	unsigned int i;
+
+	json_begin(key, '{');
+	for (i = reads; i < reads + NR_IO_COUNTERS; i++)
+		json_uint(counter_names[i], c->count[i]);
 	json_end();
 }
 
@@ -270,10 +312,9 @@ static void json_counters(const struct cache *c)
 		if (c->own || i < FIRST_OWN)
 			json_uint(counter_names[i], c->count[i]);
 	json_end();
-	json_begin("volume_io", '{');
-	for (i = FIRST_IO; i < NR_COUNTERS; i++)
-		json_uint(counter_names[i], c->count[i]);
-	json_end();
+	json_io("volume_io", c, IO_READS);
+	json_io("cache_device_io", c, FAST_READS);
+	json_io("origin_io", c, ORIGIN_READS);
 }
 
 static void json_ratios(const struct cache *c, const struct history *h)

@@ -22,6 +22,10 @@ const char *dm_error(void)
 	return "";
 }
 
+void dm_quiet(void)
+{
+}
+
 const char *dm_root(void)
 {
 	return getenv("HEARTH_FAKE");
@@ -135,6 +139,43 @@ void dm_free_caches(struct dm_device *devices, unsigned int nr)
 		free(devices[nr].status);
 	}
 	free(devices);
+}
+
+/* Is @name in the file "monitored"? */
+bool dm_monitored(const struct dm_device *d)
+{
+	char *text = whole_file(in_fake("monitored", "")), *found = NULL;
+
+	if (text)
+		found = strstr(text, d->name);
+	free(text);
+	return found;
+}
+
+/* The file "no-dmeventd" holds the error to return. */
+int dm_monitor(const struct dm_device *d, unsigned int seconds)
+{
+	char *error = whole_file(in_fake("no-dmeventd", "")), words[32];
+	FILE *f;
+
+	if (error)
+		return -atoi(error);
+	snprintf(words, sizeof(words), "%u", seconds);
+	say("monitor", d->name, words);
+	f = fopen(in_fake("monitored", ""), "w");
+	if (seconds)
+		fputs(d->name, f);
+	fclose(f);
+	return 0;
+}
+
+int dm_look(const char *name, struct dm_device *d)
+{
+	int r = read_device(d, name);
+
+	if (r)
+		return -ENXIO;
+	return d->table ? 0 : -ENOENT;
 }
 
 int dm_send(const struct dm_device *d, const char *message, char **reply)

@@ -26,6 +26,7 @@ class Fake:
         self.write("version", "2.100.0")
         (path / "run").mkdir()
         (path / "bin").mkdir()
+        (path / "var").mkdir()
 
     def write(self, name, text):
         file = self.path / name
@@ -46,6 +47,8 @@ class Fake:
             "core": "2 migration_threshold 2048", "settings": "4 read_level 2 seq_cutoff 64",
             "suspended": 0, "start": 0, "alone": 1, "health": "good",
             "stats": {}, "io": (100, 0, 2000, 50, 40, 0, 1000, 80),
+            "fast_io": (80, 0, 1600, 8, 60, 0, 2000, 12),
+            "origin_io": (20, 0, 400, 42, 30, 0, 900, 75),
         }
         v.update(kw)
         counters = {c: i * 11 for i, c in enumerate(COUNTERS, 1)} | v["stats"]
@@ -65,7 +68,8 @@ class Fake:
             [f"mode {v['mode']}\n", f"health {v['health']}\n"] +
             [f"{k} {n}\n" for k, n in counters.items()] +
             ["intents_held 3\n", "free_slots 9\n"]))
-        self.write(f"sys/dev/block/{v['devno']}/stat", " ".join(map(str, v["io"])))
+        for devno, io in ((v["devno"], "io"), ("253:1", "fast_io"), ("253:3", "origin_io")):
+            self.write(f"sys/dev/block/{devno}/stat", " ".join(map(str, v[io])))
         if name not in self.names:
             self.names.append(name)
         self.write("names", "".join(n + "\n" for n in self.names))

@@ -15,7 +15,7 @@ PAGE = TOP / "man/hearth.8"
 
 
 def subcommands(dm):
-    return re.findall(r"^  (\w+) ", dm.out("--help"), re.M)
+    return re.findall(r"^  ([\w-]+) ", dm.out("--help"), re.M)
 
 
 def options(dm, sub):
@@ -32,7 +32,7 @@ def test_every_subcommand(dm):
         for option in options(dm, sub):
             assert option in page(), f"{sub} {option}"
     named = set(re.findall(r"^\.SS .*", page(), re.M))
-    for sub in re.findall(r"hearth (\w+)", " ".join(named)):
+    for sub in re.findall(r"hearth ([\w-]+)", " ".join(named)):
         assert sub in subcommands(dm), f"{sub} is only in the manual"
 
 

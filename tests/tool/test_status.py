@@ -44,6 +44,7 @@ def test_all_fields(dm):
         pytest.approx(counters["cache_sectors_written"] / 3000, rel=1e-5)
     assert c["volume_io"] == {"reads": 100, "read_sectors": 2000, "read_ms": 50,
                               "writes": 40, "write_sectors": 1000, "write_ms": 80}
+    assert c["cache_device_io"]["read_ms"] == 8 and c["origin_io"]["writes"] == 30
 
 
 def test_for_people(dm):
@@ -55,7 +56,9 @@ def test_for_people(dm):
     assert "4 MiB, 25.0% of what is used" in text
     assert "cold 1.2k" in text and "stream" not in text
     assert "cache_read_errors 7" in text
-    assert "reads 0.50 ms  writes 2.00 ms" in text
+    assert "mean time   reads 0.50 ms  writes 2.00 ms" in text
+    assert "SSD time    reads 0.10 ms  writes 0.20 ms" in text
+    assert "origin time reads 2.10 ms  writes 2.50 ms" in text
     assert "\033" not in text
     assert all(len(line) < 80 for line in text.splitlines())
 

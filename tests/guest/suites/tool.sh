@@ -196,3 +196,151 @@ test_doctor_top_and_export() {
 	cat "$T/top"
 	assert_match "$(tail -n 1 "$T/top")" '^vg/lv +back .* 100\.0 ' "all reads were hits"
 }
+
+# Everything that has dmeventd watch caches, where make install puts it, and a
+# log of what it tells.
+monitoring() {
+	trap monitoring_over EXIT
+	mkdir -p /usr/lib/hearth /etc/hearth /run/udev/rules.d
+	cp "$TOP/build/lvm-plugin/hearth" /usr/sbin/hearth
+	cp "$TOP/build/lvm-plugin/libdevmapper-event-hearth.so" /usr/lib/hearth
+	cp "$TOP/lvm-plugin/dmeventd/96-hearth-monitor.rules" /run/udev/rules.d
+	udevadm control --reload
+	printf '#!/bin/sh\necho "$*" >>%s/told\n' "$T" >"$T/tell"
+	chmod +x "$T/tell"
+	printf '%s\n' 'interval = 1' 'dirty_percent = 5' 'dirty_seconds = 2' "command = $T/tell" \
+		>/etc/hearth/monitor.conf
+	touch "$T/told" "$T/syslog"
+	python3 -c 'import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/dev/log")
+while True:
+    print(s.recv(4096).decode(), flush=True)' >"$T/syslog" &
+	until_true 20 test -e /dev/log
+	# Of udev's it would not live long.
+	dmeventd
+}
+
+monitoring_over() {
+	local code=$?
+	cat "$T/told" "$T/syslog"
+	rm -f /run/udev/rules.d/96-hearth-monitor.rules
+	udevadm control --reload
+	[ ! -e /run/dmeventd.pid ] || kill "$(cat /run/dmeventd.pid)"
+	kill %1
+	rm -f /dev/log /usr/sbin/hearth /etc/hearth/monitor.conf
+	exit $code
+}
+
+is_monitored() {
+	hearth monitor --json vg/lv | grep -q '"monitored": true'
+}
+
+told_of() {
+	grep -q "$1" "$T/told"
+}
+
+#@ fast hearth-only timeout=120
+test_dmeventd_watches_and_tells() {
+	local size
+	monitoring
+	standard_vg
+	cached_lv pool writeback
+	until_true 20 is_monitored || fail "udev's rule does not work"
+	# Nothing goes home while the origin stands still.
+	write_data /dev/vg/lv 1 0 8
+	dmsetup suspend --noflush --nolockfs vg-lv_corig
+	until_true 20 told_of '^vg/lv dirty begins 2[0-9]% of the cache is dirty' || fail "dirty"
+	dmsetup resume vg-lv_corig
+	hearth drain --stay vg/lv
+	until_true 20 told_of '^vg/lv dirty over' || fail "not dirty"
+
+	lvchange -an vg/lv
+	lvchange -ay vg/lv
+	until_true 20 is_monitored || fail "not after another activation"
+	assert_eq "$(grep -vc dirty "$T/told")" 0 "other things told"
+
+	dmesg_allow 'device-mapper: cache'
+	size=$(sectors /dev/mapper/vg-fast_cpool_cdata)
+	dmsetup load vg-fast_cpool_cdata --table "0 $size error"
+	dmsetup suspend --noflush --nolockfs vg-fast_cpool_cdata
+	dmsetup resume vg-fast_cpool_cdata
+	reads 0 8 1m
+	until_true 20 told_of '^vg/lv health begins bypass: ' || fail "health"
+	told_of '^vg/lv cache-device-errors begins' || fail "errors"
+	grep -q 'hearth: vg/lv: health: bypass: the cache was given up' "$T/syslog" || fail "syslog"
+
+	lvconvert -qq -y --uncache vg/lv
+	until_true 20 no_longer_watched || fail "watched after it was uncached"
+}
+
+no_longer_watched() {
+	grep -q 'no longer watching vg-lv' <(tail -n 2 "$T/syslog")
+}
+
+# on_which vg/LV: the device of a hidden volume.
+on_which() {
+	lvs -a --noheadings -o devices "$1" | sed 's/(.*//; s/ //g'
+}
+
+is_in_no_group() {
+	assert_eq "$(pvs --noheadings -o vg_name "$1" | tr -d ' ')" "" "group of $1"
+}
+
+#@ fast hearth-only timeout=150
+test_replace_a_living_ssd() {
+	device NEW 96 ssd
+	standard_vg
+	cached_lv pool writeback --cachesettings migration_threshold=4096
+	hearth set vg/lv read_level=3 mode=writeonly
+	write_data /dev/vg/lv 1 0 16
+	fails_with 1 'needs 1.0 GiB' hearth replace-ssd --size 1 vg/lv "$NEW"
+	hearth replace-ssd vg/lv "$NEW"
+	assert_eq "$(on_which vg/fast_cpool_cdata) $(on_which vg/fast_cpool_cmeta)" "$NEW $NEW" devices
+	is_in_no_group "$SSD"
+	assert_eq "$(told mode)/$(told table_mode)/$(told read_level)" writeonly/writeback/3 "mode and setting"
+	lvs_is cache_mode=writeback cache_policy=smq cache_settings=migration_threshold=4096
+	assert_eq "$(ls /var/lib/hearth)" "" "what is kept"
+	fails_with 1 'on that device already' hearth replace-ssd vg/lv "$NEW"
+	check_data /dev/vg/lv 1 0 16
+}
+
+# The SSD is gone, and LVM knows it.
+ssd_dies() {
+	lvchange -an vg/lv
+	echo 0 >"$NULLB/nullbSSD/power"
+	udevadm settle
+	assert_eq "$(field lv_health_status)" partial health
+}
+
+#@ fast hearth-only timeout=150
+test_replace_a_dead_ssd() {
+	device NEW 96 ssd
+	standard_vg
+	cached_lv vol writethrough
+	write_data /dev/vg/lv 1 0 16
+	ssd_dies
+	hearth replace-ssd vg/lv "$NEW"
+	assert_eq "$(on_which vg/fast_cvol)" "$NEW" device
+	lvchange -ay vg/lv
+	assert_eq "$(told mode)" writethrough mode
+	check_data /dev/vg/lv 1 0 16
+}
+
+#@ fast hearth-only timeout=150
+test_replace_a_dead_ssd_that_was_dirty() {
+	device NEW 96 ssd
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 16
+	hearth drain vg/lv
+	write_data /dev/vg/lv 2 16 16
+	ssd_dies
+	fails_with 1 'only copy of what was written' hearth replace-ssd vg/lv "$NEW"
+	assert_eq "$(field segtype)" cache type
+	hearth replace-ssd --force vg/lv "$NEW"
+	assert_eq "$(on_which vg/fast_cpool_cdata)" "$NEW" device
+	lvchange -ay vg/lv
+	assert_eq "$(told mode)" writeback mode
+	check_data /dev/vg/lv 1 0 16
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The states of a cache that is not well, for hearth doctor and for the daemon
+ * that watches.  hearth-target(8) describes them.
+ */
+#include <string.h>
+
+#include "failures.h"
+
+static const struct failure failures[] = {
+	{ "read-only",
+	  "the metadata cannot be written; writes that need it fail",
+	  "repair or replace the metadata device, then 'lvchange --refresh'; lvconvert --repair if it has to be checked" },
+	{ "holding",
+	  "the metadata cannot be written, and writes to cached blocks wait",
+	  "bring the metadata device back, or let them go on: 'hearth set CACHE fail_open=1'" },
+	{ "bypass",
+	  "the cache was given up, the origin serves everything",
+	  "see dmesg for the device that failed; replace it, then 'lvchange --refresh'" },
+	{ "bypass-unfenced",
+	  "the cache was given up, and its metadata could not be made void",
+	  "if the metadata device comes back only after a restart, detach the cache before the volume is used: lvconvert --uncache" },
+	{ "cache-device-failed",
+	  "the cache device has failed while blocks were dirty",
+	  "bring the device back, then 'lvchange --refresh'; what is dirty and cannot be read is lost" },
+	{ "failed",
+	  "the kernel's own target has given up",
+	  "see dmesg; lvm2 does not write dirty blocks back in this state, so do not detach before the device is back" },
+};
+
+const struct failure *failure_find(const char *health)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+		if (!strcmp(health, failures[i].health))
+			return &failures[i];
+	return NULL;
+}

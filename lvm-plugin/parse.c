@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From the target's words to struct cache.  Nothing is asked of the system and
+ * nothing is printed here, so that a plugin can use it.
+ *
+ * The status line is read as hearth-target(8) lays it out; the kernel's own
+ * target prints the same.  A word too few makes the cache unreadable, one that
+ * is not known is skipped.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <libdevmapper.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+
+const char * const counter_names[NR_COUNTERS] = {
+	[READ_HITS] = "read_hits",
+	[READ_MISSES] = "read_misses",
+	[WRITE_HITS] = "write_hits",
+	[WRITE_MISSES] = "write_misses",
+	[PROMOTIONS] = "promotions",
+	[DEMOTIONS] = "demotions",
+	[WRITEBACKS] = "writebacks",
+	[INVALIDATIONS] = "invalidations",
+	[PROMOTIONS_ABORTED] = "promotions_aborted",
+	[RETIRED_BLOCKS] = "retired_blocks",
+	[BYPASS_COLD] = "bypass_cold",
+	[BYPASS_STREAM] = "bypass_stream",
+	[BYPASS_LIMIT] = "bypass_limit",
+	[BYPASS_POLICY] = "bypass_policy",
+	[BYPASS_BUSY] = "bypass_busy",
+	[BYPASS_RATE] = "bypass_rate",
+	[BYPASS_SHARE] = "bypass_share",
+	[BYPASS_NO_SLOT] = "bypass_no_slot",
+	[BYPASS_RACE] = "bypass_race",
+	[COMMITS] = "commits",
+	[INTENTS] = "intents",
+	[CACHE_READ_ERRORS] = "cache_read_errors",
+	[CACHE_WRITE_ERRORS] = "cache_write_errors",
+	[ORIGIN_ERRORS] = "origin_errors",
+	[CACHE_SECTORS_WRITTEN] = "cache_sectors_written",
+	[IO_READS] = "reads",
+	[IO_READ_SECTORS] = "read_sectors",
+	[IO_READ_MS] = "read_ms",
+	[IO_WRITES] = "writes",
+	[IO_WRITE_SECTORS] = "write_sectors",
+	[IO_WRITE_MS] = "write_ms",
+	[FAST_READS] = "reads",
+	[FAST_READ_SECTORS] = "read_sectors",
+	[FAST_READ_MS] = "read_ms",
+	[FAST_WRITES] = "writes",
+	[FAST_WRITE_SECTORS] = "write_sectors",
+	[FAST_WRITE_MS] = "write_ms",
+	[ORIGIN_READS] = "reads",
+	[ORIGIN_READ_SECTORS] = "read_sectors",
+	[ORIGIN_READ_MS] = "read_ms",
+	[ORIGIN_WRITES] = "writes",
+	[ORIGIN_WRITE_SECTORS] = "write_sectors",
+	[ORIGIN_WRITE_MS] = "write_ms",
+};
+
+/* ---- Words ---- */
+
+/* A line being taken apart. */
+struct line {
+	char *rest;
+	bool bad;
+};
+
+static char *word(struct line *l)
+{
+	char *w = strtok_r(l->rest, " \n", &l->rest);
+
+	if (w)
+		return w;
+	l->bad = true;
+	return "";
+}
+
+static uint64_t number(struct line *l)
+{
+	const char *w = word(l);
+	char *end;
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(w, &end, 10);
+	if (!isdigit((unsigned char)w[0]) || *end || errno)
+		l->bad = true;
+	return n;
+}
+
+/* "used/total" */
+static void fraction(struct line *l, uint64_t *a, uint64_t *b)
+{
+	char dummy;
+
+	if (sscanf(word(l), "%ju/%ju%c", a, b, &dummy) != 2)
+		l->bad = true;
+}
+
+static void copy(char *to, size_t len, const char *from)
+{
+	snprintf(to, len, "%s", from);
+}
+
+#define COPY(array, from)	copy(array, sizeof(array), from)
+
+/* A count of words, then keys and values. */
+static void pairs(struct line *l, struct setting *s, unsigned int *nr)
+{
+	uint64_t words = number(l), i;
+
+	if (l->bad || words > 1000 || words % 2) {
+		l->bad = true;
+		return;
+	}
+	for (i = 0; i < words && !l->bad; i += 2) {
+		struct setting pair = { .key = word(l) };
+
+		pair.value = word(l);
+		if (*nr < MAX_SETTINGS)
+			s[(*nr)++] = pair;
+	}
+}
+
+bool is_cache_mode(const char *w)
+{
+	return !strcmp(w, "writethrough") || !strcmp(w, "writeback") ||
+	       !strcmp(w, "passthrough") || !strcmp(w, "writearound") ||
+	       !strcmp(w, "writeonly");
+}
+
+static void features(struct line *l, struct cache *c)
+{
+	uint64_t nr = number(l);
+
+	c->format = 1;
+	while (nr-- && !l->bad) {
+		const char *w = word(l);
+
+		if (!strcmp(w, "metadata2"))
+			c->format = 2;
+		else if (is_cache_mode(w))
+			COPY(c->table_mode, w);
+	}
+}
+
+/* What a kernel without hearth says of the cache's state, in hearth's words. */
+static const char *health_by_line(const struct cache *c)
+{
+	if (c->failed_line)
+		return "failed";
+	return c->read_only ? "read-only" : "good";
+}
+
+bool cache_parse_status(struct cache *c, char *words)
+{
+	struct line l = { .rest = words };
+	char *w;
+
+	if (strstr(words, "Fail") || strstr(words, "Error")) {
+		c->failed_line = true;
+		COPY(c->health, health_by_line(c));
+		return true;
+	}
+	c->metadata_block_sectors = number(&l);
+	fraction(&l, &c->metadata_used, &c->metadata_total);
+	c->block_sectors = number(&l);
+	fraction(&l, &c->used, &c->total);
+	c->count[READ_HITS] = number(&l);
+	c->count[READ_MISSES] = number(&l);
+	c->count[WRITE_HITS] = number(&l);
+	c->count[WRITE_MISSES] = number(&l);
+	c->count[DEMOTIONS] = number(&l);
+	c->count[PROMOTIONS] = number(&l);
+	c->dirty = number(&l);
+	features(&l, c);
+	pairs(&l, c->settings, &c->nr_settings);
+	COPY(c->policy, word(&l));
+	pairs(&l, c->settings, &c->nr_settings);
+	c->read_only = !strcmp(word(&l), "ro");
+	w = strtok_r(l.rest, " \n", &l.rest);
+	c->needs_check = w && !strcmp(w, "needs_check");
+	COPY(c->mode, c->table_mode);
+	COPY(c->health, health_by_line(c));
+	return !l.bad;
+}
+
+static struct device device(struct line *l)
+{
+	struct device d = { 0 };
+
+	if (sscanf(word(l), "%u:%u", &d.major, &d.minor) != 2)
+		l->bad = true;
+	return d;
+}
+
+bool cache_parse_table(struct cache *c, char *words)
+{
+	struct line l = { .rest = words };
+	uint64_t nr;
+
+	c->metadata = device(&l);
+	c->fast = device(&l);
+	c->origin = device(&l);
+	c->block_sectors = number(&l);
+	for (nr = number(&l); nr && !l.bad; nr--) {
+		const char *w = word(&l);
+
+		if (is_cache_mode(w))
+			COPY(c->table_mode, w);
+	}
+	if (!c->policy[0])
+		COPY(c->policy, word(&l));
+	else
+		word(&l);
+	pairs(&l, c->in_table, &c->nr_in_table);
+	COPY(c->mode, c->table_mode);
+	return !l.bad;
+}
+
+/* "name value" lines; the message's 64 bits replace the line's 32. */
+void cache_parse_stats(struct cache *c, char *words)
+{
+	char *line, *save = NULL, *value;
+	unsigned int i;
+
+	for (line = strtok_r(words, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		value = strchr(line, ' ');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		if (!strcmp(line, "mode"))
+			COPY(c->mode, value);
+		else if (!strcmp(line, "health"))
+			COPY(c->health, value);
+		else if (!strcmp(line, "intents_held"))
+			c->intents_held = strtoull(value, NULL, 10);
+		for (i = 0; i < FIRST_IO; i++)
+			if (!strcmp(line, counter_names[i]))
+				c->count[i] = strtoull(value, NULL, 10);
+	}
+}
+
+/* ---- What follows ---- */
+
+void cache_set_name(struct cache *c, const char *dm_name, const char *uuid)
+{
+	struct dm_pool *pool;
+	char *vg = NULL, *lv = NULL, *layer = NULL;
+
+	COPY(c->name, dm_name);
+	if (strncmp(uuid, "LVM-", 4))
+		return;
+	pool = dm_pool_create("name", 256);
+	if (pool && dm_split_lvm_name(pool, dm_name, &vg, &lv, &layer) &&
+	    vg && lv && vg[0] && lv[0]) {
+		COPY(c->vg, vg);
+		COPY(c->lv, lv);
+		snprintf(c->name, sizeof(c->name), "%s/%s", c->vg, c->lv);
+	}
+	if (pool)
+		dm_pool_destroy(pool);
+}
+
+const char *cache_setting(const struct setting *s, unsigned int nr,
+			  const char *key)
+{
+	while (nr--)
+		if (!strcasecmp(s[nr].key, key))
+			return s[nr].value;
+	return NULL;
+}
+
+uint64_t cache_bypasses(const struct cache *c)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = FIRST_BYPASS; i <= LAST_BYPASS; i++)
+		sum += c->count[i];
+	return sum;
+}
+
+bool cache_writes_back(const struct cache *c)
+{
+	return !strcmp(c->table_mode, "writeback") ||
+	       !strcmp(c->table_mode, "writeonly");
+}
+
+bool cache_healthy(const struct cache *c)
+{
+	return !strcmp(c->health, "good") && !c->needs_check;
+}

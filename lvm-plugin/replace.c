@@ -1,0 +1,750 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth replace-ssd: the cache comes off one device, and another of the same
+ * settings is made on another.
+ *
+ * Once the cache is off nothing in the volume group tells any longer what it was
+ * like.  Therefore all of that is written to a file first, which stays until the
+ * new cache is in place: whatever stops the command, the same command goes on.
+ * Each step looks whether it is done already.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache.h"
+#include "drain.h"
+#include "hearth.h"
+#include "lvm.h"
+#include "text.h"
+
+#define MIB		1048576.0
+#define FIELD_LEN	256
+
+/* What the cache was like, and where the new one goes.  Words of LVM's. */
+enum item {
+	FAST, KIND, SIZE, METADATA_SIZE, CHUNK, FORMAT, MODE, POLICY, SETTINGS,
+	OWN_MODE, OWN_SETTINGS, OLD_PV, NEW_PV, NR_ITEMS
+};
+
+static const char * const item_names[NR_ITEMS] = {
+	[FAST] = "name", [KIND] = "kind", [SIZE] = "bytes",
+	[METADATA_SIZE] = "metadata_bytes", [CHUNK] = "chunk_bytes",
+	[FORMAT] = "format", [MODE] = "mode", [POLICY] = "policy",
+	[SETTINGS] = "settings", [OWN_MODE] = "own_mode",
+	[OWN_SETTINGS] = "own_settings", [OLD_PV] = "from", [NEW_PV] = "to",
+};
+
+enum stage { WITH_OLD, WITHOUT, WITH_NEW };
+
+struct plan {
+	const struct options *o;
+	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
+	char name[2 * DM_NAME_MAX];	/* VG/LV */
+	char item[NR_ITEMS][FIELD_LEN];
+	bool missing;			/* LVM does not find the old device */
+};
+
+/* ---- Asking lvm2 ---- */
+
+#define MAX_FIELDS	8
+
+/* The first line of a report, cut into @nr fields.  False if there is none. */
+static bool report(const char *command, const char *fields, const char *what,
+		   char values[][FIELD_LEN], unsigned int nr)
+{
+	const char *const argv[] = {
+		command, "-a", "--noheadings", "--nosuffix", "--units", "b",
+		"--separator", "|", "-o", fields, "--", what, NULL
+	};
+	char line[MAX_FIELDS * FIELD_LEN], *at = line, *value;
+	unsigned int i;
+
+	if (command_output(argv, line, sizeof(line)))
+		return false;
+	at += strspn(at, " ");
+	for (i = 0; i < nr; i++) {
+		value = strsep(&at, "|");
+		snprintf(values[i], FIELD_LEN, "%s", value ?: "");
+	}
+	return line[0];
+}
+
+/* A hidden volume stands in brackets. */
+static void unbracket(char *s)
+{
+	size_t len = strlen(s);
+
+	if (s[0] == '[' && s[len - 1] == ']') {
+		memmove(s, s + 1, len - 2);
+		s[len - 2] = '\0';
+	}
+}
+
+static bool type_is(const char *volume, const char *type)
+{
+	char v[1][FIELD_LEN];
+
+	return report("lvs", "segtype", volume, v, 1) && !strcmp(v[0], type);
+}
+
+/* ---- The file ---- */
+
+static void path_of(const struct plan *p, char *path, size_t len)
+{
+	snprintf(path, len, "%s/var/lib/hearth/replace-%s-%s", dm_root(),
+		 p->vg, p->lv);
+}
+
+static void make_directories(void)
+{
+	static const char * const parts[] = { "/var/lib", "/var/lib/hearth" };
+	char path[400];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s%s", dm_root(), parts[i]);
+		mkdir(path, 0700);
+	}
+}
+
+static int save(const struct plan *p)
+{
+	char path[700], temporary[720];
+	unsigned int i;
+	FILE *f;
+
+	make_directories();
+	path_of(p, path, sizeof(path));
+	snprintf(temporary, sizeof(temporary), "%s.new", path);
+	f = fopen(temporary, "we");
+	if (!f)
+		goto failed;
+	for (i = 0; i < NR_ITEMS; i++)
+		fprintf(f, "%s=%s\n", item_names[i], p->item[i]);
+	if (fflush(f) || fsync(fileno(f))) {
+		fclose(f);
+		goto failed;
+	}
+	if (fclose(f) || rename(temporary, path))
+		goto failed;
+	return EXIT_OK;
+failed:
+	complain("%s: %s", path, strerror(errno));
+	unlink(temporary);
+	return EXIT_FAILED;
+}
+
+/* False if nothing was begun. */
+static bool load(struct plan *p)
+{
+	char path[700], line[FIELD_LEN + 32], *value;
+	unsigned int i;
+	FILE *f;
+
+	path_of(p, path, sizeof(path));
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		value = strchr(line, '=');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		for (i = 0; i < NR_ITEMS; i++)
+			if (!strcmp(line, item_names[i]))
+				snprintf(p->item[i], FIELD_LEN, "%s", value);
+	}
+	fclose(f);
+	return p->item[FAST][0];
+}
+
+static void forget(const struct plan *p)
+{
+	char path[700];
+
+	path_of(p, path, sizeof(path));
+	unlink(path);
+}
+
+/* ---- What the cache is like ---- */
+
+static int refuse(const struct plan *p, const char *why)
+{
+	complain("%s: %s", p->name, why);
+	return EXIT_FAILED;
+}
+
+/* The user's name of the cache, of "fast_cpool" or "fast_cvol". */
+static void set_fast(struct plan *p, const char *hidden)
+{
+	static const char * const suffixes[] = { "_cpool", "_cvol" };
+	size_t len = strlen(hidden), n;
+	unsigned int i;
+
+	snprintf(p->item[FAST], FIELD_LEN, "%s", hidden);
+	for (i = 0; i < 2; i++) {
+		n = strlen(suffixes[i]);
+		if (len > n && !strcmp(hidden + len - n, suffixes[i]))
+			p->item[FAST][len - n] = '\0';
+	}
+}
+
+/* "/dev/sdb1(42)" becomes its first part; LVM writes "[unknown](42)". */
+static int set_old_pv(struct plan *p, char *devices)
+{
+	if (strchr(devices, ','))
+		return refuse(p, "its cache is on a mirror; 'lvconvert --repair' or pvmove replaces one device of it");
+	devices[strcspn(devices, "(")] = '\0';
+	p->missing = strstr(devices, "unknown");
+	snprintf(p->item[OLD_PV], FIELD_LEN, "%s",
+		 p->missing ? "" : devices);
+	return EXIT_OK;
+}
+
+/* The volume that holds the data, or metadata and data together. */
+static int ask_fast(struct plan *p, const char *hidden)
+{
+	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
+
+	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
+	if (!report("lvs", "segtype,lv_size,lv_metadata_size,chunk_size,data_lv",
+		    name, v, 5))
+		return refuse(p, "LVM says nothing of its cache");
+	set_fast(p, hidden);
+	strcpy(p->item[KIND], strcmp(v[0], "cache-pool") ? "vol" : "pool");
+	strcpy(p->item[SIZE], v[1]);
+	strcpy(p->item[METADATA_SIZE], v[2]);
+	if (!p->item[CHUNK][0] || !strcmp(p->item[CHUNK], "0"))
+		strcpy(p->item[CHUNK], v[3]);
+	if (!strcmp(p->item[KIND], "pool")) {
+		unbracket(v[4]);
+		snprintf(name, sizeof(name), "%s/%s", p->vg, v[4]);
+	}
+	if (!report("lvs", "devices", name, v, 1))
+		return refuse(p, "LVM says nothing of its cache's device");
+	return set_old_pv(p, v[0]);
+}
+
+/* Settings that only the target knows. */
+static void ask_target(struct plan *p, const struct cache *c)
+{
+	char *own = p->item[OWN_SETTINGS];
+	size_t len = 0;
+	unsigned int i;
+
+	snprintf(p->item[CHUNK], FIELD_LEN, "%u", c->block_sectors * 512);
+	if (!c->own)
+		return;
+	if (strcmp(c->mode, c->table_mode))
+		strcpy(p->item[OWN_MODE], c->mode);
+	for (i = 0; i < c->nr_settings && len < FIELD_LEN - 64; i++)
+		if (!cache_setting(c->in_table, c->nr_in_table,
+				   c->settings[i].key) &&
+		    strcmp(c->settings[i].key, "migration_threshold"))
+			len += snprintf(own + len, FIELD_LEN - len, "%s%s=%s",
+					len ? " " : "", c->settings[i].key,
+					c->settings[i].value);
+}
+
+static int make_plan(struct plan *p, const struct cache *c)
+{
+	char v[6][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
+
+	if (!report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format",
+		    p->name, v, 6))
+		return refuse(p, "no such volume");
+	unbracket(v[0]);
+	unbracket(v[1]);
+	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
+	if (!report("lvs", "lv_health_status", name, origin, 1) ||
+	    origin[0][0])
+		return refuse(p, "a device of the volume itself is missing, not only the cache's");
+	strcpy(p->item[MODE], v[2]);
+	strcpy(p->item[POLICY], v[3]);
+	strcpy(p->item[SETTINGS], v[4]);
+	strcpy(p->item[FORMAT], v[5]);
+	if (c)
+		ask_target(p, c);
+	return ask_fast(p, v[0]);
+}
+
+/* ---- The new device ---- */
+
+/* Bytes that the new device has for us. */
+static double room(const struct plan *p)
+{
+	const char *path = p->item[NEW_PV];
+	char v[2][FIELD_LEN];
+	uint64_t bytes = 0;
+	int fd;
+
+	if (report("pvs", "vg_name,pv_free", path, v, 2) && v[0][0])
+		return strcmp(v[0], p->vg) ? 0 : strtod(v[1], NULL);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (ioctl(fd, BLKGETSIZE64, &bytes))
+		bytes = 0;
+	close(fd);
+	/* LVM keeps the first MiB for itself. */
+	return bytes > MIB ? bytes - MIB : 0;
+}
+
+/* Before anything is taken off: is there a place for the new cache? */
+static int check_room(const struct plan *p)
+{
+	double need = strtod(p->item[SIZE], NULL) +
+		      strtod(p->item[METADATA_SIZE], NULL);
+	char a[SIZE_LEN], b[SIZE_LEN];
+	double have = room(p);
+
+	if (have >= need)
+		return EXIT_OK;
+	complain("%s: %s is free for this volume group, and a cache of the same size needs %s; --size makes it smaller",
+		 p->item[NEW_PV], size_text(a, have), size_text(b, need));
+	return EXIT_FAILED;
+}
+
+static int extend_group(const struct plan *p)
+{
+	const char *const argv[] = {
+		"vgextend", "-qq", p->vg, p->item[NEW_PV], NULL
+	};
+	char v[1][FIELD_LEN];
+
+	if (report("pvs", "vg_name", p->item[NEW_PV], v, 1) &&
+	    !strcmp(v[0], p->vg))
+		return EXIT_OK;
+	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- The old device ---- */
+
+static bool is_pool(const struct plan *p)
+{
+	return !strcmp(p->item[KIND], "pool");
+}
+
+/* Where LVM would look for the cache's metadata on the missing device. */
+static int find_metadata(const struct plan *p, char *uuid, double *offset)
+{
+	char name[2 * FIELD_LEN], v[1][FIELD_LEN], extent[1][FIELD_LEN];
+	char which[FIELD_LEN], *text, *start;
+	const char *const missing[] = {
+		"pvs", "-a", "--noheadings", "--nosuffix", "--units", "b",
+		"--separator", "|", "-o", "pv_uuid,pe_start", "-S", which, NULL
+	};
+	bool ok;
+
+	snprintf(which, sizeof(which), "pv_missing=1 && vg_name=%s", p->vg);
+	snprintf(name, sizeof(name), "%s/%s_%s", p->vg, p->item[FAST],
+		 is_pool(p) ? "cpool_cmeta" : "cvol");
+	text = command_text(missing);
+	start = text ? strchr(text, '|') : NULL;
+	/* With two missing nobody knows which is the cache's. */
+	ok = start && !strchr(start + 1, '|') &&
+	     report("lvs", "devices", name, v, 1) && strchr(v[0], '(') &&
+	     report("vgs", "vg_extent_size", p->vg, extent, 1);
+	if (!ok) {
+		free(text);
+		return refuse(p, "LVM does not say where the metadata was, or misses more than one device; see hearth-root(7)");
+	}
+	*start++ = '\0';
+	snprintf(uuid, FIELD_LEN, "%s", text + strspn(text, " "));
+	*offset = strtod(start, NULL) + strtod(extent[0], NULL) *
+		  strtod(strchr(v[0], '(') + 1, NULL);
+	free(text);
+	return EXIT_OK;
+}
+
+/* An empty superblock: the cache begins empty. */
+static int clear(const struct plan *p, double offset)
+{
+	char *zeros = calloc(1, MIB);
+	int fd = open(p->item[NEW_PV], O_WRONLY | O_EXCL | O_CLOEXEC);
+	bool ok;
+
+	if (!zeros)
+		abort();
+	ok = fd >= 0 && pwrite(fd, zeros, MIB, offset) == (ssize_t)MIB &&
+	     !fsync(fd);
+	if (!ok)
+		complain("%s: %s", p->item[NEW_PV], strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(zeros);
+	return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+/*
+ * LVM takes a writeback cache off only when it can activate it.  Therefore the
+ * new device becomes the one that is lost, by its UUID, with nothing on it.
+ */
+static int stand_in(const struct plan *p)
+{
+	char uuid[FIELD_LEN], v[1][FIELD_LEN];
+	const char *const create[] = {
+		"pvcreate", "-qq", "--uuid", uuid, "--norestorefile",
+		p->item[NEW_PV], NULL
+	};
+	const char *const restore[] = {
+		"vgextend", "-qq", "--restoremissing", p->vg, p->item[NEW_PV],
+		NULL
+	};
+	double offset;
+
+	if (report("pvs", "vg_name", p->item[NEW_PV], v, 1))
+		return refuse(p, "the new device must not be a physical volume yet; 'pvremove' makes it none");
+	if (find_metadata(p, uuid, &offset) || clear(p, offset) ||
+	    lvm_run(create))
+		return EXIT_FAILED;
+	/* It is missing on record only if something else was changed since. */
+	lvm_run(restore);
+	return report("lvs", "lv_health_status", p->name, v, 1) && !v[0][0] ?
+	       EXIT_OK : refuse(p, "a device of it is missing still");
+}
+
+static int uncache_dead(const struct plan *p)
+{
+	bool through = !strcmp(p->item[MODE], "writethrough");
+	const char *const plain[] = {
+		"lvconvert", "-qq", "-y", "--uncache", "--", p->name, NULL
+	};
+	const char *const forced[] = {
+		"lvconvert", "-qq", "-y", "--uncache", "--force", "--",
+		p->name, NULL
+	};
+
+	return lvm_run(through ? plain : forced) ? EXIT_FAILED : EXIT_OK;
+}
+
+/* Before anything is written: may that be done to a dead device's cache? */
+static int check_dead(const struct plan *p, const struct cache *c)
+{
+	if (strcmp(p->item[MODE], "writeback"))
+		return EXIT_OK;
+	if (!p->o->force)
+		return refuse(p, "the cache device is gone, and may hold the only copy of what was written; connect it again, or give that up with --force");
+	return c ? refuse(p, "it is active, with a device that is gone; take it out of use first: lvchange -an") :
+		   EXIT_OK;
+}
+
+static int uncache_living(const struct plan *p, const struct cache *c)
+{
+	const char *const argv[] = {
+		"lvconvert", "-qq", "--uncache", "--", p->name, NULL
+	};
+
+	/* LVM activates it, if there may be something to write back. */
+	if (!c)
+		return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
+	if (c->dirty && strcmp(c->health, "good") && p->o->force)
+		return refuse(p, "the failing device still answers, so that LVM would wait for ever; disconnect it, and say --force again");
+	return drain_check_health(c) ?: drain_and_uncache(c, p->o->json);
+}
+
+/* Out of the volume group, if nothing else is on it. */
+static int strike_off(const struct plan *p)
+{
+	const char *const lost[] = {
+		"vgreduce", "-qq", "--removemissing", p->vg, NULL
+	};
+	const char *const old[] = {
+		"vgreduce", "-qq", p->vg, p->item[OLD_PV], NULL
+	};
+	char v[2][FIELD_LEN];
+
+	if (!p->item[OLD_PV][0])
+		return lvm_run(lost) ? EXIT_FAILED : EXIT_OK;
+	if (!report("pvs", "vg_name,pv_used", p->item[OLD_PV], v, 2) ||
+	    strcmp(v[0], p->vg))
+		return EXIT_OK;
+	if (strcmp(v[1], "0")) {
+		complain("note: %s stays in the volume group %s: something else is on it",
+			 p->item[OLD_PV], p->vg);
+		return EXIT_OK;
+	}
+	if (lvm_run(old))
+		complain("note: %s stays in the volume group %s",
+			 p->item[OLD_PV], p->vg);
+	return EXIT_OK;
+}
+
+/* ---- The new cache ---- */
+
+struct command {
+	const char *argv[64];
+	unsigned int nr;
+	char *made[48];		/* strings to free */
+	unsigned int nr_made;
+};
+
+static void put(struct command *c, const char *word)
+{
+	if (c->nr < 63)
+		c->argv[c->nr++] = word;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void put_made(struct command *c, const char *format, ...)
+{
+	va_list ap;
+	char *word;
+
+	va_start(ap, format);
+	if (c->nr_made == 48 || vasprintf(&word, format, ap) < 0)
+		abort();
+	va_end(ap);
+	c->made[c->nr_made++] = word;
+	put(c, word);
+}
+
+static int run(struct command *c)
+{
+	int r = lvm_run(c->argv);
+
+	while (c->nr_made)
+		free(c->made[--c->nr_made]);
+	return r ? EXIT_FAILED : EXIT_OK;
+}
+
+static int make_fast(const struct plan *p)
+{
+	struct command c = {
+		.argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4
+	};
+	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
+
+	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[FAST]);
+	if (report("lvs", "segtype", name, v, 1))
+		return EXIT_OK;
+	put(&c, p->item[FAST]);
+	put(&c, "-L");
+	put_made(&c, "%sb", p->item[SIZE]);
+	if (is_pool(p)) {
+		put(&c, "--type");
+		put(&c, "cache-pool");
+		put(&c, "--chunksize");
+		put_made(&c, "%sb", p->item[CHUNK]);
+		/* Another size, another need. */
+		if (!p->o->size && p->item[METADATA_SIZE][0]) {
+			put(&c, "--poolmetadatasize");
+			put_made(&c, "%sb", p->item[METADATA_SIZE]);
+		}
+	}
+	put(&c, p->vg);
+	put(&c, p->item[NEW_PV]);
+	return run(&c);
+}
+
+static int attach(const struct plan *p)
+{
+	struct command c = {
+		.argv = { "lvconvert", "-qq", "-y", "--type", "cache" },
+		.nr = 5
+	};
+	char settings[FIELD_LEN], *rest = settings, *pair;
+
+	put(&c, is_pool(p) ? "--cachepool" : "--cachevol");
+	put_made(&c, "%s/%s", p->vg, p->item[FAST]);
+	put(&c, "--cachemode");
+	put(&c, p->item[MODE]);
+	if (p->item[POLICY][0]) {
+		put(&c, "--cachepolicy");
+		put(&c, p->item[POLICY]);
+	}
+	strcpy(settings, p->item[SETTINGS]);
+	while ((pair = strsep(&rest, ",")))
+		if (*pair) {
+			put(&c, "--cachesettings");
+			put(&c, pair);
+		}
+	if (is_pool(p) && p->item[FORMAT][0] == '1') {
+		put(&c, "--cachemetadataformat");
+		put(&c, "1");
+	}
+	if (!is_pool(p)) {
+		put(&c, "--chunksize");
+		put_made(&c, "%sb", p->item[CHUNK]);
+	}
+	put(&c, p->name);
+	return run(&c);
+}
+
+/* What only the target keeps. */
+static int tell_target(const struct plan *p)
+{
+	struct options o = { .interval = 1 };
+	char settings[FIELD_LEN], mode[FIELD_LEN + 8], *rest = settings, *pair;
+	char *args[64] = { (char *)p->name };
+
+	o.args = args;
+	o.nr_args = 1;
+	strcpy(settings, p->item[OWN_SETTINGS]);
+	while ((pair = strsep(&rest, " ")))
+		if (*pair && o.nr_args < 62)
+			args[o.nr_args++] = pair;
+	if (p->item[OWN_MODE][0]) {
+		snprintf(mode, sizeof(mode), "mode=%s", p->item[OWN_MODE]);
+		args[o.nr_args++] = mode;
+	}
+	return o.nr_args > 1 ? hearth_set(&o) : EXIT_OK;
+}
+
+/* ---- All of it ---- */
+
+/* The cache is off: put the other one on. */
+static int put_on(const struct plan *p)
+{
+	int r = strike_off(p) ?: extend_group(p) ?: make_fast(p);
+
+	if (r)
+		return r;
+	return interrupted ? EXIT_INTERRUPTED : attach(p);
+}
+
+static int take_off(const struct plan *p, const struct cache *c)
+{
+	int r = p->missing ? check_dead(p, c) : EXIT_OK;
+
+	r = r ?: check_room(p) ?: save(p);
+	if (r)
+		return r;
+	r = p->missing ? uncache_dead(p) : uncache_living(p, c);
+	/* As it was: nothing to go on with. */
+	if (r && type_is(p->name, "cache"))
+		forget(p);
+	return r ?: interrupted ? EXIT_INTERRUPTED : EXIT_OK;
+}
+
+static int replace(const struct plan *p, const struct cache *c,
+		   enum stage stage)
+{
+	int r = EXIT_OK;
+
+	if (stage == WITH_OLD && p->missing &&
+	    !strcmp(p->item[MODE], "writeback"))
+		return check_dead(p, c) ?: stand_in(p);
+	if (stage == WITH_OLD)
+		r = take_off(p, c);
+	if (!r && stage < WITH_NEW)
+		r = put_on(p);
+	if (!r)
+		r = tell_target(p);
+	if (!r)
+		forget(p);
+	return r;
+}
+
+static void print_result(const struct plan *p, int code)
+{
+	char size[SIZE_LEN];
+
+	if (p->o->json) {
+		json_begin(NULL, '{');
+		json_string("name", p->name);
+		json_bool("complete", !code);
+		json_string("from", p->item[OLD_PV]);
+		json_string("to", p->item[NEW_PV]);
+		json_uint("cache_bytes", strtoull(p->item[SIZE], NULL, 10));
+		json_end();
+		return;
+	}
+	if (code)
+		printf("%s: stopped; the same command goes on from here\n",
+		       p->name);
+	else
+		printf("%s: cached by %s on %s, in %s\n", p->name,
+		       size_text(size, strtod(p->item[SIZE], NULL)),
+		       p->item[NEW_PV],
+		       p->item[OWN_MODE][0] ? p->item[OWN_MODE] :
+					      p->item[MODE]);
+}
+
+static int split_name(struct plan *p, const char *name)
+{
+	const char *slash;
+
+	if (!strncmp(name, "/dev/", 5))
+		name += 5;
+	slash = strchr(name, '/');
+	if (!slash || strchr(slash + 1, '/') || strlen(name) >= DM_NAME_MAX) {
+		complain("%s: must be VG/LV", name);
+		return EXIT_USAGE;
+	}
+	snprintf(p->vg, sizeof(p->vg), "%.*s", (int)(slash - name), name);
+	snprintf(p->lv, sizeof(p->lv), "%s", slash + 1);
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	return EXIT_OK;
+}
+
+/* What the command line changes in a plan, be it new or not. */
+static void take_options(struct plan *p)
+{
+	snprintf(p->item[NEW_PV], FIELD_LEN, "%s", p->o->args[1]);
+	if (p->o->size)
+		snprintf(p->item[SIZE], FIELD_LEN, "%.0f",
+			 p->o->size * 1024 * MIB);
+}
+
+/* How far did it get, and with what plan? */
+static int find_stage(struct plan *p, const struct cache *c, enum stage *stage)
+{
+	bool cached = type_is(p->name, "cache");
+	struct plan was = *p;
+	int r;
+
+	if (!cached) {
+		*stage = WITHOUT;
+		if (!load(p)) {
+			complain("%s: not cached", p->name);
+			return EXIT_NO_CACHE;
+		}
+		take_options(p);
+		return EXIT_OK;
+	}
+	r = make_plan(p, c);
+	if (r)
+		return r;
+	*stage = strcmp(p->item[OLD_PV], p->o->args[1]) ? WITH_OLD : WITH_NEW;
+	if (*stage == WITH_NEW) {
+		*p = was;
+		if (!load(p))
+			return refuse(p, "its cache is on that device already");
+	}
+	take_options(p);
+	return EXIT_OK;
+}
+
+int hearth_replace(const struct options *o)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	const struct cache *c;
+	enum stage stage;
+	struct caches cs;
+	int r;
+
+	if (!p)
+		abort();
+	p->o = o;
+	r = split_name(p, o->args[0]) ?: caches_read(&cs);
+	if (r)
+		goto out;
+	catch_signals();
+	c = caches_find(&cs, p->name);
+	r = find_stage(p, c, &stage) ?: replace(p, c, stage);
+	if (!r || r == EXIT_INTERRUPTED)
+		print_result(p, r);
+	caches_free(&cs);
+out:
+	free(p);
+	return r;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""As much of lvm2 as hearth replace-ssd uses, for one volume vg/lv: reports and
+commands work on $HEARTH_FAKE/lvm.json. "die" in it names a command that is
+killed before it does anything, "die_after" one that is killed when it is done."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+FILE = Path(os.environ["HEARTH_FAKE"]) / "lvm.json"
+state = json.loads(FILE.read_text())
+name, args = Path(sys.argv[0]).name, sys.argv[1:]
+
+
+def kill_hearth():
+    os.kill(os.getppid(), signal.SIGKILL)
+    sys.exit(1)
+
+
+def report(kind):
+    if "-S" in args:
+        print(state["missing"])
+        return
+    fields = args[args.index("-o") + 1].split(",")
+    what = args[-1]
+    row = state[kind].get(what)
+    if row is None:
+        sys.exit(5)
+    print("  " + "|".join(str(row.get(f, "")) for f in fields))
+
+
+def value(option):
+    return args[args.index(option) + 1]
+
+
+def uncache():
+    for lv in ("vg/fast_cpool", "vg/fast_cpool_cdata", "vg/fast_cvol"):
+        state["lvs"].pop(lv, None)
+    state["lvs"]["vg/lv"] = {"segtype": "linear"}
+    for pv in state["pvs"].values():
+        pv["pv_used"] = 0
+
+
+def lvconvert():
+    if "--uncache" in args:
+        if state.get("refuse"):
+            sys.exit(5)
+        return uncache()
+    fast = state["lvs"].pop("vg/fast")
+    state["lvs"]["vg/lv"] = {
+        "segtype": "cache", "pool_lv": "[fast_cpool]", "origin": "[lv_corig]",
+        "cache_mode": value("--cachemode"), "cache_policy": value("--cachepolicy"),
+        "cache_settings": ",".join(args[i + 1] for i, a in enumerate(args) if a == "--cachesettings"),
+        "cache_metadata_format": 2}
+    state["lvs"]["vg/fast_cpool"] = fast
+    state["lvs"]["vg/fast_cpool_cdata"] = {"devices": fast["devices"]}
+
+
+def lvcreate():
+    state["lvs"]["vg/fast"] = {
+        "segtype": "cache-pool", "lv_size": value("-L")[:-1], "data_lv": "[fast_cpool_cdata]",
+        "lv_metadata_size": 8 << 20, "chunk_size": value("--chunksize")[:-1],
+        "devices": args[-1] + "(0)"}
+
+
+def pvcreate():
+    pass
+
+
+def vgextend():
+    if "--restoremissing" in args:
+        return
+    state["pvs"][args[-1]] = {"vg_name": "vg", "pv_free": 100 << 20, "pv_used": 0}
+
+
+def vgreduce():
+    if args[-1] in state["pvs"]:
+        state["pvs"][args[-1]]["vg_name"] = ""
+
+
+if name in ("lvs", "pvs", "vgs"):
+    report(name)
+else:
+    if state.get("die") == name:
+        kill_hearth()
+    with (FILE.parent / "log").open("a") as log:
+        print(name, *args, file=log)
+    globals()[name]()
+    FILE.write_text(json.dumps(state))
+    if state.get("die_after") == name:
+        kill_hearth()
