@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "curve.h"
 #include "hearth.h"
+#include "live.h"
 #include "svg.h"
 #include "text.h"
 
@@ -348,20 +349,46 @@ static int answer(struct question *q, const struct options *o,
 	return r;
 }
 
-int hearth_advise(const struct options *o)
+/* A volume that is cached brings its cache's sizes. */
+static bool is_cache(const char *name)
 {
+	struct caches cs;
+	bool is;
+
+	if (caches_read(&cs))
+		return false;
+	is = caches_find(&cs, name);
+	caches_free(&cs);
+	return is;
+}
+
+static int read_requests(struct trace *t, const struct options *o)
+{
+	if (o->live)
+		return live_record(t, o->live, 60 * o->minutes, o->json);
+	return trace_read(t, o->args[0], o->format) ? EXIT_FAILED : EXIT_OK;
+}
+
+int hearth_advise(const struct options *given)
+{
+	struct options o = *given;
 	struct trace t = { 0 };
 	struct question q;
-	int r = ask(&q, o);
+	int r;
 
+	if (!o.live == !o.nr_args) {
+		complain("what is to be looked at? TRACE or --live VG/LV");
+		return EXIT_USAGE;
+	}
+	if (o.live && !o.cache && is_cache(o.live))
+		o.cache = o.live;
+	r = ask(&q, &o) ?: read_requests(&t, &o);
 	if (r)
 		return r;
-	if (trace_read(&t, o->args[0], o->format))
-		return EXIT_FAILED;
 	if (t.nr) {
-		r = answer(&q, o, &t);
+		r = answer(&q, &o, &t);
 	} else {
-		complain("%s: no requests in it", o->args[0]);
+		complain("%s: no requests in it", o.live ?: o.args[0]);
 		r = EXIT_FAILED;
 	}
 	trace_free(&t);

@@ -28,6 +28,8 @@ struct options {
 	double interval;	/* seconds */
 	unsigned long count;	/* rounds; 0: no end */
 	const char *preset, *file, *listen;
+	const char *live;	/* volume to record */
+	double minutes;
 	const char *cache, *policy, *format, *svg;
 	double size, block;	/* GiB, KiB; 0: not given */
 	unsigned int sample;	/* blocks; 0: not given */

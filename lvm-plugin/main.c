@@ -16,7 +16,8 @@ enum {
 	OPT_HELP = 256, OPT_VERSION, OPT_JSON, OPT_STAY, OPT_BATCH, OPT_PRESET,
 	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN, OPT_CACHE, OPT_SIZE,
 	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT,
-	OPT_REGISTER, OPT_UNREGISTER, OPT_QUIET, OPT_FORCE
+	OPT_REGISTER, OPT_UNREGISTER, OPT_QUIET, OPT_FORCE,
+	OPT_LIVE, OPT_MINUTES
 };
 
 static const struct subcommand {
@@ -47,8 +48,8 @@ static const struct subcommand {
 	  "have dmeventd watch caches, and tell the log", "jruq" },
 	{ "doctor", hearth_doctor, "", 0, 0,
 	  "what is wrong with this machine's caches", "j" },
-	{ "advise", hearth_advise, "TRACE", 1, 1,
-	  "how large the SSD should be, from a recording", "jtczkydgv" },
+	{ "advise", hearth_advise, "[TRACE]", 0, 1,
+	  "how large the SSD should be, from a recording", "jtcwmzkydgv" },
 };
 
 /* One letter stands for an option in the table above. */
@@ -73,6 +74,10 @@ static const struct option_help {
 	  "serve them at http://127.0.0.1:PORT/metrics" },
 	{ 'c', { "cache", required_argument, NULL, OPT_CACHE }, "CACHE",
 	  "take size, volume and block size from this one" },
+	{ 'w', { "live", required_argument, NULL, OPT_LIVE }, "VG/LV",
+	  "record the requests to this volume now" },
+	{ 'm', { "minutes", required_argument, NULL, OPT_MINUTES }, "N",
+	  "for so long (default 10)" },
 	{ 'z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
 	  "of the cache (advise: a tenth of what is touched)" },
 	{ 't', { "format", required_argument, NULL, OPT_FORMAT }, "FORMAT",
@@ -261,6 +266,11 @@ static bool take(struct options *o, int opt)
 	case OPT_CACHE:
 		o->cache = optarg;
 		return true;
+	case OPT_LIVE:
+		o->live = optarg;
+		return true;
+	case OPT_MINUTES:
+		return number("minutes", 0.01, 10080, &o->minutes);
 	case OPT_POLICY:
 		o->policy = optarg;
 		return true;
@@ -296,7 +306,7 @@ static bool take(struct options *o, int opt)
 static int run(const struct subcommand *s, int argc, char **argv)
 {
 	struct option options[NR(option_table) + 2];
-	struct options o = { .interval = 2 };
+	struct options o = { .interval = 2, .minutes = 10 };
 	int opt;
 
 	options_of(s, options);

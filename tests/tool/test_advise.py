@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth advise: the curve against the simulator's, and the sums beside it."""
 
+import json
 import os
 import random
 import struct
@@ -180,3 +181,37 @@ def test_the_built_command_needs_no_device_mapper(tmp_path):
     r = subprocess.run([BIN / "real/hearth", "advise", trace], text=True, capture_output=True,
                        check=False)
     assert r.returncode == 0 and "policy      heat" in r.stdout, r.stderr
+
+
+def trace_pipe(dm, lines):
+    """As much of tracefs as is used, for the cache vg/lv."""
+    base = "sys/kernel/tracing/instances/hearth-253-0"
+    for name in ("buffer_size_kb", "events/block/block_bio_queue/filter",
+                 "events/block/block_bio_queue/enable"):
+        dm.write(f"{base}/{name}", "")
+    dm.write(f"{base}/trace_pipe", "".join(line + "\n" for line in lines))
+    return dm.path / base
+
+
+def test_live(dm):
+    dm.cache()
+    lines = [f"             fio-34{i % 9}   [001] .....  {i / 10:.6f}: block_bio_queue: 253,0 {op} {sector} + {n} [fio]"
+             for i, (op, sector, n) in enumerate([("R", 0, 128), ("WS", 128, 8), ("R", 0, 128), ("RA", 256, 8)] * 50)]
+    lines[10:10] = ["CPU:1 [LOST 7 EVENTS]", "  x-1 [000] ..... 1.0: block_bio_queue: 253,0 FWS 0 + 0 [x]",
+                    "  x-1 [000] ..... 1.0: block_bio_queue: 253,0 D 0 + 2048 [x]"]
+    base = trace_pipe(dm, lines)
+    r = dm.run("advise", "--live", "vg/lv", "--minutes", "0.01", "--json")
+    assert "7 requests came too fast" in r.stderr
+    v = json.loads(r.stdout)
+    assert v["requests"] == 200 and v["block_bytes"] == 65536
+    assert (base / "events/block/block_bio_queue/filter").read_text() == f"dev == {253 << 20}"
+    assert (base / "events/block/block_bio_queue/enable").read_text() == "0"
+
+
+def test_live_of_nothing(dm):
+    dm.cache()
+    trace_pipe(dm, [])
+    assert "no requests" in dm.complaint(1, "advise", "--live", "vg/lv", "--minutes", ".01", "--json")
+    assert "not active" in dm.complaint(3, "advise", "--live", "vg/none", "--json")
+    dm.complaint(2, "advise")
+    dm.complaint(2, "advise", "--live", "vg/lv", "file")

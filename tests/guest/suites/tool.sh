@@ -197,6 +197,21 @@ test_doctor_top_and_export() {
 	assert_match "$(tail -n 1 "$T/top")" '^vg/lv +back .* 100\.0 ' "all reads were hits"
 }
 
+# The requests of a volume that is not cached, and of one that is.
+#@ fast hearth-only timeout=90
+test_advise_live() {
+	standard_vg
+	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+	lvcreate -qq -y -L 64M -n plain vg "$DISK"
+	hearth advise --live vg/plain --minutes 0.2 --json >"$T/advice" &
+	until_true 20 grep -q 1 /sys/kernel/tracing/instances/hearth-*/events/block/block_bio_queue/enable
+	fio_quiet --filename=/dev/vg/plain --rw=randread --bs=64k --size=16M --io_size=20M
+	wait $!
+	cat "$T/advice"
+	assert_eq "$(sed -n 's/^ *"requests": \([0-9]*\),*$/\1/p' "$T/advice" | head -n 1)" 320 requests
+	if ls -d /sys/kernel/tracing/instances/hearth-*; then fail "the instance is left behind"; fi
+}
+
 # Everything that has dmeventd watch caches, where make install puts it, and a
 # log of what it tells.
 monitoring() {
