@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from fake import HERE
+from fake import BIN, HERE
 
 TOP = HERE.parents[1]
 PROFILES = sorted((TOP / "lvm-plugin/profiles").glob("*.profile"))
@@ -68,12 +68,19 @@ def test_all_are_there():
         "hearth-streaming"]
 
 
-def test_installed_where_lvm_looks(tmp_path):
-    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "install", f"DESTDIR={tmp_path}",
-                    f"OUT={tmp_path}/out"], check=True)
+def test_installed_where_it_is_looked_for(tmp_path):
+    """What the other tests have built, by OUT: that it is installed, and leaves nothing behind."""
+    def make(target):
+        subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", target, f"DESTDIR={tmp_path}",
+                        f"OUT={BIN}/real"], check=True)
+
+    make("install")
     assert {f.name for f in (tmp_path / "etc/lvm/profile").iterdir()} == {f.name for f in PROFILES}
     assert os.access(tmp_path / "usr/sbin/hearth", os.X_OK)
-    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "uninstall", f"DESTDIR={tmp_path}"],
-                   check=True)
-    left = [f for f in tmp_path.rglob("*") if f.is_file() and "out" not in f.parts]
-    assert left == []
+    for path in ("usr/lib/hearth/libdevmapper-event-hearth.so", "etc/hearth/monitor.conf",
+                 "usr/lib/udev/rules.d/96-hearth-monitor.rules"):
+        assert (tmp_path / path).is_file(), path
+    assert "/usr/sbin/hearth monitor" in \
+        (tmp_path / "usr/lib/udev/rules.d/96-hearth-monitor.rules").read_text()
+    make("uninstall")
+    assert [f for f in tmp_path.rglob("*") if f.is_file()] == []
