@@ -45,9 +45,14 @@ double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
+/* The tests have one of their own. */
+#ifndef HEARTH_ROOT
+#define HEARTH_ROOT	""
+#endif
+
 const char *dm_root(void)
 {
-	return "";
+	return HEARTH_ROOT;
 }
 
 /* ---- Asking ---- */
@@ -174,8 +179,11 @@ static void tell(const struct monitor_conf *conf, const char *name,
 
 static void read_conf(struct watched *w, struct monitor_conf *conf)
 {
-	unsigned int bad = monitor_read_conf(conf, MONITOR_CONF);
+	unsigned int bad;
+	char path[400];
 
+	snprintf(path, sizeof(path), "%s" MONITOR_CONF, dm_root());
+	bad = monitor_read_conf(conf, path);
 	if (bad && bad != w->bad_line)
 		syslog(LOG_WARNING, "hearth: %s: line %u makes no sense",
 		       MONITOR_CONF, bad);

@@ -2,6 +2,7 @@
 """hearth monitor, and the rules by which dmeventd's plugin tells the log."""
 
 import subprocess
+import time
 
 import pytest
 
@@ -219,3 +220,79 @@ def test_usage(dm):
     dm.complaint(2, "monitor", "--register", "--unregister")
     dm.complaint(2, "monitor", "--quiet")
     dm.complaint(3, "monitor", "nothing")
+
+
+# ---- The plugin, with dmeventd and the kernel around it made up
+
+
+@pytest.fixture
+def plugin(dm):
+    dm.cache(dirty=0)
+    (dm.path / "etc/hearth").mkdir(parents=True)
+    dm.write("version", "2.100.0")
+    tell = dm.write("tell", '#!/bin/sh\nfor w; do echo "$w"; done >>"$0.d"\n')
+    tell.chmod(0o755)
+    dm.write("etc/hearth/monitor.conf", f"command = {tell}\n")
+
+    def run(events, **cache):
+        dm.cache(**{"dirty": 0, "stats": {"cache_read_errors": 0, "cache_write_errors": 0,
+                                          "origin_errors": 0}, **cache})
+        lines = dict(line.split(" ", 1) for line in (dm.path / "vg-lv.dev").read_text().splitlines())
+        dm.write("status", lines["status"])
+        dm.write("table", lines["table"])
+        dm.write("stats", (dm.path / "vg-lv.stats").read_text())
+        r = subprocess.run([BIN / "fake/plugin-host", dm.path], input=events, text=True,
+                           capture_output=True, env=dm.environment(), timeout=60, check=True)
+        return r.stderr
+
+    return run
+
+
+def told(dm, count):
+    """What the command was given, when it has come: nobody waits for it."""
+    file = dm.path / "tell.d"
+    for _ in range(100):
+        if file.exists() and len(file.read_text().splitlines()) >= count:
+            break
+        time.sleep(.1)
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def test_the_plugin_tells_log_and_command(dm, plugin):
+    log = plugin("look\nlook\n", health="holding")
+    assert log.count("hearth: vg/lv: health: holding: the metadata cannot be written") == 1
+    assert "watching vg-lv" in log and "no longer watching vg-lv" in log
+    lines = told(dm, 4)
+    assert lines[:3] == ["vg/lv", "health", "begins"] and lines[3].startswith("holding: ")
+    assert len(lines) == 4
+
+
+def test_the_plugin_has_nothing_to_tell(dm, plugin):
+    log = plugin("look\n" * 5)
+    assert len(log.splitlines()) == 2 and not (dm.path / "tell.d").exists()
+
+
+def test_the_plugin_keeps_counters_for_status(dm, plugin):
+    plugin("look\n")
+    lines = (dm.path / "run/hearth/vg-lv").read_text().splitlines()
+    assert len(lines) == 2
+    out = dm.json("status", schema="status")["caches"][0]
+    kept = [int(n) for n in lines[1].split()[1:]]
+    assert kept[:2] == [out["counters"]["read_hits"], out["counters"]["read_misses"]]
+    # The samples of both, not a new beginning.
+    assert len((dm.path / "run/hearth/vg-lv").read_text().splitlines()) >= 2
+
+
+def test_the_plugin_is_told_of_a_bad_line_once(dm, plugin):
+    dm.write("etc/hearth/monitor.conf", "interval = soon\n")
+    assert plugin("look\n" * 4).count("line 1 makes no sense") == 1
+
+
+def test_the_plugin_and_what_is_no_cache(dm, plugin):
+    assert len(plugin("gone\nlook\ngone\n", health="bypass").splitlines()) == 3
+
+
+def test_the_plugin_and_the_kernels_own_target(dm, plugin):
+    """It is not asked for stats, which it would log as an error."""
+    dm.write("version", "2.2.0")
+    assert len(plugin("look\n", health="bypass").splitlines()) == 2
