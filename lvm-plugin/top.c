@@ -112,13 +112,28 @@ static void print_header(double seconds)
 	       "PROM/s", "SSD/s", "ms");
 }
 
+#define NAME_WIDTH	18
+#define NAME_HEAD	8	/* of a name that is too long; then "~" */
+
+/* Long names differ at their ends more often than at their beginnings. */
+static const char *short_name(char *buf, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len <= NAME_WIDTH)
+		return name;
+	snprintf(buf, NAME_WIDTH + 1, "%.*s~%s", NAME_HEAD, name,
+		 name + len - (NAME_WIDTH - NAME_HEAD - 1));
+	return buf;
+}
+
 static void print_row(const struct cache *c, const struct activity *a)
 {
-	char n[7][SIZE_LEN];
+	char n[7][SIZE_LEN], name[NAME_WIDTH + 1];
 
 	snprintf(n[6], SIZE_LEN, "%.2f", a->ms);
-	printf("%-18.18s %-4s %5.1f %5.1f %6s %5s %6s %5s %6s %5s %5.5s\n",
-	       c->name, short_mode(c->mode), 100 * share(c->used, c->total),
+	printf("%-18s %-4s %5.1f %5.1f %6s %5s %6s %5s %6s %5s %5.5s\n",
+	       short_name(name, c->name), short_mode(c->mode), 100 * share(c->used, c->total),
 	       100 * share(c->dirty, c->used), rate(n[0], a, a->reads),
 	       percent(n[1], a, a->read_hits), rate(n[2], a, a->writes),
 	       percent(n[3], a, a->write_hits), rate(n[4], a, a->promotions),
@@ -132,13 +147,18 @@ static void print_row(const struct cache *c, const struct activity *a)
 static void print_table(const struct round *r, const struct round *was,
 			unsigned int lines)
 {
-	unsigned int i;
+	unsigned int i, used = was->when ? 2 : 1;	/* the header's */
 
 	print_header(was->when ? r->when - was->when : 0);
-	for (i = 0; i < r->cs.nr && i + 3 < lines; i++) {
-		struct activity a = activity(&r->cs.all[i], was, r->when);
+	for (i = 0; i < r->cs.nr; i++) {
+		const struct cache *c = &r->cs.all[i];
+		struct activity a = activity(c, was, r->when);
 
-		print_row(&r->cs.all[i], &a);
+		used += cache_healthy(c) ? 1 : 2;
+		/* One for "and more", one for the cursor. */
+		if (used + 2 > lines)
+			break;
+		print_row(c, &a);
 	}
 	if (!r->cs.nr)
 		puts("no cache is active");

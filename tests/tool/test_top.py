@@ -95,3 +95,19 @@ def test_screen(dm):
     assert drawn.startswith("\033[?1049h") and "\033[?1049l" in drawn
     assert modes & termios.ICANON and modes & termios.ECHO
     assert "vg/lv4" in drawn and "vg/lv5" not in drawn and "and 4 more" in drawn
+
+
+def test_screen_of_sick_caches(dm):
+    """What is wrong takes a line as well; nothing scrolls."""
+    for i in range(9):
+        dm.cache(f"vg-lv{i}", devno=f"253:{i + 20}", health="bypass")
+    drawn = screen(dm, b"q", lines=8)[1].split("\033[?1049l")[0]
+    assert drawn.count("^ bypass") == 2 and "and 7 more" in drawn
+    assert drawn.count("\n") < 8
+
+
+def test_long_names_are_told_apart(dm):
+    for i in range(2):
+        dm.cache(f"vg-a--volume--with--a--long--name{i}", devno=f"253:{i + 20}")
+    text = dm.out("top", "--count", "1")
+    assert "vg/a-vol~ong-name0 " in text and "vg/a-vol~ong-name1 " in text
