@@ -189,7 +189,8 @@ static void help_all(FILE *out)
 		fprintf(out, "  %-11s %-20s %s\n", subcommands[i].name,
 			subcommands[i].args, subcommands[i].what);
 	fputs("\nA CACHE is VG/LV or a device-mapper name. 'hearth SUBCOMMAND --help' lists\n"
-	      "options; hearth(8) explains everything.\n", out);
+	      "options; hearth(8) explains everything. LVM makes a cache: see EXAMPLES there.\n",
+	      out);
 }
 
 /* ---- The command line ---- */
