@@ -243,7 +243,9 @@ EXPORT void process_event(struct dm_task *status, enum dm_event_mask event,
 		return;
 	if (w->own)
 		stats = ask_stats(name, start);
-	look_at(w, name, uuid ?: "", words, stats);
+	/* No answer: its table is being replaced, and the line says "ro". */
+	if (!w->own || stats)
+		look_at(w, name, uuid ?: "", words, stats);
 	free(stats);
 	free(words);
 }

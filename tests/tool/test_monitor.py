@@ -234,13 +234,14 @@ def plugin(dm):
     tell.chmod(0o755)
     dm.write("etc/hearth/monitor.conf", f"command = {tell}\n")
 
-    def run(events, **cache):
+    def run(events, answers=True, **cache):
         dm.cache(**{"dirty": 0, "stats": {"cache_read_errors": 0, "cache_write_errors": 0,
                                           "origin_errors": 0}, **cache})
         lines = dict(line.split(" ", 1) for line in (dm.path / "vg-lv.dev").read_text().splitlines())
         dm.write("status", lines["status"])
         dm.write("table", lines["table"])
-        dm.write("stats", (dm.path / "vg-lv.stats").read_text())
+        if answers:
+            dm.write("stats", (dm.path / "vg-lv.stats").read_text())
         r = subprocess.run([BIN / "fake/plugin-host", dm.path], input=events, text=True,
                            capture_output=True, env=dm.environment(), timeout=60, check=True)
         return r.stderr
@@ -296,3 +297,8 @@ def test_the_plugin_and_the_kernels_own_target(dm, plugin):
     """It is not asked for stats, which it would log as an error."""
     dm.write("version", "2.2.0")
     assert len(plugin("look\n", health="bypass").splitlines()) == 2
+
+
+def test_the_plugin_and_a_table_that_is_being_replaced(dm, plugin):
+    """Before it is resumed, its status line ends in "ro", and it answers no message."""
+    assert len(plugin("look\n", answers=False, rw="ro").splitlines()) == 2
