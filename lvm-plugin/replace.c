@@ -222,7 +222,7 @@ static int ask_fast(struct plan *p, const char *hidden)
 	strcpy(p->item[KIND], strcmp(v[0], "cache-pool") ? "vol" : "pool");
 	strcpy(p->item[SIZE], v[1]);
 	strcpy(p->item[METADATA_SIZE], v[2]);
-	if (!p->item[CHUNK][0] || !strcmp(p->item[CHUNK], "0"))
+	if (!p->item[CHUNK][0])
 		strcpy(p->item[CHUNK], v[3]);
 	if (!strcmp(p->item[KIND], "pool")) {
 		unbracket(v[4]);
@@ -256,10 +256,10 @@ static void ask_target(struct plan *p, const struct cache *c)
 
 static int make_plan(struct plan *p, const struct cache *c)
 {
-	char v[6][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
+	char v[7][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	if (!report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format",
-		    p->name, v, 6))
+	if (!report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format,chunk_size",
+		    p->name, v, 7))
 		return refuse(p, "no such volume");
 	unbracket(v[0]);
 	unbracket(v[1]);
@@ -271,6 +271,9 @@ static int make_plan(struct plan *p, const struct cache *c)
 	strcpy(p->item[POLICY], v[3]);
 	strcpy(p->item[SETTINGS], v[4]);
 	strcpy(p->item[FORMAT], v[5]);
+	/* Without a pool it is the volume that has it. */
+	if (strcmp(v[6], "0"))
+		strcpy(p->item[CHUNK], v[6]);
 	if (c)
 		ask_target(p, c);
 	return ask_fast(p, v[0]);
@@ -571,7 +574,7 @@ static int attach(const struct plan *p)
 		put(&c, "--cachemetadataformat");
 		put(&c, "1");
 	}
-	if (!is_pool(p)) {
+	if (!is_pool(p) && strtod(p->item[CHUNK], NULL) > 0) {
 		put(&c, "--chunksize");
 		put_made(&c, "%sb", p->item[CHUNK]);
 	}

@@ -24,7 +24,7 @@ traced() {
 	grep -E "dm_cache_$1: " "$T/trace" | grep -cE "$2" || true
 }
 
-#@ fast hearth-only timeout=120
+#@ slow hearth-only timeout=120
 test_events_agree_with_counters() {
 	local dev
 	by_hand_devices 8 64
