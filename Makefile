@@ -77,6 +77,10 @@ test-faults: modules
 test-crash: modules
 	$(if $(CUT),tests/crash/replay $(SEED) $(CUT),tests/crash/all $(SEED))
 
+# Checked load and random administration for so long: make soak [MINUTES=30].
+soak: modules
+	$(if $(MINUTES),HEARTH_MINUTES=$(MINUTES)) $(PYTEST) -v tests/guest -k soak.sh
+
 # Figures in a guest whose clock counts instructions: make bench measures all of
 # them and writes docs/performance.md, make bench-check fails when one misses its
 # limit. S='hit writeback' chooses sections.
@@ -169,5 +173,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash demo
+.PHONY: all modules tools setup test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean

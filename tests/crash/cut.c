@@ -88,7 +88,7 @@ static bool intents_bounded(const struct crash *x, const struct meta_view *v)
 	bound += BLOCKS_UNDER_WAY;
 	if (v->nr_dirty <= bound)
 		return true;
-	printf("  %u blocks dirty on the disk, %u intents are possible\n",
+	printf("  intents: %u blocks dirty on the disk, %u are possible\n",
 	       v->nr_dirty, bound);
 	return false;
 }

@@ -294,6 +294,42 @@ counted() {
 	COUNT=$(($(stat_of vg-lv "$counter") - before))
 }
 
+# --- memory -----------------------------------------------------------------
+
+drop_caches() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+# Kernel memory that is not page cache, KiB.
+kernel_memory() {
+	drop_caches
+	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
+}
+
+memory_available() {
+	drop_caches
+	awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
+}
+
+# leave_memory MIB: the rest is taken away from everybody, until give_memory_back.
+leave_memory() {
+	local available
+	available=$(memory_available)
+	echo $(((available - $1 * 1024) / 2048)) >/proc/sys/vm/nr_hugepages
+	awk '/^(MemAvailable|HugePages_Total):/' /proc/meminfo
+}
+
+give_memory_back() {
+	echo 0 >/proc/sys/vm/nr_hugepages
+}
+
+# A device of null_blk takes a page of memory for each page that is written: all
+# of them now, so that they take no more later.
+fill_device() {
+	zero "$1" $(($(sectors "$1") / 128))
+}
+
 # --- data -------------------------------------------------------------------
 
 fio_quiet() {
@@ -461,10 +497,13 @@ remove_nullb() {
 		echo 0 >"$d/power"
 		rmdir "$d"
 	done
+	rm -rf /run/lvm/*_online /run/lvm/hints
 }
 
 clean_up() {
 	echo "--- cleaning up"
+	swapoff -a
+	give_memory_back
 	udevadm settle
 	unmount_all
 	if ! remove_all_devices "$1"; then
@@ -472,7 +511,6 @@ clean_up() {
 		exit 2
 	fi
 	remove_nullb
-	rm -rf /run/lvm/*_online /run/lvm/hints
 	if [ -e "$T/bad-metadata" ]; then
 		echo "FAILED: cache_check does not accept the metadata"
 		exit 1

@@ -3,13 +3,6 @@
 #
 # Loading, unloading, many caches, large caches: nothing is left behind.
 
-# Kernel memory that is not page cache, KiB.
-kernel_memory() {
-	sync
-	echo 3 >/proc/sys/vm/drop_caches
-	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
-}
-
 #@ fast timeout=90
 test_unload_and_load_again() {
 	by_hand_devices
