@@ -210,7 +210,7 @@ is_recorded() {
 	grep -q 1 /sys/kernel/tracing/instances/hearth-*/events/block/block_bio_queue/enable
 }
 
-#@ slow hearth-only timeout=90
+#@ fast hearth-only timeout=90
 test_advise_live() {
 	local pid
 	standard_vg
@@ -270,7 +270,7 @@ told_of() {
 	grep -q "$1" "$T/told"
 }
 
-#@ slow hearth-only timeout=120
+#@ fast hearth-only timeout=120
 test_dmeventd_watches_and_tells() {
 	local size
 	monitoring
@@ -357,7 +357,7 @@ test_replace_a_dead_ssd() {
 	check_data /dev/vg/lv 1 0 16
 }
 
-#@ slow hearth-only timeout=150
+#@ fast hearth-only timeout=150
 test_replace_a_dead_ssd_that_was_dirty() {
 	device NEW 96 ssd
 	standard_vg
