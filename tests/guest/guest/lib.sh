@@ -321,7 +321,7 @@ leave_memory() {
 }
 
 give_memory_back() {
-	echo 0 >/proc/sys/vm/nr_hugepages
+	[ ! -e /proc/sys/vm/nr_hugepages ] || echo 0 >/proc/sys/vm/nr_hugepages
 }
 
 # A device of null_blk takes a page of memory for each page that is written: all
