@@ -248,7 +248,7 @@ test_bad_invalidations() {
 	warm_cache passthrough
 	for range in 256 0-257 300-310 99999999999999 $too_large; do
 		bad_message "'$range' is (out of range, there are 256 blocks|not a cache block)" \
-			invalidate_cblocks $range
+			invalidate_cblocks "$range"
 	done
 	for range in 10-5 7-7; do
 		bad_message "'$range' ends before it begins" invalidate_cblocks $range
