@@ -36,12 +36,11 @@ struct fill {
 
 /* ---- How many at a time ---- */
 
-bool cache_migration_room(struct cache *c)
+/* Is there room for one more block below migration_threshold? */
+static bool migration_room(struct cache *c)
 {
-	u32 used = atomic_read(&c->migrating_sectors);
-
-	/* One block at least, however large blocks are. */
-	return !used || used + c->block_sectors <= READ_ONCE(c->migration_threshold);
+	return cache_block_fits(c, atomic_read(&c->migrating_sectors),
+				READ_ONCE(c->migration_threshold));
 }
 
 /* How much of the room is taken, in percent. */
@@ -59,7 +58,7 @@ u8 cache_migration_load(struct cache *c)
 bool cache_may_migrate(struct cache *c)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       !READ_ONCE(c->fast_dead) && cache_migration_room(c);
+	       !READ_ONCE(c->fast_dead) && migration_room(c);
 }
 
 void cache_migration_started(struct cache *c, u32 sectors)

@@ -243,7 +243,7 @@ static void reset_tunables(struct cache *c)
 	c->fail_open = 1;
 	c->max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
 			       INTENTS_PERCENT / 100);
-	if (cache_mode_keeps_dirty(c->mode))
+	if (cache_keeps_dirty(c))
 		c->max_intents = max_t(u64, c->max_intents,
 				       INTENTS_SECTORS / c->block_sectors);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)

@@ -26,8 +26,8 @@ TRACE_DEFINE_ENUM(CACHE_WB_ROOM);
 TRACE_DEFINE_ENUM(CACHE_WB_SHARE);
 TRACE_DEFINE_ENUM(CACHE_WB_IDLE);
 
-/* A block of the origin has a slot from now on; or not, with an error. */
-TRACE_EVENT(dm_cache_promote,
+/* A block was copied from one device to the other, or not, with an error. */
+DECLARE_EVENT_CLASS(dm_cache_copy,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
 
@@ -58,6 +58,14 @@ TRACE_EVENT(dm_cache_promote,
 				   { CACHE_PROMOTE, "seen" },
 				   { CACHE_PROMOTE_HOT, "hot" }),
 		  __entry->usecs, __entry->error)
+);
+
+/* A block of the origin has a slot from now on; or not, with an error. */
+DEFINE_EVENT(dm_cache_copy, dm_cache_promote,
+	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
+		 int error),
+
+	TP_ARGS(c, block, slot, why, began, error)
 );
 
 /* A block leaves its slot; its mapping leaves the disk next. */
@@ -97,29 +105,11 @@ TRACE_EVENT(dm_cache_demote,
  * A dirty block was copied to the origin, and is clean on the disk; with the
  * error -EAGAIN it was written again meanwhile, with others it failed.
  */
-TRACE_EVENT(dm_cache_writeback,
+DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
 
 	TP_ARGS(c, block, slot, why, began, error),
-
-	TP_STRUCT__entry(
-		__field(dev_t,	dev)
-		__field(u32,	slot)
-		__field(u64,	block)
-		__field(int,	why)
-		__field(int,	error)
-		__field(u64,	usecs)
-	),
-
-	TP_fast_assign(
-		__entry->dev = c->dev;
-		__entry->slot = slot;
-		__entry->block = block;
-		__entry->why = why;
-		__entry->error = error;
-		__entry->usecs = cache_trace_usecs(began);
-	),
 
 	TP_printk("%d:%d block=%llu slot=%u why=%s usecs=%llu error=%d",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->block,

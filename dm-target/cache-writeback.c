@@ -95,10 +95,7 @@ static void measure_room(struct cache *c)
 
 static bool fits(struct cache *c)
 {
-	u32 used = atomic_read(&c->wb_sectors);
-
-	/* One block at least, however large blocks are. */
-	return !used || used + c->block_sectors <= c->wb_room;
+	return cache_block_fits(c, atomic_read(&c->wb_sectors), c->wb_room);
 }
 
 static bool may_go_on(struct cache *c)

@@ -399,6 +399,12 @@ static inline sector_t cache_block_start(const struct cache *c, u64 block)
 	return block * c->block_sectors;
 }
 
+/* Is there room (sectors) for a block beside what is used?  For one always. */
+static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
+{
+	return !used || used + c->block_sectors <= room;
+}
+
 static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
@@ -466,8 +472,6 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 bool cache_discard_overlaps(struct cache *c, u64 block);
 
 /* cache-fill.c */
-/* Is there room for one more block below migration_threshold? */
-bool cache_migration_room(struct cache *c);
 bool cache_may_migrate(struct cache *c);
 u8 cache_migration_load(struct cache *c);
 void cache_migration_started(struct cache *c, u32 sectors);

@@ -128,13 +128,11 @@ static int ask(int type, const char *name, struct dm_device *d, char **words)
 	return *words ? 0 : -ENOENT;
 }
 
-int dm_look(const char *name, struct dm_device *d)
+static int look_at(const char *name, struct dm_device *d)
 {
-	int r = check_access();
+	int r;
 
 	memset(d, 0, sizeof(*d));
-	if (r)
-		return r;
 	snprintf(d->name, sizeof(d->name), "%s", name);
 	r = ask(DM_DEVICE_TABLE, name, d, &d->table);
 	if (r)
@@ -147,12 +145,22 @@ int dm_look(const char *name, struct dm_device *d)
 	return r;
 }
 
+int dm_look(const char *name, struct dm_device *d)
+{
+	int r = check_access();
+
+	if (!r)
+		return look_at(name, d);
+	memset(d, 0, sizeof(*d));
+	return r;
+}
+
 static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 {
 	struct dm_device d, *more;
 
 	/* Another type of device, or one that went away meanwhile. */
-	if (dm_look(name, &d))
+	if (look_at(name, &d))
 		return 0;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
 	if (!more)

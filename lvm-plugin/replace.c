@@ -89,9 +89,10 @@ static void unbracket(char *s)
 
 static bool type_is(const char *volume, const char *type)
 {
-	char v[1][FIELD_LEN];
+	char is[64], active[16];
 
-	return report("lvs", "segtype", volume, v, 1) && !strcmp(v[0], type);
+	return !lvm_volume(volume, is, sizeof(is), active, sizeof(active)) &&
+	       !strcmp(is, type);
 }
 
 /* ---- The file ---- */
