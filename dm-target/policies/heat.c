@@ -18,6 +18,8 @@
  *    promotes everything would hold, for a sample of the blocks.  As long as
  *    we hit more often than the rival we spare the cache device; if we fall
  *    behind, the price of a promotion falls.
+ *  - What hardly ever pays, as a scan of new blocks does not, the rival leaves
+ *    out as well, or the scan would flush it and it would be no rival.
  *  - Sequential streams pass by after a small cutoff, for a disk serves them
  *    without seeking.  Those that repeat before long are a class of their own.
  *
@@ -57,6 +59,11 @@
 #define YIELD_FETCH		(YIELD_ONE / 4)
 #define YIELD_FETCH_STREAM	YIELD_ONE	/* it leaves its stream for that */
 #define YIELD_MAX_COST		(8 * YIELD_ONE)
+#define YIELD_POOR		(YIELD_ONE / 4)	/* less hardly ever pays */
+
+/* The share of the misses that are of poor classes, in fixed point. */
+#define POOR_ONE		65536
+#define POOR_WEIGHT		1024	/* misses in the moving average */
 
 /* An entry of the ghost; zero is empty. */
 #define GHOST_WAYS		8
@@ -132,6 +139,7 @@ struct heat {
 	u32 clock;		/* visits that missed */
 	u64 traffic;		/* sectors that missed */
 	u32 mean_yield;
+	s32 poor;
 	u16 yield[HEAT_CLASSES];
 	u32 *rival;
 	s32 lead;
@@ -467,17 +475,6 @@ static void rival_store(struct heat *h, u32 *entry, u64 hash, u32 news)
 			   ghost_fp(hash));
 }
 
-/* Does it hold the block that hashes to @hash?  If not, it does from now on. */
-static bool rival_holds(struct heat *h, u64 hash)
-{
-	bool held;
-	u32 *entry = rival_find(h, hash, &held);
-
-	if (!held)
-		rival_store(h, entry, hash, 0);
-	return held;
-}
-
 /* How many hits we won in this bucket since it was last asked. */
 static u32 rival_news(struct heat *h, u64 hash)
 {
@@ -517,26 +514,33 @@ static bool rival_hit(struct heat *h, u64 hash, const struct cache_io *io)
 }
 
 /*
- * @cost is what a promotion would cost the origin; the rival pays it for each
- * block that it takes, and we if @promoted.
+ * @wanted: the rival takes the block if it has not got it.  @cost is what a
+ * promotion would cost the origin; the rival pays it for each block that it
+ * takes, and we if @promoted.
  */
 static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
-		       u32 cost, bool promoted)
+		       bool wanted, u32 cost, bool promoted)
 {
 	s32 lead = READ_ONCE(h->lead);
+	bool held;
+	u32 *entry;
 	s32 won;
 
 	if (rival_ignores(h, hash, io))
 		return;
+	entry = rival_find(h, hash, &held);
 	if (io->flags & CACHE_IO_STREAM) {
-		rival_holds(h, hash);
+		if (!held && wanted)
+			rival_store(h, entry, hash, 0);
 		return;
 	}
 	won = rival_news(h, hash) * LEAD_ONE;
-	if (rival_holds(h, hash))
+	if (held) {
 		won -= LEAD_ONE;
-	else
+	} else if (wanted) {
+		rival_store(h, entry, hash, 0);
 		won += (s32)cost * (LEAD_ONE / YIELD_ONE);
+	}
 	if (promoted)
 		won -= (s32)cost * (LEAD_ONE / YIELD_ONE);
 	lead += (won - lead) / LEAD_WEIGHT;
@@ -636,6 +640,26 @@ static void class_learn(struct heat *h, u32 slot)
 	WRITE_ONCE(*byte, hits);
 }
 
+/* Classes that yield less than this are poor. */
+static u32 class_poor_below(struct heat *h)
+{
+	return min_t(u32, READ_ONCE(h->mean_yield) * 3 / 4, YIELD_POOR);
+}
+
+/* Poor classes are wanted in proportion to what they yield, always the same. */
+static bool class_wanted(u32 yield, u32 poor_below, u64 hash)
+{
+	return (((hash >> 40) & 0xff) * poor_below) >> 8 < yield;
+}
+
+static void class_count_poor(struct heat *h, bool poor)
+{
+	s32 share = READ_ONCE(h->poor);
+
+	share += ((poor ? POOR_ONE : 0) - share) / POOR_WEIGHT;
+	WRITE_ONCE(h->poor, share);
+}
+
 /*
  * One in HEAT_SAMPLE is promoted whatever its class, but not when that would
  * get into the way of what has earned it.
@@ -647,18 +671,20 @@ static bool class_sampled(u64 clock, const struct cache_io *io)
 
 /*
  * What a class must yield at @level: a share of what promotions yield on the
- * whole, within bounds of the same proportion (at level 2: 3/4 of the mean,
- * and from 1/6 to 2/3 of a hit).  Up to the default level it falls to nothing
- * as the rival gets ahead.
+ * whole, within bounds of the same proportion (at level 2: 13/16 of the mean,
+ * and from .18 to .72 of a hit).  The more misses are of poor classes, which
+ * take nothing, the more is left to the others: down to 9/16 of that.  Up to
+ * the default level it falls to nothing as the rival gets ahead.
  */
 static u32 heat_share(struct heat *h, u64 level)
 {
-	static const u8 sixteenths[HEAT_MAX_LEVEL + 1] = { 0, 6, 12, 15, 18, 24 };
+	static const u8 sixteenths[HEAT_MAX_LEVEL + 1] = { 0, 6, 13, 15, 18, 24 };
 	u32 n = sixteenths[level];
 	u32 share = clamp(READ_ONCE(h->mean_yield) * n / 16,
 			  n * YIELD_ONE / 72, n * YIELD_ONE / 18);
 	s32 left = clamp(READ_ONCE(h->lead) + LEAD_LOST, 0, LEAD_LOST);
 
+	share -= (u64)share * READ_ONCE(h->poor) * 7 / 16 / POOR_ONE;
 	return level > HEAT_DEFAULT_LEVEL ? share : share * left / LEAD_LOST;
 }
 
@@ -767,7 +793,8 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	u32 clock = READ_ONCE(h->clock) + 1;
 	u64 hash = heat_hash(block);
 	u32 cost = heat_cost(h, io);
-	u32 old, visits, class;
+	u32 poor_below = class_poor_below(h);
+	u32 old, visits, class, yield;
 	u32 *entry = ghost_find(h, hash, &old);
 	bool promote;
 
@@ -778,9 +805,12 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 			 class_by_region(region_visit(h, block)),
 			 class_by_kind(io));
 	ghost_store(h, entry, hash, visits, filling ? 0 : class);
+	yield = READ_ONCE(h->yield[class]);
+	class_count_poor(h, yield < poor_below);
 	promote = filling || heat_pays(h, class, io, cost) ||
 		  class_sampled(clock, io);
-	rival_miss(h, hash, io, cost, promote);
+	rival_miss(h, hash, io, class_wanted(yield, poor_below, hash), cost,
+		   promote);
 	if (!promote)
 		return CACHE_BYPASS_COLD;
 	return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;

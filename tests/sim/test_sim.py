@@ -336,13 +336,17 @@ def test_scan_resistance(where):
     fills = {p: after['mix', p, '6000']['fills'] for p in ('heat', 'LRU')}
     print(f'    fills {fills["heat"]:.0f}, LRU {fills["LRU"]:.0f}')
     assert fills['heat'] <= .2 * fills['LRU']
+    loss = 0
     for name in FIVE:
         was = before[name, 'heat', '6000']['OTf']
         now = after[name, 'heat', '6000']['OTf']
         lru = after[name, 'LRU', '6000']['OTf']
         print(f'    {name}: OTf {was:.3f} alone, {now:.3f} beside the scan, '
               f'LRU {lru:.3f}')
-        assert now > was - .03
+        assert now > was - .02
+        loss += (was - now) / len(FIVE)
+    print(f'    {loss:.4f} lost on the mean')
+    assert loss <= .003
 
 
 def main():
