@@ -189,6 +189,13 @@ static void ask_throttle(struct cache *c, struct cache_bio *cb)
  * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
  * engine's own limits are applied here, before a bio is deferred for nothing.
  */
+/* Must a write not make the slot dirty that has this word, or a new one? */
+static bool over_dirty_limit(struct cache *c, u32 word)
+{
+	return !(word & SLOT_DIRTY) && cache_keeps_dirty(c) &&
+	       cache_above_dirty_limit(c);
+}
+
 static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	u32 nr_free = READ_ONCE(c->map.nr_free);
@@ -212,6 +219,10 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	if (!mode_promotes(READ_ONCE(c->mode), io.op) || !cache_writable(c)) {
 		cache_stat_inc(c, STAT_BYPASS_POLICY);
 		cb->verdict = CACHE_BYPASS_POLICY;
+	} else if (io.op == CACHE_OP_WRITE && over_dirty_limit(c, 0)) {
+		cache_kick_writeback(c);
+		cache_stat_inc(c, STAT_BYPASS_DIRTY);
+		cb->verdict = CACHE_BYPASS_LIMIT;
 	} else if (!cache_may_migrate(c)) {
 		cache_stat_inc(c, STAT_BYPASS_BUSY);
 		cb->verdict = CACHE_BYPASS_LIMIT;
@@ -651,6 +662,14 @@ retry:
 			cache_remap_origin(c, bio);
 			return DM_MAPIO_REMAPPED;
 		}
+		if (!map_write_invalidate(c, bio, slot, word, worker))
+			goto retry;
+		return DM_MAPIO_SUBMITTED;
+	}
+
+	/* The block leaves the cache, and the origin has the write. */
+	if (unlikely(over_dirty_limit(c, word))) {
+		cache_kick_writeback(c);
 		if (!map_write_invalidate(c, bio, slot, word, worker))
 			goto retry;
 		return DM_MAPIO_SUBMITTED;

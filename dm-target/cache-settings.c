@@ -203,6 +203,31 @@ const struct cache_tunable cache_core_tunables[] = {
 		.min = 1,
 		.max = U32_MAX,
 		.offset = offsetof(struct cache, max_intents),
+	}, {
+		.key = "dirty_high",
+		.unit = "percent",
+		.help = "of the blocks dirty: more are written back in any case",
+		.max = 100,
+		.offset = offsetof(struct cache, dirty_high),
+	}, {
+		.key = "dirty_low",
+		.unit = "percent",
+		.help = "of the blocks dirty: down to this they are written back then",
+		.max = 100,
+		.offset = offsetof(struct cache, dirty_low),
+	}, {
+		.key = "dirty_limit",
+		.unit = "percent",
+		.help = "of the blocks dirty at most; other writes go to the origin",
+		.min = 1,
+		.max = 100,
+		.offset = offsetof(struct cache, dirty_limit),
+	}, {
+		.key = "writeback_idle",
+		.unit = "seconds",
+		.help = "without requests after which all is written back; 0: never",
+		.max = 86400,
+		.offset = offsetof(struct cache, writeback_idle),
 	},
 	{ NULL }
 };
@@ -246,6 +271,10 @@ static void reset_tunables(struct cache *c)
 	if (cache_keeps_dirty(c))
 		c->max_intents = max_t(u64, c->max_intents,
 				       INTENTS_SECTORS / c->block_sectors);
+	c->dirty_high = 50;
+	c->dirty_low = 45;
+	c->dirty_limit = 100;
+	c->writeback_idle = 2;
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

@@ -261,6 +261,7 @@ static const char * const stat_names[NR_CACHE_STATS] = {
 	[STAT_BYPASS_RATE] = "bypass_rate",
 	[STAT_BYPASS_SHARE] = "bypass_share",
 	[STAT_BYPASS_NO_SLOT] = "bypass_no_slot",
+	[STAT_BYPASS_DIRTY] = "bypass_dirty",
 	[STAT_BYPASS_RACE] = "bypass_race",
 	[STAT_COMMIT] = "commits",
 	[STAT_INTENT] = "intents",

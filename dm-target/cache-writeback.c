@@ -11,8 +11,6 @@
 
 #include <linux/sort.h>
 
-#define WB_HIGH_PERCENT		50	/* dirty share that is always too much */
-#define WB_IDLE_SECONDS		2	/* without user I/O: clean */
 #define WB_BACKOFF_SECONDS	5	/* after an error */
 #define WB_ALONE		(HZ / 4) /* without user I/O: all of the disk is ours */
 
@@ -23,13 +21,37 @@ static bool all_must_go(struct cache *c)
 
 static bool idle(struct cache *c)
 {
-	return time_after(jiffies, READ_ONCE(c->last_io) + WB_IDLE_SECONDS * HZ);
+	unsigned long seconds = READ_ONCE(c->writeback_idle);
+
+	return seconds &&
+	       time_after(jiffies, READ_ONCE(c->last_io) + seconds * HZ);
 }
 
+static bool exceeds(struct cache *c, u64 blocks, u64 percent)
+{
+	return blocks * 100 > c->map.nr_slots * percent;
+}
+
+bool cache_above_dirty_limit(struct cache *c)
+{
+	return exceeds(c, atomic_read(&c->nr_dirty), READ_ONCE(c->dirty_limit));
+}
+
+/*
+ * Between the two marks it is what it was.  Blocks on their way home do not
+ * count, though they are dirty until that is committed.
+ */
 static bool too_dirty(struct cache *c)
 {
-	return (u64)atomic_read(&c->nr_dirty) * 100 >
-	       (u64)c->map.nr_slots * WB_HIGH_PERCENT;
+	u64 high = min(READ_ONCE(c->dirty_high), READ_ONCE(c->dirty_limit));
+	int left = atomic_read(&c->nr_dirty) - atomic_read(&c->wb_blocks);
+
+	left = max(left, 0);
+	if (exceeds(c, left, high))
+		c->wb_above = true;
+	else if (!exceeds(c, left, READ_ONCE(c->dirty_low)))
+		c->wb_above = false;
+	return c->wb_above;
 }
 
 static enum cache_wb_reason wanted(struct cache *c)
@@ -117,6 +139,7 @@ static void wait_for_room(struct cache *c)
 static void copy_started(struct cache *c)
 {
 	cache_migration_started(c, c->block_sectors);
+	atomic_inc(&c->wb_blocks);
 	atomic_add(c->block_sectors, &c->wb_sectors);
 }
 
@@ -133,6 +156,7 @@ static void copy_ended(struct cache *c)
 static void end_migration(struct cache *c, struct migration *m)
 {
 	mempool_free(m, &c->migration_pool);
+	atomic_dec(&c->wb_blocks);
 	cache_migration_done(c);
 }
 

@@ -87,6 +87,7 @@ enum cache_stat {
 	STAT_BYPASS_RATE,	/* max_promote_mbps reached */
 	STAT_BYPASS_SHARE,	/* max_promote_share reached */
 	STAT_BYPASS_NO_SLOT,
+	STAT_BYPASS_DIRTY,	/* dirty_limit reached */
 	STAT_BYPASS_RACE,	/* a write to the origin was in flight */
 	STAT_COMMIT,
 	STAT_INTENT,		/* writes that waited for a dirty bit on disk */
@@ -259,6 +260,10 @@ struct cache {
 	u64 max_promote_mbps;		/* MB/s; 0: no limit */
 	u64 max_promote_share;		/* percent of the cache device's time */
 	u64 max_intents;		/* clean slots with a dirty bit on disk */
+	u64 dirty_high;			/* percent of the slots: write-back begins */
+	u64 dirty_low;			/* and goes on down to this */
+	u64 dirty_limit;		/* percent; more do not become dirty */
+	u64 writeback_idle;		/* seconds without user I/O; 0: never */
 	struct throttle throttle;
 	wait_queue_head_t migration_wait;	/* for room, or for none */
 	bool quiescing;			/* start nothing in the background */
@@ -272,7 +277,9 @@ struct cache {
 	struct work_struct writeback_work;
 	struct writeback_item *wb_items;	/* writeback worker only */
 	u32 wb_cursor;			/* writeback worker only */
+	atomic_t wb_blocks;		/* begun and not committed */
 	atomic_t wb_sectors;		/* of migrating_sectors, write-back's */
+	bool wb_above;			/* dirty_high; writeback worker only */
 	u32 wb_room;			/* sectors; writeback worker only */
 	u32 wb_low;			/* sectors left at which it goes on; racy reads */
 	u64 wb_ios_seen;		/* writeback worker only */
@@ -514,6 +521,8 @@ struct writeback_item {
 };
 #define WRITEBACK_BATCH 4096U
 void cache_writeback_work(struct work_struct *work);
+/* Are more blocks dirty than dirty_limit has it?  Any context. */
+bool cache_above_dirty_limit(struct cache *c);
 void cache_kick_writeback(struct cache *c);
 
 /* cache-commit.c */

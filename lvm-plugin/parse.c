@@ -34,6 +34,7 @@ const char * const counter_names[NR_COUNTERS] = {
 	[BYPASS_RATE] = "bypass_rate",
 	[BYPASS_SHARE] = "bypass_share",
 	[BYPASS_NO_SLOT] = "bypass_no_slot",
+	[BYPASS_DIRTY] = "bypass_dirty",
 	[BYPASS_RACE] = "bypass_race",
 	[COMMITS] = "commits",
 	[INTENTS] = "intents",

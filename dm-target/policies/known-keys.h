@@ -21,6 +21,10 @@ static const char * const cache_known_keys[] = {
 	"max_promote_share",
 	"fail_open",
 	"max_intents",
+	"dirty_high",
+	"dirty_low",
+	"dirty_limit",
+	"writeback_idle",
 	/* hearth: heat, lru, nhit */
 	"read_level",
 	"write_level",

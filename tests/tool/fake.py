@@ -12,7 +12,7 @@ BIN = Path(os.environ.get("HEARTH_BIN", HERE.parents[1] / "build/tool-test"))
 COUNTERS = """read_hits read_misses write_hits write_misses promotions demotions
 writebacks invalidations promotions_aborted retired_blocks bypass_cold bypass_stream
 bypass_limit bypass_policy bypass_busy bypass_rate bypass_share bypass_no_slot
-bypass_race commits intents cache_read_errors cache_write_errors origin_errors
+bypass_dirty bypass_race commits intents cache_read_errors cache_write_errors origin_errors
 cache_sectors_written""".split()
 
 
