@@ -98,6 +98,7 @@ def boot_guest(sections, ios, *options):
     for section in sections:
         for old in RESULTS.glob(f"{section}[.-]*"):
             old.unlink()
+        (RESULTS / f"{section}.stamp").write_text(figures.stamp() + "\n")
     with open(BUILD / "guest.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         hearthguest.prepare_modules(version)

@@ -332,13 +332,17 @@ def version_of(*command):
     return out.stdout.decode().splitlines()[0].strip()
 
 
+def stamp():
+    """Of what, and when, a section's figures are."""
+    return f"{datetime.date.today()}, hearth {version_of('git', 'describe', '--always', '--dirty')}"
+
+
 def page(directory, kernel):
     lines = [
         "",
-        f"Measured {datetime.date.today()} by `make bench`: guest kernel {kernel}, "
+        f"Measured by `make bench`: guest kernel {kernel}, "
         f"{version_of('fio', '--version')}, "
-        f"{version_of('qemu-system-x86_64', '--version').split('(')[0].strip()}, "
-        f"hearth {version_of('git', 'describe', '--always', '--dirty')}.",
+        f"{version_of('qemu-system-x86_64', '--version').split('(')[0].strip()}.",
     ]
     results = Results(directory)
     for name in SECTIONS:
@@ -347,6 +351,9 @@ def page(directory, kernel):
         if all(f.value is None for f in rows):
             lines.append("Not measured in this run.")
             continue
+        said = directory / f"{name}.stamp"
+        if said.exists():
+            lines += [f"Measured {said.read_text().strip()}.", ""]
         lines += ["| figure | measured | unit | limit | |", "|---|---:|---|---|---|"]
         for f in rows:
             verdict = "" if f.limit is None else "met" if f.good() else "**missed**"
