@@ -46,6 +46,7 @@ struct load {
 	uint64_t capacity;
 	uint64_t limit;		/* atomic; sectors in use */
 	uint64_t version;	/* atomic; the last one given */
+	uint64_t begun;		/* atomic; requests */
 	unsigned int stop;	/* atomic */
 	bool discards;
 };
@@ -129,7 +130,30 @@ static void do_discard(struct worker *w, uint64_t at, uint32_t n)
 		w->l->versions[at + i] = UNKNOWN;
 }
 
-static void one_request(struct worker *w)
+/*
+ * Two requests of each thread in eight are made at the same time where the
+ * stripes of two threads share a block, each time another one, which is often
+ * not in the cache.
+ */
+static bool meet(struct worker *w)
+{
+	struct load *l = w->l;
+	uint64_t turn = __atomic_fetch_add(&l->begun, 1, __ATOMIC_RELAXED) / (2 * l->nr);
+	uint64_t limit = __atomic_load_n(&l->limit, __ATOMIC_ACQUIRE), at;
+	uint32_t sectors = 1 + rng_below(&w->rng, 8);
+
+	if (turn % 4)
+		return false;
+	at = mix64(turn) % (limit / STRIPE / l->nr) * l->nr + w->index;
+	at = at * STRIPE + (w->index % 2 ? 0 : STRIPE - sectors);
+	if (rng_below(&w->rng, 2))
+		do_write(w, at, sectors, false);
+	else
+		do_read(w, at, sectors);
+	return true;
+}
+
+static void any_request(struct worker *w)
 {
 	uint32_t dice = rng_below(&w->rng, 100), n;
 	uint64_t at;
@@ -150,6 +174,12 @@ static void one_request(struct worker *w)
 		at = pick_range(w, &n);
 		do_read(w, at, n);
 	}
+}
+
+static void one_request(struct worker *w)
+{
+	if (!meet(w))
+		any_request(w);
 	w->requests++;
 }
 
