@@ -307,6 +307,21 @@ kernel_memory() {
 	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
 }
 
+# All memory that no process and no file has, KiB: pages that nobody accounts for, too.
+# What was freed but waits on a list of free pages or of free objects is not part of it.
+memory_held() {
+	local list
+	drop_caches
+	for list in /sys/kernel/slab/*/shrink; do
+		echo 1 >"$list"
+	done
+	cat /proc/sys/vm/stat_refresh
+	awk '$1 == "MemTotal:" { held += $2 }
+		/^(MemFree|Buffers|Cached|SwapCached|AnonPages|PageTables|SReclaimable):/ { held -= $2 }
+		$1 == "count:" { held -= $2 * 4 }
+		END { print held }' /proc/meminfo /proc/zoneinfo
+}
+
 memory_available() {
 	drop_caches
 	awk '/^MemAvailable:/ { print $2 }' /proc/meminfo

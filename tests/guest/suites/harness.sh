@@ -15,6 +15,22 @@ test_engine_is_ours() {
 	[ -e /sys/module/dm_cache_smq ] || fail "dm-cache-smq is not loaded"
 }
 
+# Pages that the kernel counts nowhere are seen, and nothing else is.
+#@ fast timeout=60
+test_memory_held_is_seen() {
+	local before with after
+	device DISK 8 ram
+	before=$(memory_held)
+	fill_device "$DISK"
+	with=$(memory_held)
+	remove_nullb
+	after=$(memory_held)
+	echo "held: $before, $with, $after KiB"
+	assert_ge $((with - before)) 7680 "KiB more with 8 MiB in a device"
+	assert_le $((with - before)) 9216 "KiB more with 8 MiB in a device"
+	assert_le $((after - before)) 512 "KiB kept without it"
+}
+
 #@ fast timeout=60
 test_data_checks_can_fail() {
 	device DISK 32 ram
