@@ -52,6 +52,7 @@
 /* Hits per promotion, in fixed point. */
 #define YIELD_ONE		1024
 #define YIELD_FIRST		YIELD_ONE /* before anything is known */
+#define YIELD_WARY		(YIELD_ONE / 2)	/* of new blocks, in a warm cache */
 #define YIELD_WEIGHT		24	/* samples in a class's moving average */
 #define YIELD_MEAN_WEIGHT	128	/* and in that of all */
 #define YIELD_STREAM		(YIELD_ONE / 4)	/* what a stream must earn */
@@ -956,6 +957,18 @@ static void heat_load(struct cache_policy *p, u32 slot, u64 block, u32 hint,
 			hint_valid ? hint : HINT_SMALL);
 }
 
+/*
+ * A cache that comes back full holds what was worth it.  What was never seen has
+ * to show that it is worth more, though nothing is known of that yet.
+ */
+static void heat_be_wary(struct heat *h)
+{
+	u32 class;
+
+	for (class = 1; class <= HEAT_WARMTHS * HEAT_KINDS; class++)
+		h->yield[class] = YIELD_WARY;
+}
+
 static void heat_load_done(struct cache_policy *p)
 {
 	struct heat *h = to_heat(p);
@@ -971,6 +984,8 @@ static void heat_load_done(struct cache_policy *p)
 					  &h->main, FIFO_MAIN, round);
 		}
 	}
+	if (h->small.nr + h->main.nr > p->params.nr_slots / 2)
+		heat_be_wary(h);
 }
 
 static u32 heat_hint(struct cache_policy *p, u32 slot)

@@ -355,6 +355,24 @@ static void test_hits_survive_a_restart(void **state)
 	host_free(h);
 }
 
+/* A warm cache does not give way to whatever comes first after a restart. */
+static void test_a_warm_cache_is_wary(void **state)
+{
+	struct host *h = heat_host();
+	u32 promoted = 0, i, block;
+
+	read_random(h, 0, SLOTS, 30 * SLOTS);
+	host_switch(h, h->policy->ops, true);
+	for (i = 0; i < SLOTS / 4; i++) {
+		block = 6 * SLOTS + i * 7919ull % (40 * SLOTS);
+		host_access(h, block, &small_read);
+		promoted += h->slot_of[block] != NO_SLOT;
+	}
+	print_message("    %u of %u new blocks promoted\n", promoted, SLOTS / 4);
+	assert_true(promoted < SLOTS / 32);
+	host_free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_levels_are_ordered),
 		cmocka_unit_test(test_hints_spread),
 		cmocka_unit_test(test_hits_survive_a_restart),
+		cmocka_unit_test(test_a_warm_cache_is_wary),
 	};
 
 	return cmocka_run_group_tests_name("heat", tests, NULL, NULL);
