@@ -29,6 +29,7 @@ def bare(root):
     tree = trees.Tree(VIEWS / "bare", [trees.base()])
     # Of the kernel's modules only what hooks ask for: images are made often here.
     tree.write("/etc/initramfs-tools/conf.d/quick", "MODULES=list\nCOMPRESS=gzip\n")
+    tree.write("/etc/initramfs-tools/modules", f"{trees.DRIVERS}\n")
     return tree
 
 
@@ -53,6 +54,52 @@ def installed(bare, packages):
     for deb in packages.share.glob("*.deb"):
         shutil.copy(deb, tree.share)
     tree.run("dpkg -i /tmp/share/*.deb >/install.log 2>&1 || { cat /install.log /var/lib/dkms/hearth/*/build/make.log; exit 1; }")
+    return tree
+
+
+# apt's own order: what the kernel's packages run makes modules and initramfs.
+KERNEL_COMES = r"""
+set -e
+cp /tmp/share/resolv.conf /etc/resolv.conf
+apt-get -q update
+names='^linux-image-[0-9.]+-[0-9]+-amd64$'
+image=$(apt-cache pkgnames linux-image- | grep -E "$names" | grep -v -- "-$1\$" | sort -V | tail -n 1)
+apt-get -q -y --no-install-recommends install $image ${image/image/headers}
+echo ${image#linux-image-} >/tmp/share/other
+"""
+
+
+@pytest.fixture(scope="session")
+def upgraded(installed):
+    """Debian with both packages and a kernel, tree.other, that was installed after them."""
+    tree = installed.copy(VIEWS / "upgraded")
+    shutil.copy("/etc/resolv.conf", tree.share)
+    (tree.share / "upgrade").write_text(KERNEL_COMES)
+    tree.log = tree.run(f"bash /tmp/share/upgrade {tree.kernel()} </dev/null")[1]
+    tree.other = (tree.share / "other").read_text().strip()
+    return tree
+
+
+# In apt's own order. What the kernel's packages run makes the modules and the initramfs.
+KERNEL_COMES = r"""
+set -e
+cp /tmp/share/resolv.conf /etc/resolv.conf
+apt-get -q update
+image=$(apt-cache pkgnames linux-image- | grep -E '^linux-image-[0-9.]+-[0-9]+-amd64$' |
+    grep -vx "linux-image-$1" | sort -V | tail -n 1)
+apt-get -q -y --no-install-recommends install "$image" "${image/image/headers}"
+echo "${image#linux-image-}" >/tmp/share/other
+"""
+
+
+@pytest.fixture(scope="session")
+def upgraded(installed):
+    """Debian with both packages and a kernel, "other", that was installed after them."""
+    tree = installed.copy(VIEWS / "upgraded")
+    shutil.copy("/etc/resolv.conf", tree.share)
+    (tree.share / "upgrade").write_text(KERNEL_COMES)
+    tree.log = tree.run(f"bash /tmp/share/upgrade {installed.kernel()}")[1]
+    tree.other = (tree.share / "other").read_text().strip()
     return tree
 
 

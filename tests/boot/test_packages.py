@@ -104,6 +104,14 @@ def test_installing_makes_the_initramfs_anew(installed):
         assert f"updates/dkms/{module}.ko" in files
 
 
+def test_a_kernel_that_comes_gets_hearth(upgraded):
+    other = upgraded.other
+    assert re.search(rf"^hearth/0\.1\.0, {re.escape(other)}, x86_64: installed", upgraded.out("dkms status"), re.M), upgraded.log
+    files = upgraded.out(f"lsinitramfs /boot/initrd.img-{other}")
+    for module in OURS:
+        assert f"lib/modules/{other}/updates/dkms/{module}.ko" in files, upgraded.log
+
+
 def test_removing_brings_the_kernels_own_back(system):
     kernel = system.kernel()
     system.run("dpkg -r hearth hearth-dkms")
@@ -133,11 +141,29 @@ def hand_over(debs_of, tree):
         shutil.copy(deb, tree.share)
 
 
-def test_installing_again_over_itself(system, installed):
-    """An upgrade takes the old modules away and puts the new ones in."""
-    hand_over(installed, system)
+NEWER = "0.1.1"
+UPGRADED = f"""
+cd /src && sed -i 's/0\\.1\\.0/{NEWER}/' dkms.conf debian/changelog && git add -A
+make deb >/src/deb.log 2>&1 || {{ tail -n 40 /src/deb.log; exit 1; }}
+cp build/deb/hearth_*.deb build/deb/hearth-dkms_*.deb /tmp/share
+"""
+
+
+def test_upgrading(request, system, packages):
+    """The old version's modules go, the new one's take their place, in the initramfs as well."""
+    newer = packages.copy(trees.BUILD / "views" / "newer")
+    request.addfinalizer(newer.remove)
+    newer.run(UPGRADED)
+    hand_over(newer, system)
+    kernel = system.kernel()
     system.run("dpkg -i /tmp/share/*.deb")
-    assert path_of(system, "dm-cache").endswith("/updates/dkms/dm-cache.ko")
+    assert re.findall(r"^hearth/([^,]*), .*: installed", system.out("dkms status"), re.M) == [NEWER]
+    assert not system.exists("/usr/src/hearth-0.1.0")
+    system.run(f"mkdir /unpacked && unmkinitramfs /boot/initrd.img-{kernel} /unpacked")
+    for module in OURS:
+        assert system.out(f"modinfo -k {kernel} -F version {module}") == NEWER
+        assert path_of(system, module) == f"/lib/modules/{kernel}/updates/dkms/{module}.ko"
+        assert system.out(f"modinfo -F version /unpacked/lib/modules/{kernel}/updates/dkms/{module}.ko") == NEWER
 
 
 def test_no_headers(fresh, installed):

@@ -26,6 +26,8 @@ GUEST_PACKAGES = (
     "systemd-sysv udev kmod mount lvm2 dmsetup thin-provisioning-tools e2fsprogs "
     "initramfs-tools dracut-core busybox zstd cpio"
 ).split()
+# Of the kernel's modules, those with which a guest of machine.py boots.
+DRIVERS = "virtio_pci virtio_blk ext4"
 
 ENTER = r"""
 set -e
