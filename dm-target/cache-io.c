@@ -702,6 +702,7 @@ static int map_flush(struct cache *c, struct bio *bio)
 	bool fast = dm_bio_get_target_bio_nr(bio);
 
 	cache_bio(bio)->kind = BIO_FLUSH;
+	cache_bio(bio)->block = CACHE_BLOCK_UNTIMED;
 	if (fast && unlikely(cache_bypassed(c))) {
 		cache_bio(bio)->kind = BIO_PLAIN;
 		bio_endio(bio);
@@ -878,6 +879,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD)) {
 		cb->discard.registered = false;
+		cb->block = CACHE_BLOCK_UNTIMED;
 		cache_defer_bio(c, bio, STEP_DISCARD);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -888,9 +890,12 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->step = STEP_MAP;
 	cb->fill = NULL;
 	if (unlikely(cb->block >= c->origin_blocks)) {
+		cb->block = CACHE_BLOCK_UNTIMED;
 		cache_remap_origin(c, bio);
 		return DM_MAPIO_REMAPPED;
 	}
+	if (unlikely(cache_bio_is_timed(cb)))
+		cb->began = ktime_get_ns();
 	return map_data(c, bio, cb, false);
 }
 
@@ -1150,9 +1155,24 @@ static int end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 	return DM_ENDIO_INCOMPLETE;
 }
 
-int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
+static noinline void count_time(struct cache *c, struct bio *bio,
+				const struct cache_bio *cb)
 {
-	struct cache_bio *cb = cache_bio(bio);
+	bool write = op_is_write(bio_op(bio));
+	bool miss = cb->verdict != NR_CACHE_VERDICTS;
+	unsigned int which = 2 * write + miss;
+
+	/* Its hits are served by the origin. */
+	if (READ_ONCE(c->mode) == MODE_PASSTHROUGH)
+		return;
+	cache_stat_inc(c, STAT_TIMED_READ_HIT + which);
+	cache_stat_add(c, STAT_READ_HIT_NS + which,
+		       ktime_get_ns() - cb->began);
+}
+
+static inline int end_bio(struct cache *c, struct bio *bio,
+			  struct cache_bio *cb, blk_status_t *error)
+{
 	enum bio_kind kind = cb->kind;
 
 	if (kind == BIO_BOTH)
@@ -1186,4 +1206,15 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 		break;
 	}
 	return DM_ENDIO_DONE;
+}
+
+int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	int r = end_bio(c, bio, cb, error);
+
+	/* Else it is not at its end, and may be another's already. */
+	if (likely(r == DM_ENDIO_DONE) && unlikely(cache_bio_is_timed(cb)))
+		count_time(c, bio, cb);
+	return r;
 }

@@ -269,6 +269,14 @@ static const char * const stat_names[NR_CACHE_STATS] = {
 	[STAT_CACHE_WRITE_ERROR] = "cache_write_errors",
 	[STAT_ORIGIN_ERROR] = "origin_errors",
 	[STAT_CACHE_SECTORS] = "cache_sectors_written",
+	[STAT_TIMED_READ_HIT] = "timed_read_hits",
+	[STAT_TIMED_READ_MISS] = "timed_read_misses",
+	[STAT_TIMED_WRITE_HIT] = "timed_write_hits",
+	[STAT_TIMED_WRITE_MISS] = "timed_write_misses",
+	[STAT_READ_HIT_NS] = "read_hits_ns",
+	[STAT_READ_MISS_NS] = "read_misses_ns",
+	[STAT_WRITE_HIT_NS] = "write_hits_ns",
+	[STAT_WRITE_MISS_NS] = "write_misses_ns",
 };
 
 static const char *health_name(struct cache *c)

@@ -95,6 +95,15 @@ enum cache_stat {
 	STAT_CACHE_WRITE_ERROR,
 	STAT_ORIGIN_ERROR,
 	STAT_CACHE_SECTORS,	/* sectors written to the cache device */
+	/* Requests that were timed, and what they took; in the order above. */
+	STAT_TIMED_READ_HIT,
+	STAT_TIMED_READ_MISS,
+	STAT_TIMED_WRITE_HIT,
+	STAT_TIMED_WRITE_MISS,
+	STAT_READ_HIT_NS,
+	STAT_READ_MISS_NS,
+	STAT_WRITE_HIT_NS,
+	STAT_WRITE_MISS_NS,
 	NR_CACHE_STATS
 };
 
@@ -358,6 +367,7 @@ struct cache_bio {
 	u8 step;		/* enum bio_step */
 	u8 verdict;		/* enum cache_verdict */
 	u64 block;
+	u64 began;		/* if cache_bio_is_timed(); ns */
 	struct bvec_iter iter;	/* before it was issued, to issue it again */
 	blk_status_t origin_status;
 	blk_status_t fast_status;
@@ -379,6 +389,18 @@ static inline struct cache_bio *cache_bio(struct bio *bio)
 static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 {
 	return dm_bio_from_per_bio_data(cb, sizeof(struct cache_bio));
+}
+
+/*
+ * Requests to one block of 64 are timed, so that the others cost next to
+ * nothing.  Not to the first one: what file systems align lies there.
+ */
+#define CACHE_TIMED_BLOCKS	64
+#define CACHE_BLOCK_UNTIMED	0	/* of a bio that is for no block */
+
+static inline bool cache_bio_is_timed(const struct cache_bio *cb)
+{
+	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)

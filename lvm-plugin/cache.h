@@ -20,6 +20,10 @@ enum counter {
 	COMMITS, INTENTS,
 	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
 	CACHE_SECTORS_WRITTEN,
+	/* Requests that were timed, a sample; and what they took. */
+	TIMED_READ_HITS, TIMED_READ_MISSES,
+	TIMED_WRITE_HITS, TIMED_WRITE_MISSES,
+	READ_HITS_NS, READ_MISSES_NS, WRITE_HITS_NS, WRITE_MISSES_NS,
 	/* The kernel's, for the cached volume, since the device exists. */
 	IO_READS, IO_READ_SECTORS, IO_READ_MS,
 	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,
@@ -36,6 +40,8 @@ enum counter {
 #define READS_TO_READ_MS	2
 #define READS_TO_WRITES		3
 #define READS_TO_WRITE_MS	5
+/* From TIMED_READ_HITS or one of its three fellows to its nanoseconds. */
+#define TIMED_TO_NS		4
 
 #define FIRST_OWN	WRITEBACKS
 #define FIRST_BYPASS	BYPASS_COLD

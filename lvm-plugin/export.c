@@ -175,6 +175,29 @@ static void put_intents_held(const struct out *o)
 	sample(o, NULL, NULL, o->c->intents_held);
 }
 
+/* In the order of the counters. */
+static const char * const timed[TIMED_TO_NS] = {
+	"read_hit", "read_miss", "write_hit", "write_miss"
+};
+
+static void put_timed(const struct out *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIMED_TO_NS; i++)
+		sample(o, "kind", timed[i], o->c->count[TIMED_READ_HITS + i]);
+}
+
+static void put_timed_seconds(const struct out *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIMED_TO_NS; i++) {
+		begin(o, "kind", timed[i]);
+		fprintf(o->f, "%.9f\n", o->c->count[READ_HITS_NS + i] / 1e9);
+	}
+}
+
 static void put_io_requests(const struct out *o)
 {
 	sample(o, "op", "read", o->c->count[IO_READS]);
@@ -252,6 +275,11 @@ static const struct metric {
 	{ "hearth_cache_retired_blocks", "gauge",
 	  "Blocks of the cache device that could not be written.", NULL,
 	  RETIRED_BLOCKS, true },
+	{ "hearth_cache_timed_requests_total", "counter",
+	  "Requests, cut at blocks, that were timed: a sample.", put_timed, 0,
+	  true },
+	{ "hearth_cache_timed_seconds_total", "counter",
+	  "Time that those took, added up.", put_timed_seconds, 0, true },
 	{ "hearth_volume_requests_total", "counter",
 	  "Requests to the cached volume.", put_io_requests, 0, false },
 	{ "hearth_volume_bytes_total", "counter",

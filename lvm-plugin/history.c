@@ -17,7 +17,7 @@
 #include "hearth.h"
 #include "history.h"
 
-#define HEADER		"hearth-history 2"
+#define HEADER		"hearth-history 3"
 #define FINE_SPAN	120.0
 #define FINE_STEP	5.0
 #define SPAN		(90 * 60.0)

@@ -188,6 +188,27 @@ static double write_ms(const uint64_t *n, enum counter reads)
 	return writes ? (double)n[reads + READS_TO_WRITE_MS] / writes : NAN;
 }
 
+/* The mean time of what was timed of one kind: TIMED_READ_HITS and so on. */
+static double timed_ms(const uint64_t *n, enum counter kind)
+{
+	return n[kind] ? n[kind + TIMED_TO_NS] / 1e6 / n[kind] : NAN;
+}
+
+/* Milliseconds from a microsecond up: an SSD's are small. */
+static void print_timed(const char *what, const uint64_t *n,
+			enum counter reads, enum counter writes)
+{
+	if (!n[reads] && !n[writes])
+		return;
+	label(what);
+	if (n[reads])
+		printf("reads %.3f ms", timed_ms(n, reads));
+	if (n[writes])
+		printf("%swrites %.3f ms", n[reads] ? "  " : "",
+		       timed_ms(n, writes));
+	putchar('\n');
+}
+
 static void print_latency(const char *what, const uint64_t *n,
 			  enum counter reads)
 {
@@ -195,9 +216,10 @@ static void print_latency(const char *what, const uint64_t *n,
 		return;
 	label(what);
 	if (n[reads])
-		printf("reads %.2f ms  ", read_ms(n, reads));
+		printf("reads %.2f ms", read_ms(n, reads));
 	if (n[reads + READS_TO_WRITES])
-		printf("writes %.2f ms", write_ms(n, reads));
+		printf("%swrites %.2f ms", n[reads] ? "  " : "",
+		       write_ms(n, reads));
 	putchar('\n');
 }
 
@@ -208,6 +230,8 @@ static void print_latencies(const struct cache *c, const struct window *minute)
 
 	print_latency(minute->seconds ? "time lately" : "mean time", n,
 		      IO_READS);
+	print_timed("a hit", n, TIMED_READ_HITS, TIMED_WRITE_HITS);
+	print_timed("a miss", n, TIMED_READ_MISSES, TIMED_WRITE_MISSES);
 	print_latency("SSD time", n, FAST_READS);
 	print_latency("origin time", n, ORIGIN_READS);
 }
@@ -278,6 +302,12 @@ static void json_latency(const char *of, const struct window *w,
 	json_real(key, w->seconds ? write_ms(w->count, reads) : NAN);
 }
 
+static void json_timed(const char *key, const struct window *w,
+		       enum counter kind)
+{
+	json_real(key, w->seconds ? timed_ms(w->count, kind) : NAN);
+}
+
 static void json_window(const char *key, const struct window *w)
 {
 	json_begin(key, '{');
@@ -288,6 +318,10 @@ static void json_window(const char *key, const struct window *w)
 			w->count[READ_HITS] + w->count[READ_MISSES]) : NAN);
 	json_real("ssd_bytes_per_user_byte", w->seconds ? wear(w->count) : NAN);
 	json_latency("", w, IO_READS);
+	json_timed("read_hit_ms", w, TIMED_READ_HITS);
+	json_timed("read_miss_ms", w, TIMED_READ_MISSES);
+	json_timed("write_hit_ms", w, TIMED_WRITE_HITS);
+	json_timed("write_miss_ms", w, TIMED_WRITE_MISSES);
 	json_latency("cache_device_", w, FAST_READS);
 	json_latency("origin_", w, ORIGIN_READS);
 	json_end();

@@ -49,7 +49,11 @@ def test_all_fields(dm):
 
 def test_for_people(dm):
     dm.cache(mode="writeonly", stats={"bypass_cold": 1234, "bypass_stream": 0,
-                                      "cache_read_errors": 7})
+                                      "cache_read_errors": 7,
+                                      "timed_read_hits": 10, "read_hits_ns": 1230000,
+                                      "timed_write_hits": 0, "timed_read_misses": 2,
+                                      "read_misses_ns": 17000000, "timed_write_misses": 1,
+                                      "write_misses_ns": 9000000})
     text = dm.out("status", "vg/lv")
     assert "vg/lv  writeonly (the table says writeback), policy smq, good" in text
     assert "16 MiB, 50.0%;" in text
@@ -57,6 +61,8 @@ def test_for_people(dm):
     assert "cold 1.2k" in text and "stream" not in text
     assert "cache_read_errors 7" in text
     assert "mean time   reads 0.50 ms  writes 2.00 ms" in text
+    assert "a hit       reads 0.123 ms\n" in text
+    assert "a miss      reads 8.500 ms  writes 9.000 ms" in text
     assert "SSD time    reads 0.10 ms  writes 0.20 ms" in text
     assert "origin time reads 2.10 ms  writes 2.50 ms" in text
     assert "\033" not in text
@@ -72,13 +78,18 @@ def test_windows(dm):
     dm.cache(stats=zero | {"read_hits": 10, "read_misses": 30}, io=(0,) * 8)
     dm.json("status", schema="status")
     shift_history(dm, 50)
-    dm.cache(stats=zero | {"read_hits": 90, "read_misses": 50, "cache_sectors_written": 8},
+    dm.cache(stats=zero | {"read_hits": 90, "read_misses": 50, "cache_sectors_written": 8,
+                           "timed_read_hits": 4, "read_hits_ns": 500000,
+                           "timed_write_misses": 2, "write_misses_ns": 18000000},
              io=(4, 0, 16, 2, 0, 0, 0, 0))
     c, = dm.json("status", schema="status")["caches"]
     assert c["last_minute"]["seconds"] == pytest.approx(60, abs=11)
     assert c["last_minute"]["hit_ratio"] == pytest.approx(.8)
     assert c["last_minute"]["ssd_bytes_per_user_byte"] == pytest.approx(.5)
     assert c["last_minute"]["read_ms"] == pytest.approx(.5)
+    assert c["last_minute"]["read_hit_ms"] == pytest.approx(.125)
+    assert c["last_minute"]["write_miss_ms"] == pytest.approx(9)
+    assert c["last_minute"]["read_miss_ms"] is None and c["last_minute"]["write_hit_ms"] is None
     assert c["last_hour"]["seconds"] == pytest.approx(56 * 60, abs=30)
     assert c["last_hour"]["hit_ratio"] == pytest.approx(90 / 140, rel=1e-5)
     text = dm.out("status")
@@ -106,14 +117,15 @@ def test_history_of_another_life_is_dropped(dm):
 
 
 def test_history_is_bounded(dm):
-    counters = " ".join(["0"] * (len(COUNTERS) + 6))
+    counters = " ".join(["0"] * (len(COUNTERS) + 18))
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     dm.cache()
-    lines = [f"{now - 9000 + 2 * i:.3f} {counters}" for i in range(4400)]
-    dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 1", *lines, ""]))
-    dm.out("status")
-    kept = (dm.path / "run/hearth/vg-lv").read_text().splitlines()[1:]
-    assert len(kept) <= 128
+    for step, nr, least, most in ((40, 126, 60, 70), (2, 4400, 1, 128)):
+        lines = [f"{now - 5080 + step * i:.3f} {counters}" for i in range(nr)]
+        dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 3", *lines, ""]))
+        dm.out("status")
+        kept = (dm.path / "run/hearth/vg-lv").read_text().splitlines()[1:]
+        assert least <= len(kept) <= most
     dm.write("run/hearth/vg-lv", "something else\n1 2 3")
     dm.out("status")
 
