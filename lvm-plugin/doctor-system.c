@@ -5,21 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "findings.h"
 #include "hearth.h"
 #include "lvm.h"
-
-/* The release of the running kernel. */
-static const char *release(void)
-{
-	static struct utsname u;
-
-	uname(&u);
-	return u.release;
-}
 
 /* ---- Modules ---- */
 
@@ -47,7 +37,7 @@ static enum where installed(const char *module)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/lib/modules/%s/modules.dep", dm_root(),
-		 release());
+		 kernel_release());
 	f = fopen(path, "r");
 	if (!f)
 		return NOWHERE;
@@ -59,7 +49,25 @@ static enum where installed(const char *module)
 	return w;
 }
 
-static void examine_modules(void)
+/* Where make install and DKMS put it; modules.dep may not know yet. */
+static bool is_on_disk(void)
+{
+	static const char * const where[] = { "updates", "updates/dkms", "extra" };
+	static const char * const ends[] = { "", ".xz", ".zst", ".gz" };
+	char path[512];
+	unsigned int i;
+
+	for (i = 0; i < 12; i++) {
+		snprintf(path, sizeof(path), "%s/lib/modules/%s/%s/dm-cache.ko%s",
+			 dm_root(), kernel_release(), where[i / 4],
+			 ends[i % 4]);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+static void examine_modules(const struct caches *cs)
 {
 	static const char install[] =
 		"'make install' in hearth's sources, or its DKMS package; then 'depmod -a'";
@@ -70,25 +78,33 @@ static void examine_modules(void)
 	enum where loaded = dm_cache_version(v) ? NOWHERE :
 			    v[0] == 2 && v[1] >= 100 ? OURS : STOCK;
 
+	if (core != OURS && is_on_disk()) {
+		found(PROBLEM, "modules-dep", "system", "'depmod -a'",
+		      "hearth's modules are there, but modprobe does not know of them");
+		fixable(FIX_DEPMOD);
+		return;
+	}
 	if (core != smq)
 		found(PROBLEM, "modules-mixed", "system", install,
 		      "dm-cache and dm-cache-smq of kernel %s are not from the same source",
-		      release());
-	if (loaded == STOCK && core == OURS)
+		      kernel_release());
+	if (loaded == STOCK && core == OURS) {
 		found(PROBLEM, "module-loaded", "system", reload,
 		      "hearth is installed, but the kernel's own target is loaded");
-	else if (loaded == STOCK || (loaded == NOWHERE && core != OURS))
+		if (!cs->nr)
+			fixable(FIX_RELOAD);
+	} else if (loaded == STOCK || (loaded == NOWHERE && core != OURS))
 		found(WARNING, "module-installed", "system", install,
-		      "hearth is not installed for kernel %s", release());
+		      "hearth is not installed for kernel %s", kernel_release());
 	else if (core != OURS)
 		found(PROBLEM, "module-installed", "system", install,
 		      "hearth is loaded, but not installed for kernel %s: after a restart the kernel's own target runs",
-		      release());
+		      kernel_release());
 	else
 		found(FINE, "module-installed", "system", NULL,
 		      "hearth %s for kernel %s",
 		      loaded == OURS ? "is loaded" : "will be loaded",
-		      release());
+		      kernel_release());
 }
 
 /* ---- Mounts ---- */
@@ -139,7 +155,7 @@ static bool exists(char *path, size_t len, const char *format)
 {
 	char name[300];
 
-	snprintf(name, sizeof(name), format, release());
+	snprintf(name, sizeof(name), format, kernel_release());
 	snprintf(path, len, "%s/boot/%s", dm_root(), name);
 	return !access(path, F_OK);
 }
@@ -155,14 +171,17 @@ static bool image(char *path, size_t len)
  * Which dm-cache an image holds.  The module that modprobe would choose there is
  * the one outside kernel/, as everywhere.
  */
-static int in_image(const char *path, enum where *w)
+static int in_image(const char *path, enum where *w, bool *by_dracut)
 {
 	const char *const debian[] = { "lsinitramfs", path, NULL };
 	const char *const dracut[] = { "lsinitrd", path, NULL };
-	char *text = command_text(debian) ?: command_text(dracut);
+	char *text = command_text(debian);
 	char *line, *save = NULL, *name;
 
 	*w = NOWHERE;
+	*by_dracut = !text;
+	if (!text)
+		text = command_text(dracut);
 	if (!text)
 		return -1;
 	for (line = strtok_r(text, "\n", &save); line;
@@ -179,32 +198,52 @@ static int in_image(const char *path, enum where *w)
 	return 0;
 }
 
+/* Without hearth's hook another image would hold no more than this one. */
+static void rebuild_if_possible(bool by_dracut)
+{
+	char hook[400];
+
+	snprintf(hook, sizeof(hook), "%s/usr/%s", dm_root(), by_dracut ?
+		 "lib/dracut/modules.d/90hearth/module-setup.sh" :
+		 "share/initramfs-tools/hooks/hearth");
+	if (!access(hook, X_OK))
+		fixable(by_dracut ? FIX_DRACUT : FIX_INITRAMFS_TOOLS);
+}
+
 static void examine_initramfs(const struct cache *root)
 {
 	static const char rebuild[] =
 		"'update-initramfs -u' or 'dracut --force', with hearth's hook installed";
+	bool by_dracut;
 	char path[700];
 	enum where w;
 
-	if (!image(path, sizeof(path)))
+	if (!image(path, sizeof(path))) {
 		found(WARNING, "initramfs", "system", NULL,
 		      "/ is on the cache %s, and no initramfs of kernel %s is found in /boot",
-		      root->name, release());
-	else if (in_image(path, &w))
+		      root->name, kernel_release());
+		return;
+	}
+	if (in_image(path, &w, &by_dracut)) {
 		found(NOTE, "initramfs", "system", NULL,
 		      "%s cannot be listed: neither lsinitramfs nor lsinitrd works",
 		      path);
-	else if (w == NOWHERE)
+		return;
+	}
+	if (w == OURS) {
+		found(FINE, "initramfs", "system", NULL, "%s holds hearth",
+		      path);
+		return;
+	}
+	if (w == NOWHERE)
 		found(PROBLEM, "initramfs", "system", rebuild,
 		      "/ is on the cache %s, and %s holds no dm-cache: the machine will not start",
 		      root->name, path);
-	else if (w == STOCK)
+	else
 		found(WARNING, "initramfs", "system", rebuild,
 		      "/ is on the cache %s, and %s holds the kernel's own dm-cache",
 		      root->name, path);
-	else
-		found(FINE, "initramfs", "system", NULL, "%s holds hearth",
-		      path);
+	rebuild_if_possible(by_dracut);
 }
 
 static void examine_mounts(const struct caches *cs)
@@ -223,11 +262,14 @@ static void examine_mounts(const struct caches *cs)
 	if (!root)
 		return;
 	examine_initramfs(root);
-	if (strcmp(root->policy, "smq") && strcmp(root->policy, "mq"))
+	if (strcmp(root->policy, "smq") && strcmp(root->policy, "mq")) {
 		found(WARNING, "root-policy", root->name,
 		      "'hearth set CACHE policy=smq', which is the same policy as heat by a name that every kernel knows",
 		      "/ is on it, and without hearth no kernel opens the policy %s",
 		      root->policy);
+		if (root->vg[0])
+			fixable(FIX_POLICY);
+	}
 }
 
 /* ---- Tools ---- */
@@ -240,6 +282,19 @@ static bool any_of_format_2(const struct caches *cs)
 		if (cs->all[i].format == 2 && cache_writes_back(&cs->all[i]))
 			return true;
 	return false;
+}
+
+/* Somebody has seen to it that LVM repairs nothing. */
+static bool repair_is_off(void)
+{
+	const char *const argv[] = {
+		"lvmconfig", "--type", "full", "global/cache_repair_executable",
+		NULL
+	};
+	char line[300];
+
+	return !command_output(argv, line, sizeof(line)) &&
+	       (strstr(line, "\"" REPAIR_OFF "\"") || strstr(line, "\"\""));
 }
 
 static void examine_cache_check(const struct caches *cs)
@@ -258,14 +313,20 @@ static void examine_cache_check(const struct caches *cs)
 	if (sscanf(version, "%*[^0-9]%u", &major) != 1 &&
 	    sscanf(version, "%u", &major) != 1)
 		major = 1;
-	if (major < 1 && any_of_format_2(cs))
+	if (major < 1 && any_of_format_2(cs) && repair_is_off()) {
+		found(FINE, "cache-repair", "system", NULL,
+		      "LVM does not run cache_repair %s, which loses what is dirty",
+		      version);
+	} else if (major < 1 && any_of_format_2(cs)) {
 		found(WARNING, "cache-repair", "system",
 		      "install thin-provisioning-tools 1.0 or later; with this one, do not repair a cache that is in writeback",
 		      "cache_repair %s takes every block of metadata format 2 for clean: what is dirty would be lost",
 		      version);
-	else
+		fixable(FIX_NO_REPAIR);
+	} else {
 		found(FINE, "cache-check", "system", NULL, "cache_check %s",
 		      version);
+	}
 }
 
 /* "  LVM version:     2.03.16(2) (2022-05-18)" */
@@ -292,7 +353,7 @@ static void examine_lvm(const struct caches *cs)
 
 void examine_system(const struct caches *cs)
 {
-	examine_modules();
+	examine_modules(cs);
 	examine_mounts(cs);
 	examine_cache_check(cs);
 	examine_lvm(cs);

@@ -18,6 +18,7 @@ static struct finding {
 	const char *id;
 	char subject[2 * DM_NAME_MAX];
 	char *text, *remedy;
+	const struct fix *fix;	/* NULL: none that is safe */
 } findings[MAX_FINDINGS];
 static unsigned int nr_findings;
 
@@ -34,10 +35,16 @@ void found(enum level level, const char *id, const char *subject,
 	f->id = id;
 	snprintf(f->subject, sizeof(f->subject), "%s", subject);
 	f->remedy = remedy ? strdup(remedy) : NULL;
+	f->fix = NULL;
 	va_start(ap, format);
 	if (vasprintf(&f->text, format, ap) < 0)
 		abort();
 	va_end(ap);
+}
+
+void fixable(enum fix_id fix)
+{
+	findings[nr_findings - 1].fix = fix_of(fix);
 }
 
 static const char * const level_names[] = {
@@ -96,33 +103,103 @@ static void json_one(const struct finding *f)
 	json_string("subject", f->subject);
 	json_string("text", f->text);
 	json_string("remedy", f->remedy ?: "");
+	json_string("fix", f->fix ? f->fix->what : "");
+	json_end();
+}
+
+bool any_finding(enum level least)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_findings; i++)
+		if (findings[i].level >= least)
+			return true;
+	return false;
+}
+
+static void each_finding(enum level least, void (*put)(const struct finding *))
+{
+	unsigned int i;
+	int level;
+
+	for (level = PROBLEM; level >= (int)least; level--)
+		for (i = 0; i < nr_findings; i++)
+			if (findings[i].level == (enum level)level)
+				put(&findings[i]);
+}
+
+void print_findings(enum level least)
+{
+	each_finding(least, print_one);
+}
+
+void json_findings(const char *key, enum level least)
+{
+	json_begin(key, '[');
+	each_finding(least, json_one);
 	json_end();
 }
 
 static void print_all(bool json)
 {
-	unsigned int i;
-	int level;
-
-	if (json) {
-		json_begin(NULL, '{');
-		json_begin("findings", '[');
+	if (!json) {
+		print_findings(FINE);
+		return;
 	}
-	for (level = PROBLEM; level >= FINE; level--)
-		for (i = 0; i < nr_findings; i++)
-			if (findings[i].level == (enum level)level) {
-				if (json)
-					json_one(&findings[i]);
-				else
-					print_one(&findings[i]);
-			}
-	if (json) {
-		json_end();
-		json_end();
+	json_begin(NULL, '{');
+	json_findings("findings", FINE);
+	json_end();
+}
+
+/* ---- --fix ---- */
+
+/* No answer, from a script's empty input say, is no. */
+static bool agreed(const struct finding *f, const struct options *o)
+{
+	char answer[16];
+
+	fprintf(stderr, "%s: %s\n%s: ", f->subject, f->text, f->fix->what);
+	if (o->yes) {
+		fputs("yes\n", stderr);
+		return true;
+	}
+	fputs("do this? [y/N] ", stderr);
+	fflush(stderr);
+	if (fgets(answer, sizeof(answer), stdin))
+		return answer[0] == 'y' || answer[0] == 'Y';
+	fputc('\n', stderr);
+	return false;
+}
+
+/* Has anything been done?  @code becomes nonzero if that failed. */
+static bool fix_what_can_be(const struct options *o, int *code)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < nr_findings; i++) {
+		const struct finding *f = &findings[i];
+
+		if (!f->fix || !agreed(f, o))
+			continue;
+		any = true;
+		*code = f->fix->run(f->subject) ?: *code;
+	}
+	return any;
+}
+
+/* ---- ---- */
+
+static void forget(void)
+{
+	while (nr_findings) {
+		nr_findings--;
+		free(findings[nr_findings].text);
+		free(findings[nr_findings].remedy);
 	}
 }
 
-int hearth_doctor(const struct options *o)
+static int examine(void)
 {
 	struct caches cs;
 	unsigned int i;
@@ -130,13 +207,32 @@ int hearth_doctor(const struct options *o)
 
 	if (r)
 		return r;
+	forget();
 	examine_system(&cs);
 	for (i = 0; i < cs.nr; i++)
 		examine_cache(&cs.all[i]);
 	caches_free(&cs);
-	print_all(o->json);
-	for (i = 0; i < nr_findings; i++)
-		if (findings[i].level >= WARNING)
-			return EXIT_FINDINGS;
 	return EXIT_OK;
+}
+
+int hearth_doctor(const struct options *o)
+{
+	int r, failed = EXIT_OK;
+
+	if (o->yes && !o->fix) {
+		complain("--yes goes with --fix");
+		return EXIT_USAGE;
+	}
+	r = examine();
+	if (r)
+		return r;
+	/* Then what is left is what counts. */
+	if (o->fix && fix_what_can_be(o, &failed))
+		r = examine();
+	if (r)
+		return r;
+	print_all(o->json);
+	if (failed)
+		return failed;
+	return any_finding(WARNING) ? EXIT_FINDINGS : EXIT_OK;
 }

@@ -22,6 +22,32 @@ __attribute__((format(printf, 5, 6)))
 void found(enum level level, const char *id, const char *subject,
 	   const char *remedy, const char *format, ...);
 
+/* What --fix can do; doctor-fix.c. */
+enum fix_id {
+	FIX_NONE, FIX_DEPMOD, FIX_RELOAD, FIX_INITRAMFS_TOOLS, FIX_DRACUT,
+	FIX_POLICY, FIX_NO_REPAIR
+};
+
+struct fix {
+	const char *what;	/* as it is shown and asked for */
+	int (*run)(const char *subject);	/* an exit code */
+};
+
+bool any_finding(enum level least);
+/* What was found of that level and worse, the worst first. */
+void print_findings(enum level least);
+void json_findings(const char *key, enum level least);
+
+const struct fix *fix_of(enum fix_id id);
+
+/* --fix may do this about what was found last. */
+void fixable(enum fix_id fix);
+
+/* In the place of a cache_repair that loses what is dirty. */
+#define REPAIR_OFF	"/bin/false"
+
+const char *kernel_release(void);	/* of the running one */
+
 void examine_system(const struct caches *cs);
 void examine_cache(const struct cache *c);
 

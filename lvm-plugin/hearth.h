@@ -25,6 +25,7 @@ enum exit_code {
 struct options {
 	bool json, stay, batch, solid;
 	bool enlist, unregister, quiet, force;	/* enlist: --register */
+	bool fix, yes;
 	double interval;	/* seconds */
 	unsigned long count;	/* rounds; 0: no end */
 	const char *preset, *file, *listen;

@@ -17,7 +17,7 @@ enum {
 	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN, OPT_CACHE, OPT_SIZE,
 	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT,
 	OPT_REGISTER, OPT_UNREGISTER, OPT_QUIET, OPT_FORCE,
-	OPT_LIVE, OPT_MINUTES
+	OPT_LIVE, OPT_MINUTES, OPT_FIX, OPT_YES
 };
 
 static const struct subcommand {
@@ -47,7 +47,7 @@ static const struct subcommand {
 	{ "monitor", hearth_monitor, "[CACHE]", 0, 1,
 	  "have dmeventd watch caches, and tell the log", "jruq" },
 	{ "doctor", hearth_doctor, "", 0, 0,
-	  "what is wrong with this machine's caches", "j" },
+	  "what is wrong with this machine's caches", "jxa" },
 	{ "advise", hearth_advise, "[TRACE]", 0, 1,
 	  "how large the SSD should be, from a recording", "jtcwmzkydgv" },
 };
@@ -100,6 +100,10 @@ static const struct option_help {
 	  "with --register: for udev's rule" },
 	{ 'o', { "force", no_argument, NULL, OPT_FORCE }, "",
 	  "give up what only the missing SSD holds" },
+	{ 'x', { "fix", no_argument, NULL, OPT_FIX }, "",
+	  "mend what can be without risk; asks before each" },
+	{ 'a', { "yes", no_argument, NULL, OPT_YES }, "",
+	  "with --fix: do not ask" },
 	{ 's', { "stay", no_argument, NULL, OPT_STAY }, "",
 	  "stay in writethrough mode, so that nothing gets dirty" },
 };
@@ -251,6 +255,12 @@ static bool take(struct options *o, int opt)
 		return true;
 	case OPT_FORCE:
 		o->force = true;
+		return true;
+	case OPT_FIX:
+		o->fix = true;
+		return true;
+	case OPT_YES:
+		o->yes = true;
 		return true;
 	case OPT_QUIET:
 		o->quiet = true;

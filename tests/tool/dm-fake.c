@@ -119,7 +119,7 @@ int dm_list_caches(struct dm_device **devices, unsigned int *nr)
 	char *names, *name, *save = NULL;
 
 	*nr = 0;
-	*devices = calloc(16, sizeof(**devices));
+	*devices = calloc(64, sizeof(**devices));
 	if (getenv("HEARTH_FAKE_ERROR"))
 		return -atoi(getenv("HEARTH_FAKE_ERROR"));
 	listings++;

@@ -198,3 +198,115 @@ def test_policy_of_a_cached_root(cached_root):
     healthy(cached_root, policy="heat")
     assert {f["id"] for f in findings(cached_root) if f["level"] != "fine"} == \
         {"root-policy", "policy"}
+
+
+# ---- --fix
+
+
+def ran(dm):
+    return (dm.path / "ran").read_text().splitlines() if (dm.path / "ran").exists() else []
+
+
+def helper(dm, name, does="true"):
+    """A command of the system that notes how it was called."""
+    dm.command(name, f'echo {name} "$@" >>"{dm.path}/ran"\n{does}')
+
+
+@pytest.fixture
+def stale_image(cached_root):
+    """The initramfs holds the kernel's own module until it is made anew."""
+    listing = cached_root.write("listing", STOCK)
+    cached_root.command("lsinitramfs", f"cat '{listing}'")
+    cached_root.write("usr/share/initramfs-tools/hooks/hearth", "").chmod(0o755)
+    helper(cached_root, "update-initramfs", f"echo {OURS} >'{listing}'")
+    return cached_root
+
+
+def test_fix_asks_first(stale_image):
+    for answer in ("", "n\n", "\n"):
+        r = stale_image.run("doctor", "--fix", code=6, input=answer)
+        assert "holds the kernel's own dm-cache" in r.stderr
+        assert "update-initramfs -u: do this? [y/N]" in r.stderr
+        assert ran(stale_image) == []
+    r = stale_image.run("doctor", "--fix", input="y\n")
+    assert ran(stale_image) == [f"update-initramfs -u -k {RELEASE}"]
+    assert "     holds hearth" in r.stdout and "the kernel's own" not in r.stdout
+
+
+def test_without_fix_nothing_is_done(stale_image):
+    found = {f["id"]: f["fix"] for f in findings(stale_image)}
+    assert found["initramfs"] == "update-initramfs -u" and found["module-installed"] == ""
+    assert ran(stale_image) == []
+    assert "goes with --fix" in stale_image.complaint(2, "doctor", "--yes")
+
+
+def test_fix_that_did_not_help(stale_image):
+    """What counts is what is found afterwards."""
+    helper(stale_image, "update-initramfs")
+    assert "kernel's own dm-cache" in stale_image.run("doctor", "--fix", "--yes", code=6).stdout
+    helper(stale_image, "update-initramfs", "exit 3")
+    assert "exit status 3" in stale_image.run("doctor", "--fix", "--yes", code=1).stderr
+
+
+def test_no_image_is_built_without_the_hook(stale_image):
+    (stale_image.path / "usr/share/initramfs-tools/hooks/hearth").unlink()
+    assert "do this" not in stale_image.run("doctor", "--fix", code=6).stderr
+
+
+def test_fix_by_dracut(stale_image):
+    stale_image.command("lsinitramfs", "exit 1")
+    stale_image.command("lsinitrd", f"cat '{stale_image.path}/listing'")
+    stale_image.write("usr/lib/dracut/modules.d/90hearth/module-setup.sh", "").chmod(0o755)
+    helper(stale_image, "dracut", f"echo {OURS} >'{stale_image.path}/listing'")
+    stale_image.run("doctor", "--fix", "--yes")
+    assert ran(stale_image) == [f"dracut --force --kver {RELEASE}"]
+
+
+def test_fix_loads_the_right_module(sound):
+    """Only while no cache is active, which would need it."""
+    sound.write("version", "2.3.0")
+    assert "do this" not in sound.run("doctor", "--fix", code=6).stderr
+    sound.write("names", "")
+    helper(sound, "modprobe", f"echo 2.100.0 >'{sound.path}/version'")
+    assert "hearth is loaded" in sound.out("doctor", "--fix", "--yes")
+    assert ran(sound) == ["modprobe -r dm-cache-smq dm-cache", "modprobe dm-cache"]
+    sound.write("version", "2.3.0")
+    helper(sound, "modprobe", "exit 1")
+    sound.run("doctor", "--fix", "--yes", code=1)
+    assert len(ran(sound)) == 3, "what cannot be unloaded is not loaded over"
+
+
+def test_fix_modules_dep(sound):
+    modules(sound, "kernel/drivers/md", "kernel/drivers/md")
+    sound.write(f"lib/modules/{RELEASE}/updates/dkms/dm-cache.ko.xz", "")
+    only(sound, "problem", "modules-dep")
+    dep = f"{sound.path}/lib/modules/{RELEASE}/modules.dep"
+    helper(sound, "depmod", f"sed -i s,kernel/drivers/md,updates/dkms, '{dep}'")
+    assert "hearth is loaded" in sound.out("doctor", "--fix", "--yes")
+    assert ran(sound) == [f"depmod -a {RELEASE}"]
+
+
+def test_fix_policy_of_a_cached_root(cached_root):
+    healthy(cached_root, policy="heat")
+    helper(cached_root, "lvchange", f"sed -i 's/ heat / smq /' '{cached_root.path}/vg-lv.dev'")
+    cached_root.run("doctor", "--fix", "--yes")
+    assert ran(cached_root) == ["lvchange -y --cachepolicy smq -- vg/lv"]
+
+
+def test_fix_keeps_lvm_from_repairing(sound):
+    """The real lvmconfig reads what is written."""
+    tools(sound, check="0.9.0")
+    conf = sound.write("etc/lvm/lvm.conf", 'global { cache_repair_executable = "/usr/sbin/cache_repair" }\n')
+    env = {"LVM_SYSTEM_DIR": str(conf.parent), "PATH": f"{sound.path}/bin:{os.environ['PATH']}:/usr/sbin"}
+    sound.run("doctor", code=6, env=env)
+    assert not (conf.parent / "lvmlocal.conf").exists()
+    out = sound.out("doctor", "--fix", "--yes", env=env)
+    assert "LVM does not run cache_repair 0.9.0" in out
+    sound.out("doctor", env=env)
+    # without the variable, where lvm2 looks then
+    sound.run("doctor", "--fix", "--yes", code=6, env={"LVM_SYSTEM_DIR": "", "PATH": f"{sound.path}/bin"})
+    assert (conf.parent / "lvmlocal.conf").read_text().count("/bin/false") == 2
+
+
+def test_nothing_to_fix(sound):
+    assert sound.run("doctor", "--fix").stderr == ""
