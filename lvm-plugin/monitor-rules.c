@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dm.h"
 #include "failures.h"
 #include "monitor.h"
 #include "text.h"
 
 #define CALM		3600.0	/* seconds without a new error: it is over */
-#define PERIOD		300.0	/* seconds that a hit ratio is taken over */
 #define MIN_ACCESSES	1000	/* in a period; fewer say nothing */
 #define MIN_PERIODS	3	/* before anything is called usual */
 #define MEMORY		12.0	/* periods that usual is averaged over */
@@ -45,6 +45,7 @@ void monitor_defaults(struct monitor_conf *conf)
 		.dirty_percent = 90,
 		.dirty_seconds = 1800,
 		.hits_percent = 50,
+		.hits_seconds = 300,
 	};
 }
 
@@ -72,6 +73,7 @@ static bool take_pair(struct monitor_conf *conf, const char *key,
 		{ "dirty_percent", 0, 100, &conf->dirty_percent },
 		{ "dirty_seconds", 0, 1000000, &conf->dirty_seconds },
 		{ "hits_percent", 0, 100, &conf->hits_percent },
+		{ "hits_seconds", 1, 86400, &conf->hits_seconds },
 	};
 	unsigned int i;
 
@@ -127,6 +129,14 @@ unsigned int monitor_read_conf(struct monitor_conf *conf, const char *path)
 	}
 	fclose(f);
 	return bad;
+}
+
+unsigned int monitor_read_the_conf(struct monitor_conf *conf)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s" MONITOR_CONF, dm_root());
+	return monitor_read_conf(conf, path);
 }
 
 /* ---- Conditions ---- */
@@ -266,7 +276,7 @@ static void look_at_hits(struct look *l)
 		begin_period(l, hits, accesses);
 		return;
 	}
-	if (l->when - m->period_began < PERIOD)
+	if (l->when - m->period_began < l->conf->hits_seconds)
 		return;
 	if (accesses - m->accesses >= MIN_ACCESSES)
 		judge_hits(l, share(hits - m->hits, accesses - m->accesses));

@@ -14,11 +14,8 @@
 static unsigned int read_interval(void)
 {
 	struct monitor_conf conf;
-	char path[400];
-	unsigned int bad;
+	unsigned int bad = monitor_read_the_conf(&conf);
 
-	snprintf(path, sizeof(path), "%s" MONITOR_CONF, dm_root());
-	bad = monitor_read_conf(&conf, path);
 	if (bad)
 		complain("note: " MONITOR_CONF ": line %u makes no sense", bad);
 	return conf.interval;

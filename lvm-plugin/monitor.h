@@ -17,6 +17,7 @@ struct monitor_conf {
 	unsigned int dirty_percent;	/* of the cache */
 	unsigned int dirty_seconds;	/* for so long */
 	unsigned int hits_percent;	/* of the usual hit ratio */
+	unsigned int hits_seconds;	/* that a hit ratio is taken over */
 	char command[256];		/* empty: none */
 };
 
@@ -52,6 +53,8 @@ void monitor_defaults(struct monitor_conf *conf);
  * the first line that makes no sense (the others count), or 0.
  */
 unsigned int monitor_read_conf(struct monitor_conf *conf, const char *path);
+/* The same of the one that the administrator writes. */
+unsigned int monitor_read_the_conf(struct monitor_conf *conf);
 
 /* As "health" or "dirty". */
 const char *condition_name(enum condition c);

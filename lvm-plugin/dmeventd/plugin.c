@@ -179,11 +179,8 @@ static void tell(const struct monitor_conf *conf, const char *name,
 
 static void read_conf(struct watched *w, struct monitor_conf *conf)
 {
-	unsigned int bad;
-	char path[400];
+	unsigned int bad = monitor_read_the_conf(conf);
 
-	snprintf(path, sizeof(path), "%s" MONITOR_CONF, dm_root());
-	bad = monitor_read_conf(conf, path);
 	if (bad && bad != w->bad_line)
 		syslog(LOG_WARNING, "hearth: %s: line %u makes no sense",
 		       MONITOR_CONF, bad);

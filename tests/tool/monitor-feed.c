@@ -12,6 +12,11 @@
 
 #include "monitor.h"
 
+const char *dm_root(void)
+{
+	return "";
+}
+
 static void feed(struct monitor *m, const struct monitor_conf *conf, char *line)
 {
 	struct notice notices[NR_CONDITIONS];
@@ -48,9 +53,9 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	bad = monitor_read_conf(&conf, argv[1]);
-	printf("conf %u: %u %u %u %u %u '%s'\n", bad, conf.interval,
+	printf("conf %u: %u %u %u %u %u %u '%s'\n", bad, conf.interval,
 	       conf.metadata_percent, conf.dirty_percent, conf.dirty_seconds,
-	       conf.hits_percent, conf.command);
+	       conf.hits_percent, conf.hits_seconds, conf.command);
 	while (fgets(line, sizeof(line), stdin))
 		feed(&m, &conf, line);
 	return 0;

@@ -9,7 +9,7 @@ import pytest
 from fake import BIN, HERE
 
 TOP = HERE.parents[1]
-DEFAULTS = "10 80 90 1800 50 ''"
+DEFAULTS = "10 80 90 1800 50 300 ''"
 
 
 class Feed:
@@ -126,6 +126,12 @@ def test_hits_fall_and_come_back(feed):
         ["2100", "hits-fell", "begins"], ["3000", "hits-fell", "over"]]
 
 
+def test_a_shorter_period(feed):
+    feed.conf.write_text("hits_seconds = 20\n")
+    traffic(feed, [.9] * 5 + [.3] * 2, period=20)
+    assert [t.split()[:3] for t in feed.told()] == [["120", "hits-fell", "begins"]]
+
+
 def test_a_cold_cache_is_not_a_fall(feed):
     traffic(feed, [.5, .1, .05, .2, .4, .6, .8, .9])
     assert feed.told() == []
@@ -146,15 +152,15 @@ def test_a_new_load_becomes_usual(feed):
 
 def test_conf(feed):
     feed.conf.write_text("# remark\n\n interval=3\nmetadata_percent = 0\ndirty_percent=50 \n"
-                         "dirty_seconds = 0\nhits_percent =0\ncommand = /bin/tell me\n")
+                         "dirty_seconds = 0\nhits_percent =0\nhits_seconds=60\ncommand = /bin/tell me\n")
     feed.look(1, meta=100, dirty=300)
     assert [t.split()[:2] for t in feed.told()] == [["1", "dirty"]]
-    assert feed.read == "conf 0: 3 0 50 0 0 '/bin/tell me'"
+    assert feed.read == "conf 0: 3 0 50 0 0 60 '/bin/tell me'"
 
 
 @pytest.mark.parametrize("line", [
     "interval", "interval=0", "interval=x", "interval=-1", "dirty_percent=101", "nonsense=1",
-    "command=tell", "hits_percent=5%"])
+    "command=tell", "hits_percent=5%", "hits_seconds=0"])
 def test_conf_with_a_bad_line(feed, line):
     feed.conf.write_text(f"\n{line}\nmetadata_percent=30\n")
     feed.told()
