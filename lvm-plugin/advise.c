@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "../tests/policy/registry.h"
 #include "cache.h"
 #include "curve.h"
+#include "findings.h"
 #include "hearth.h"
 #include "live.h"
 #include "svg.h"
@@ -17,10 +19,12 @@
 
 #define NR_ROWS		6
 #define ENOUGH_BLOCKS	32768	/* sampled; hearth(8) says with what error */
+#define MIB		0x1p20
 #define GIB		0x1p30
 #define DAY		86400.0
 #define NEARLY		.95
 #define THUMB		.1	/* of the volume: the rule of thumb */
+#define LVM_MAX_BLOCKS	1e6	/* its default */
 
 static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
 
@@ -32,6 +36,7 @@ struct question {
 	u32 enough;
 	const char *policy;
 	bool rotational;
+	dev_t dev;		/* to be recorded; 0: a file is read */
 };
 
 /* What the recording says by itself. */
@@ -154,6 +159,25 @@ static const struct row *choice(const struct row *rows,
 	return &rows[i];
 }
 
+/* As hearth-target(8) advises. */
+static double metadata_bytes(double size, const struct question *q)
+{
+	return 4 * MIB + 44 * size / q->block;
+}
+
+static void warn_of_blocks(double size, const struct question *q)
+{
+	double blocks = size / q->block;
+	char a[SIZE_LEN], b[SIZE_LEN];
+
+	if (blocks > LVM_MAX_BLOCKS)
+		found(NOTE, "chunk-size", "advice",
+		      "allow them by --config allocation/cache_pool_max_chunks, or see with --block what larger ones do",
+		      "%s in blocks of %s are %.1f million blocks: LVM makes them larger for more than one",
+		      size_text(a, size), size_text(b, q->block),
+		      blocks / 1e6);
+}
+
 static int draw(const char *path, const struct row *rows, const char *policy)
 {
 	struct curve curves[2] = { { .name = policy }, { .name = "RAM (LRU)" } };
@@ -172,6 +196,13 @@ static int draw(const char *path, const struct row *rows, const char *policy)
 
 /* ---- For people ---- */
 
+/* To be held against the rule of thumb. */
+static void print_part(double bytes, const struct question *q)
+{
+	if (q->volume)
+		printf(" (%.1f%% of the volume)", 100 * bytes / q->volume);
+}
+
 static void print_summary(const struct summary *s, const struct question *q)
 {
 	char a[SIZE_LEN], b[SIZE_LEN], d[2 * SIZE_LEN];
@@ -181,13 +212,20 @@ static void print_summary(const struct summary *s, const struct question *q)
 	if (s->seconds)
 		printf(", in %s", duration_text(d, s->seconds));
 	putchar('\n');
-	if (s->seconds)
-		printf("written     %s a day\n",
-		       size_text(a, s->bytes_written / s->seconds * DAY));
-	if (s->touched_a_day)
+	if (s->seconds) {
+		printf("written     %s a day", size_text(a, s->bytes_written /
+							   s->seconds * DAY));
+		print_part(s->bytes_written / s->seconds * DAY, q);
+		putchar('\n');
+	}
+	if (s->touched_a_day) {
 		printf("touched     %s in a day", size_text(a, s->touched_a_day));
-	if (s->touched_a_month)
+		print_part(s->touched_a_day, q);
+	}
+	if (s->touched_a_month) {
 		printf(", %s in 30 days", size_text(a, s->touched_a_month));
+		print_part(s->touched_a_month, q);
+	}
 	if (s->touched_a_day)
 		putchar('\n');
 	if (q->volume)
@@ -234,6 +272,12 @@ static void print_all(const struct row *rows, const struct summary *s,
 	       size_text(a, choice(rows, q)->bytes),
 	       q->rotational ? "saves" : "hits",
 	       q->rotational ? "much disk time" : "often");
+	printf("Its metadata takes %s.\n",
+	       size_text(a, metadata_bytes(choice(rows, q)->bytes, q)));
+	if (any_finding(NOTE)) {
+		putchar('\n');
+		print_findings(NOTE);
+	}
 }
 
 /* ---- For programs ---- */
@@ -274,7 +318,12 @@ static void json_all(const struct row *rows, const struct summary *s,
 	json_string("policy", q->policy);
 	json_uint("block_bytes", q->block);
 	json_real("sampled", part->rate);
+	json_real("volume_bytes", or_nan(q->volume));
+	json_real("tenth_of_volume_bytes", or_nan(THUMB * q->volume));
 	json_uint("advised_bytes", choice(rows, q)->bytes);
+	json_uint("advised_metadata_bytes",
+		  metadata_bytes(choice(rows, q)->bytes, q));
+	json_findings("warnings", NOTE);
 	json_begin("sizes", '[');
 	for (i = 0; i < NR_ROWS; i++)
 		json_row(&rows[i]);
@@ -284,10 +333,44 @@ static void json_all(const struct row *rows, const struct summary *s,
 
 /* ---- ---- */
 
-static int ask(struct question *q, const struct options *o)
+/* Sizes that were not given, and what is wrong with it already. */
+static void ask_cache(struct question *q, const struct cache *c)
+{
+	q->dev = makedev(c->dm->major, c->dm->minor);
+	q->volume = c->dm->length * 512.0;
+	if (!q->size)
+		q->size = c->total * c->block_sectors * 512.0;
+	if (!q->block)
+		q->block = c->block_sectors * 512;
+	examine_cache(c);
+}
+
+/* A volume to be recorded need not be cached. */
+static int ask_volume(struct question *q, const struct options *o)
 {
 	struct caches cs;
 	struct cache *c;
+	struct device d;
+	int r = o->cache ? caches_get(&cs, o->cache, &c) : caches_read(&cs);
+
+	if (r)
+		return r;
+	if (!o->cache)
+		c = caches_find(&cs, o->live);
+	if (c)
+		ask_cache(q, c);
+	caches_free(&cs);
+	if (!o->live || (c && !o->cache))
+		return EXIT_OK;
+	r = live_find(o->live, &q->dev);
+	d = (struct device){ major(q->dev), minor(q->dev) };
+	if (!r)
+		q->volume = 512.0 * sys_number(d, "size", 0);
+	return r;
+}
+
+static int ask(struct question *q, const struct options *o)
+{
 	int r;
 
 	*q = (struct question){
@@ -297,16 +380,10 @@ static int ask(struct question *q, const struct options *o)
 		.policy = o->policy ?: "heat",
 		.rotational = !o->solid,
 	};
-	if (o->cache) {
-		r = caches_get(&cs, o->cache, &c);
+	if (o->cache || o->live) {
+		r = ask_volume(q, o);
 		if (r)
 			return r;
-		q->volume = c->dm->length * 512.0;
-		if (!q->size)
-			q->size = c->total * c->block_sectors * 512.0;
-		if (!q->block)
-			q->block = c->block_sectors * 512;
-		caches_free(&cs);
 	}
 	if (!q->block)
 		q->block = 65536;
@@ -338,6 +415,8 @@ static int answer(struct question *q, const struct options *o,
 	for (i = 0; i < NR_ROWS && !r; i++)
 		if (fill_row(&rows[i], factors[i], q, &part, &s))
 			r = EXIT_FAILED;
+	if (!r)
+		warn_of_blocks(choice(rows, q)->bytes, q);
 	if (!r && o->json)
 		json_all(rows, &s, q, &part);
 	else if (!r)
@@ -349,46 +428,31 @@ static int answer(struct question *q, const struct options *o,
 	return r;
 }
 
-/* A volume that is cached brings its cache's sizes. */
-static bool is_cache(const char *name)
-{
-	struct caches cs;
-	bool is;
-
-	if (caches_read(&cs))
-		return false;
-	is = caches_find(&cs, name);
-	caches_free(&cs);
-	return is;
-}
-
-static int read_requests(struct trace *t, const struct options *o)
+static int read_requests(struct trace *t, const struct question *q,
+			 const struct options *o)
 {
 	if (o->live)
-		return live_record(t, o->live, 60 * o->minutes, o->json);
+		return live_record(t, q->dev, 60 * o->minutes, o->json);
 	return trace_read(t, o->args[0], o->format) ? EXIT_FAILED : EXIT_OK;
 }
 
-int hearth_advise(const struct options *given)
+int hearth_advise(const struct options *o)
 {
-	struct options o = *given;
 	struct trace t = { 0 };
 	struct question q;
 	int r;
 
-	if (!o.live == !o.nr_args) {
+	if (!o->live == !o->nr_args) {
 		complain("what is to be looked at? TRACE or --live VG/LV");
 		return EXIT_USAGE;
 	}
-	if (o.live && !o.cache && is_cache(o.live))
-		o.cache = o.live;
-	r = ask(&q, &o) ?: read_requests(&t, &o);
+	r = ask(&q, o) ?: read_requests(&t, &q, o);
 	if (r)
 		return r;
 	if (t.nr) {
-		r = answer(&q, &o, &t);
+		r = answer(&q, o, &t);
 	} else {
-		complain("%s: no requests in it", o.live ?: o.args[0]);
+		complain("%s: no requests in it", o->live ?: o->args[0]);
 		r = EXIT_FAILED;
 	}
 	trace_free(&t);

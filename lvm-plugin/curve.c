@@ -11,6 +11,8 @@
 #include "run.h"
 
 #define LEFT_OUT	U32_MAX
+/* Slots for each block: still more of them would only cost memory. */
+#define MORE_THAN_ENOUGH	2.
 
 static u64 mix(u64 x)
 {
@@ -85,7 +87,8 @@ int curve_point(const struct sampled *s, const char *policy, double blocks,
 		bool rotational, struct point *p)
 {
 	struct model_params params = {
-		.nr_slots = max(1., blocks * s->rate + .5),
+		.nr_slots = max(1., min(blocks * s->rate + .5,
+					MORE_THAN_ENOUGH * s->part.nr_blocks)),
 		.accesses = &s->part,
 		.rotational = rotational,
 	};

@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "dm.h"
 #include "hearth.h"
 #include "live.h"
 
@@ -43,27 +43,11 @@ static bool put(const struct recording *r, const char *file, const char *text)
 	return !close(fd) && ok;
 }
 
-static bool find_cache(const char *volume, dev_t *dev)
-{
-	const struct cache *c;
-	struct caches cs;
-
-	if (caches_read(&cs))
-		return false;
-	c = caches_find(&cs, volume);
-	if (c)
-		*dev = makedev(c->dm->major, c->dm->minor);
-	caches_free(&cs);
-	return c;
-}
-
-static int find_device(const char *volume, dev_t *dev)
+int live_find(const char *volume, dev_t *dev)
 {
 	char path[500];
 	struct stat st;
 
-	if (find_cache(volume, dev))
-		return EXIT_OK;
 	if (volume[0] == '/')
 		snprintf(path, sizeof(path), "%s", volume);
 	else
@@ -174,15 +158,11 @@ static int record(struct recording *r, double seconds, bool quiet)
 	return EXIT_OK;
 }
 
-int live_record(struct trace *t, const char *volume, double seconds,
-		bool quiet)
+int live_record(struct trace *t, dev_t dev, double seconds, bool quiet)
 {
 	struct recording r = { .t = t };
-	dev_t dev;
-	int code = find_device(volume, &dev);
+	int code;
 
-	if (code)
-		return code;
 	catch_signals();
 	code = begin(&r, dev);
 	if (!code)

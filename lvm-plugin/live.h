@@ -5,13 +5,16 @@
 #ifndef HEARTH_LIVE_H
 #define HEARTH_LIVE_H
 
+#include <sys/types.h>
+
 #include "trace.h"
 
+/* The device that a user calls @volume: VG/LV, as in /dev/mapper, or a path. */
+int live_find(const char *volume, dev_t *dev);
 /*
- * Add all requests to @volume (VG/LV, a device-mapper name, or a path) to @t,
- * for @seconds or until interrupted.  An exit code.
+ * Add all requests to @dev to @t, for @seconds or until interrupted.  An exit
+ * code.
  */
-int live_record(struct trace *t, const char *volume, double seconds,
-		bool quiet);
+int live_record(struct trace *t, dev_t dev, double seconds, bool quiet);
 
 #endif

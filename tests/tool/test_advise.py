@@ -145,7 +145,33 @@ def test_of_a_cache(dm, tmp_path):
     assert told["sizes"][2]["ssd_bytes"] == 32 << 20 and told["block_bytes"] == BLOCK
     text = dm.out("advise", "--cache", "vg/lv", trace)
     assert "the rule of thumb, is 12.8 MiB" in text
+    assert told["tenth_of_volume_bytes"] == pytest.approx(12.8 * 2 ** 20, rel=1e-5)
+    assert told["advised_metadata_bytes"] == 4 * 2 ** 20 + 44 * told["advised_bytes"] // BLOCK
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_warnings_about_the_cache_that_is_there(dm, tmp_path):
+    dm.cache(total=100000, stats={c: 0 for c in ("cache_read_errors", "cache_write_errors",
+                                                 "origin_errors", "retired_blocks")})
+    dm.write("sys/dev/block/253:1/queue/rotational", "1\n")
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    told = dm.json("advise", "--cache", "vg/lv", "--size", .03, trace, schema="advise")
+    assert [(w["id"], w["subject"]) for w in told["warnings"]] == [
+        ("single-ssd", "vg/lv"), ("rotational", "vg/lv"), ("metadata-small", "vg/lv")]
+    text = dm.out("advise", "--cache", "vg/lv", "--size", .03, trace)
+    assert "\nwarning  vg/lv: blocks are dirty on a cache device that is not mirrored" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert dm.json("advise", trace, schema="advise")["warnings"] == []
+
+
+def test_warning_about_the_blocks_that_are_advised(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    args = "advise", "--block", 32, trace
+    for size, ids in ((100, []), (400, ["chunk-size"])):
+        told = dm.json(*args, "--size", size, schema="advise")
+        assert told["advised_bytes"] == size / 4 * 2 ** 30
+        assert [w["id"] for w in told["warnings"]] == ids
+    assert "3.3 million blocks" in told["warnings"][0]["text"]
 
 
 def test_drawing(dm, tmp_path):
@@ -203,7 +229,7 @@ def test_live(dm):
     r = dm.run("advise", "--live", "vg/lv", "--minutes", "0.01", "--json")
     assert "7 requests came too fast" in r.stderr
     v = json.loads(r.stdout)
-    assert v["requests"] == 200 and v["block_bytes"] == 65536
+    assert v["requests"] == 200 and v["block_bytes"] == 65536 and v["volume_bytes"] == pytest.approx(2 ** 27, rel=1e-5)
     assert (base / "events/block/block_bio_queue/filter").read_text() == f"dev == {253 << 20}"
     assert (base / "events/block/block_bio_queue/enable").read_text() == "0"
 
