@@ -433,12 +433,16 @@ static int uncache_dead(const struct plan *p)
 /* Before anything is written: may that be done to a dead device's cache? */
 static int check_dead(const struct plan *p, const struct cache *c)
 {
-	if (strcmp(p->item[MODE], "writeback"))
+	char why[3 * FIELD_LEN];
+
+	if (strcmp(p->item[MODE], "writeback") || (!c && p->o->force))
 		return EXIT_OK;
-	if (!p->o->force)
+	if (!c)
 		return refuse(p, "the cache device is gone, and may hold the only copy of what was written; connect it again, or give that up with --force");
-	return c ? refuse(p, "it is active, with a device that is gone; take it out of use first: lvchange -an") :
-		   EXIT_OK;
+	snprintf(why, sizeof(why),
+		 "it is active, and its cache device is gone, with %ju blocks that are nowhere else; connect it again, or save what can be read, then unmount the volume, 'lvchange -an %s', and give the rest up with --force",
+		 c->dirty, p->name);
+	return refuse(p, why);
 }
 
 static int uncache_living(const struct plan *p, const struct cache *c)

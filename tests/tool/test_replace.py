@@ -153,8 +153,11 @@ def test_a_dead_ssd_in_writeback(dm, lvm):
 
 def test_a_dead_ssd_of_an_active_volume(dm, lvm):
     dead(lvm, "writeback")
-    dm.cache(dirty=0)
-    assert "lvchange -an" in dm.complaint(1, "replace-ssd", "--force", "vg/lv", "/dev/new")
+    dm.cache(dirty=17)
+    for force in ([], ["--force"]):
+        why = dm.complaint(1, "replace-ssd", *force, "vg/lv", "/dev/new")
+        assert "17 blocks that are nowhere else" in why
+        assert "'lvchange -an vg/lv'" in why and "--force" in why
     assert dm.log() == [] and not lvm.record()
 
 
