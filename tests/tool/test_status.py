@@ -185,6 +185,33 @@ def test_no_device_mapper(dm):
     assert "modprobe dm-mod" in dm.complaint(4, "status", env={"HEARTH_FAKE_ERROR": "19"})
 
 
+OF_A_CACHE = [("status",), ("set", "{}", "read_level=1"), ("drain",), ("split",), ("uncache",),
+              ("replace-ssd", "{}", "/dev/new"), ("monitor",), ("monitor", "--register"),
+              ("advise", "--cache", "{}", "/dev/null"), ("advise", "--live", "{}")]
+
+
+def of(args, name):
+    return [a.format(name) for a in args] + [name] * (not any("{}" in a for a in args))
+
+
+@pytest.mark.parametrize("args", OF_A_CACHE, ids=" ".join)
+def test_one_clear_line(dm, args):
+    """Every subcommand that takes a cache: unknown, not cached, no device-mapper, not root."""
+    dm.command("lvs", '[ "${!#}" = vg/plain ] && echo "  linear|active" || exit 5')
+    assert "vg/none" in dm.complaint(3, *of(args, "vg/none"))
+    # A volume that is not cached can be recorded; it has no device here.
+    assert "vg/plain" in dm.complaint(3, *of(args, "vg/plain"))
+    assert "modprobe dm-mod" in dm.complaint(4, *of(args, "vg/lv"), env={"HEARTH_FAKE_ERROR": "19"})
+    assert "only root" in dm.complaint(4, *of(args, "vg/lv"), env={"HEARTH_FAKE_ERROR": "13"})
+
+
+@pytest.mark.parametrize("args", [("top", "--count", "1"), ("export",), ("doctor",), ("status",),
+                                  ("monitor",)], ids=" ".join)
+def test_one_clear_line_of_all_caches(dm, args):
+    assert "modprobe dm-mod" in dm.complaint(4, *args, env={"HEARTH_FAKE_ERROR": "19"})
+    assert "only root" in dm.complaint(4, *args, env={"HEARTH_FAKE_ERROR": "13"})
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become someone else")
 def test_not_root():
     r = subprocess.run([BIN / "real/hearth", "status"], text=True, capture_output=True,
