@@ -4,7 +4,8 @@
 # Runs inside the guest: every test of DIR/tests in turn, each in a process of
 # its own with a time limit, with the kernel's log read after each. Tells the
 # host through DIR/events. Ends early, for a fresh guest, if a test cannot be
-# cleaned up after.
+# cleaned up after, or the kernel has reported something: it may look less closely
+# from then on (lockdep does not look at all).
 set -uo pipefail
 exec 3>&- 4>&- 5>&- </dev/null
 
@@ -25,29 +26,46 @@ run_part() {
 	timeout -k 10 "$limit" bash "$here/one.sh" "$@"
 }
 
+# Each write to the host's directory is a round trip, and a test's trace has thousands of
+# lines: they are written here, and carried there now and then, should the guest die.
+log=/run/test.log
+
+carry_log() {
+	while sleep 5; do
+		cp $log "$1"
+	done
+}
+
 run_test() {
-	local id=$1 suite=$2 limit=$3 log=$dir/logs/$1.log
-	local began=$SECONDS code outcome=pass clean=0
+	local id=$1 suite=$2 limit=$3 carrier
+	local began=$SECONDS code outcome=pass clean=0 usable=true
 	shift 3
 	event start "$id"
 	echo "hearth-test: $id" >/dev/kmsg
 	rm -rf "$T" && mkdir -p "$T"
-	run_part "$limit" run "$suite" "$@" >"$log" 2>&1
+	: >$log
+	carry_log "$dir/logs/$id.log" &
+	carrier=$!
+	run_part "$limit" run "$suite" "$@" >$log 2>&1
 	code=$?
 	case $code in
 	0) ;;
 	77) outcome=skip ;;
-	124 | 137) outcome=fail && echo "FAILED: took longer than $limit s" >>"$log" ;;
+	124 | 137) outcome=fail && echo "FAILED: took longer than $limit s" >>$log ;;
 	*) outcome=fail ;;
 	esac
-	[ $outcome = fail ] && state_of_devices >>"$log" 2>&1
-	[ $outcome = skip ] && mv "$log" "$log.skip"
-	run_part $((80 * HEARTH_SLOWER)) clean "$outcome" >>"$log" 2>&1 || clean=$?
+	[ $outcome = fail ] && state_of_devices >>$log 2>&1
+	[ $outcome = skip ] && cp $log $log.skip
+	run_part $((80 * HEARTH_SLOWER)) clean "$outcome" >>$log 2>&1 || clean=$?
 	[ $clean = 0 ] || outcome=fail
-	if ! dmesg_clean >>"$log" 2>&1; then outcome=fail; fi
-	[ $outcome = skip ] && mv "$log.skip" "$log"
+	[ $clean -lt 2 ] || usable=false
+	dmesg_clean >>$log 2>&1 || outcome=fail usable=false
+	[ $outcome = skip ] && cp $log.skip $log
+	kill $carrier
+	wait $carrier 2>/dev/null
+	cp $log "$dir/logs/$id.log"
 	event "done" "$id" $outcome $((SECONDS - began))
-	[ $clean -lt 2 ]
+	$usable
 }
 
 guest_init || exit 1

@@ -45,3 +45,30 @@ test_data_checks_can_fail() {
 	dd if=/dev/zero of="$DISK" bs=512 seek=999 count=1 oflag=direct status=none
 	RW=randwrite check_data_fails "$DISK" 5 0 8 4k
 }
+
+# What the kernel says when it has found a mistake, one a line. A test with such a line in
+# its log fails.
+#@ fast timeout=60
+test_reports_of_the_kernel_are_noticed() {
+	local report
+	while read -r report; do
+		echo "hearth-test: $report" >/dev/kmsg
+		dmesg_clean
+		echo "$report" >/dev/kmsg
+		if dmesg_clean; then fail "not noticed: $report"; fi
+	done <<-'END'
+		BUG: KASAN: slab-out-of-bounds in cache_message+0x1f/0x30 [dm_cache]
+		BUG: sleeping function called from invalid context at mm/slab.h:494
+		BUG: unable to handle page fault for address: ffffc90000a01000
+		BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 36s!
+		UBSAN: shift-out-of-bounds in cache-target.c:12:3
+		WARNING: possible circular locking dependency detected
+		WARNING: inconsistent lock state
+		WARNING: suspicious RCU usage
+		WARNING: CPU: 1 PID: 77 at lib/refcount.c:28 refcount_warn_saturate+0xba/0x110
+		watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [dmsetup:101]
+		rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+		INFO: task dmsetup:101 blocked for more than 60 seconds.
+	END
+	echo "hearth-test: the end" >/dev/kmsg
+}

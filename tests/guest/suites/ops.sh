@@ -269,6 +269,7 @@ test_one_lv_per_virtual_machine() {
 
 #@ fast timeout=90 on=pool slow=vol
 test_xfs_of_real_files() {
+	modprobe -q xfs || skip "this kernel has no XFS"
 	standard_vg 512
 	LV_MIB=320 cached_lv "$1" writeback
 	mkfs.xfs -q /dev/vg/lv
