@@ -63,14 +63,16 @@ guest-test: modules
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
 # make test-sanitize [T=pattern]: the guest tests in a kernel that looks for
-# mistakes (KASAN, lockdep), which is built first (scripts/debug-kernel). make
-# test-faults [T=pattern]: failing devices.
+# mistakes (KASAN, lockdep); make test-faults [T=pattern]: failing devices, and
+# in that kernel refused memory and bad sectors. Both build it first (scripts/debug-kernel).
 test-sanitize:
 	scripts/debug-kernel
 	HEARTH_KERNEL=debug-kernel $(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
 test-faults: modules
 	HEARTH_SET=all $(PYTEST) -v tests/guest/suites/faults.sh $(if $(T),-k '$(T)')
+	scripts/debug-kernel
+	HEARTH_KERNEL=debug-kernel HEARTH_APPEND=kmemleak=on $(PYTEST) -v tests/guest/suites/faults-debug.sh $(if $(T),-k '$(T)')
 
 # make test-crash [SEED=n]: power cuts and kills, the long version. make test-crash
 # SEED=n CUT=m: one cut of a recording that a failed run has saved.
