@@ -109,7 +109,9 @@ step_cachemode() {
 	run lvchange -y --cachemode "$PICKED" vg/lv
 }
 
+# As long as the policy is cleaner, lvm2 loads writethrough whatever the mode.
 step_passthrough() {
+	run lvchange -y --cachepolicy smq vg/lv
 	run lvchange -y --cachemode passthrough vg/lv
 	run dmsetup message vg-lv 0 invalidate_cblocks $((RANDOM % 100)) 200-$((201 + RANDOM % 300))
 	run lvchange -y --cachemode writeback vg/lv
