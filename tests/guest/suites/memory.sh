@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# When memory is short, what frees it goes through the cache: swapped pages.
+
+volume_for_memory() {
+	standard_vg 320
+	LV_MIB=256 CACHE_MIB=48 cached_lv pool writeback
+}
+
+vmstat() {
+	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
+}
+
+cache_is_well() {
+	read_status vg-lv
+	assert_eq "${ST[rw]} ${ST[needs_check]}" "rw -" "end of the status"
+	assert_eq "$(kernel_log | grep -ciE 'out of memory|oom-kill|page allocation failure')" 0 \
+		"complaints of the kernel"
+}
+
+# swapping LEFT MIB ROUNDS COMMAND...: the command has a program use MIB of memory
+# where there are LEFT.
+swapping() {
+	local out in
+	mkswap /dev/vg/lv
+	swapon /dev/vg/lv
+	out=$(vmstat pswpout) in=$(vmstat pswpin)
+	"${@:4}" "$TOP/build/tools/dirtymem" "$2" "$3" "${HEARTH_SEED:-1}"
+	out=$((($(vmstat pswpout) - out) / 256)) in=$((($(vmstat pswpin) - in) / 256))
+	echo "swapped out $out MiB, in $in MiB; dirty blocks $(stat_of vg-lv dirty)"
+	assert_ge $out $((($2 - $1) * $3)) "MiB swapped out"
+	assert_ge $in $((($2 - $1) * ($3 - 1) / 2)) "MiB swapped in"
+	swapoff /dev/vg/lv
+	cache_is_well
+}
+
+# in_cgroup MIB COMMAND...: with so much memory, and swap.
+in_cgroup() {
+	local group=$T/cgroup/small
+	mkdir "$T/cgroup"
+	mount -t cgroup2 cgroup "$T/cgroup"
+	echo +memory >"$T/cgroup/cgroup.subtree_control"
+	mkdir "$group"
+	echo "$1M" >"$group/memory.max"
+	(echo $BASHPID >"$group/cgroup.procs" && "${@:2}")
+	rmdir "$group"
+}
+
+#@ hearth-only fast timeout=60
+test_swap_on_a_cached_lv() {
+	[ -e /proc/swaps ] || skip "this kernel does not swap"
+	volume_for_memory
+	swapping 32 56 2 in_cgroup 32
+}
