@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Nothing waits for ever: what stops, flushes or takes apart a cache comes to an
+# end under load, during promotions, and with devices that fail. An interrupted drain
+# is in tool.sh.
+
+# For devices that fail.
+# shellcheck source=tests/guest/suites/faults.sh
+. "$(dirname "${BASH_SOURCE[0]}")/faults.sh"
+
+# in_time COMMAND...: as the command, which has a minute; a busy host needs it.
+in_time() {
+	local code=0
+	timeout -s KILL 60 "$@" || code=$?
+	[ $code != 137 ] || fail "stuck: $*"
+	return $code
+}
+
+# load_all_over NAME [FIO OPTION...]: random reads, writes and flushes, until they
+# fail or stop_load.
+load_all_over() {
+	fio --name=load --filename="/dev/mapper/$1" --direct=1 --ioengine=libaio --iodepth=32 \
+		--thread --rw=randrw --bs=4k --norandommap --time_based --runtime=600 \
+		--fsync=32 --output="$T/load.out" "${@:2}" &
+	LOAD=$!
+}
+
+load_is_over() {
+	! kill -0 "$LOAD" 2>/dev/null
+}
+
+stop_load() {
+	kill "$LOAD"
+	until_true 60 load_is_over || fail "stuck: the load"
+	wait "$LOAD" || true
+}
+
+promotes() {
+	[ "$(stat_of c promotions)" -gt "$PROMOTED" ]
+}
+
+# Promotions are under way.
+promoting() {
+	PROMOTED=$(stat_of c promotions)
+	until_true 60 promotes || fail "no promotion"
+}
+
+# promoting_cache MODE: it promotes what it does not have, from a disk so slow
+# that some promotion is always under way.
+promoting_cache() {
+	device META 8 ram
+	device FAST 16 ssd
+	device SLOW 64 slow-disk
+	zero "$META" 1
+	by_hand c 128 "$1" "lru 2 max_promote_share 100"
+	load_all_over c
+	promoting
+}
+
+#@ hearth-only fast timeout=120
+test_suspend_and_flush_while_promoting() {
+	promoting_cache writeback
+	for _ in 1 2 3; do
+		in_time dmsetup suspend c
+		in_time dmsetup resume c
+		promoting
+		in_time dmsetup suspend --noflush c
+		in_time dmsetup resume c
+		promoting
+		in_time sync /dev/mapper/c
+	done
+	stop_load
+	in_time dmsetup remove --retry c
+}
+
+# The table is replaced by one of errors, as "dmsetup remove --force" does first.
+#@ hearth-only fast timeout=120 on=writeback
+test_remove_while_promoting() {
+	promoting_cache "$1"
+	in_time dmsetup wipe_table c
+	until_true 60 load_is_over || fail "stuck: the load"
+	must_fail wait "$LOAD"
+	in_time dmsetup remove --retry c
+	by_hand c 128 "$1"
+	assert_eq "$(stat_of c rw)" rw
+}
+
+# Whatever device fails, everything ends; what was dirty may stay so.
+#@ hearth-only fast timeout=180 on=FAST
+test_stopped_with_failing() {
+	no_metadata_check
+	breakable_devices 16 64
+	by_hand c 128 writeback "lru 2 max_promote_share 100"
+	load_all_over c --continue_on_error=all
+	promoting
+	now "$1" failing
+	in_time sync /dev/mapper/c || true
+	in_time dmsetup suspend c
+	in_time dmsetup resume c
+	in_time dmsetup suspend --noflush c
+	in_time dmsetup resume c
+	stop_load
+	in_time dmsetup remove --retry c
+}
+
+#@ hearth-only fast timeout=180 on=vol
+test_uncache_under_load() {
+	standard_vg
+	cached_lv "$1" writeback
+	write_data /dev/vg/lv 1 64 16
+	fio --name=load --filename=/dev/vg/lv --direct=1 --ioengine=libaio --iodepth=16 --thread \
+		--rw=randrw --bsrange=4k-64k --size=48M --io_size=96M --loops=50 --verify=crc32c \
+		--verify_fatal=1 --verify_backlog=64 --verify_state_save=0 --output="$T/load.out" &
+	LOAD=$!
+	until_true 60 used_at_least vg-lv 200 || fail "little in the cache"
+	in_time lvconvert -y --uncache vg/lv
+	load_is_over && fail "the load is over already"
+	assert_eq "$(field segtype)" linear type
+	sleep 2
+	load_is_over && fail "errors: $(cat "$T/load.out")"
+	stop_load
+	if grep -E 'err= *[1-9]|verify: bad' "$T/load.out"; then fail "errors under the load"; fi
+	check_data /dev/vg/lv 1 64 16
+}
