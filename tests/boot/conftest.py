@@ -29,7 +29,7 @@ def bare(root):
     tree = trees.Tree(VIEWS / "bare", [trees.base()])
     # Of the kernel's modules only what hooks ask for: images are made often here.
     tree.write("/etc/initramfs-tools/conf.d/quick", "MODULES=list\nCOMPRESS=gzip\n")
-    tree.write("/etc/initramfs-tools/modules", f"{trees.DRIVERS}\n")
+    tree.write("/etc/initramfs-tools/modules", "\n".join([*trees.DRIVERS.split(), ""]))
     return tree
 
 

@@ -27,6 +27,10 @@ GENERATORS = ["dracut", "initramfs-tools"]
 BOOT_SECONDS = 240 * hearthguest.SLACK
 ROOT_MIB, HOME_MIB = 512, 128
 DISK_MIB, SSD_MIB = 704, 192
+# norandmaps: QEMU translates a program again for each address it is loaded to. A boot once stood
+# still for ten minutes in clearing pages, QEMU being busy with dropping the translations of what was
+# there before; that this was the cause has not been shown.
+KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 norandmaps"
 
 # Of the kernel's modules, those of a machine like this one.
 MODULES = "crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko drivers/block/loop.ko drivers/virtio"
@@ -77,7 +81,7 @@ class Parts:
     def __init__(self, place):
         self.place = place
         self.version = hearthguest.kver()
-        self.kernel = hearthguest.BUILD / f"kernel/boot/vmlinuz-{self.version}"
+        self.own_kernel = hearthguest.image(self.version)
         subprocess.run(["make", "-s", "-C", trees.TOP / "tests/crash", "../../build/tools/filesload"], check=True)
         guest = trees.Tree(place / "guest", [trees.guest_base()])
         make_guest(guest, self.version)
@@ -91,6 +95,18 @@ class Parts:
 
     def image(self, generator, engine="hearth"):
         return self.place / f"{generator}-{engine}"
+
+    def kernel(self, engine="hearth"):
+        return self.place / "vmlinuz-other" if engine == "other" else self.own_kernel
+
+    def add_other(self, tree):
+        """Engine "other": the kernel tree.other, with the initramfs that its package made, and one of dracut."""
+        dracut = f"--force --no-hostonly --no-compress --no-early-microcode --drivers '{trees.DRIVERS}'"
+        tree.run(f"dracut {dracut} /tmp/share/dracut-other {tree.other}")
+        shutil.move(tree.share / "dracut-other", self.image("dracut", "other"))
+        tree.run(f"cp -L /boot/initrd.img-{tree.other} /tmp/share/image && cp -L /boot/vmlinuz-{tree.other} /tmp/share/kernel")
+        shutil.move(tree.share / "image", self.image("initramfs-tools", "other"))
+        shutil.move(tree.share / "kernel", self.kernel("other"))
 
     def make_images(self, tree, engine):
         log = tree.run(f"bash -c '{MAKE_IMAGES}' sh {self.version} {engine}")[1]
@@ -196,8 +212,8 @@ class Boot:
         if ssd:
             drives.append(("ssd", machine.place / "ssd", "off"))
         command = hearthguest.qemu(
-            machine.parts.kernel, machine.parts.image(machine.generator, engine),
-            f"ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 {options}",
+            machine.parts.kernel(engine), machine.parts.image(machine.generator, engine),
+            f"{KERNEL_WORDS} {options}",
             [f"file={file},if=none,format=raw,readonly={readonly},id={name}" for name, file, readonly in drives],
             [self.printed, self.said],
             memory=1024,
@@ -253,7 +269,11 @@ class Boot:
         words = found[report].split()
         return Volume(*words[:1], *words[1:2], *map(int, words[2:]))
 
+    def kernel(self):
+        return re.search(r"^KERNEL (.*)$", self.text(), re.M)[1]
+
     def version(self):
+        """That of the dm-cache in use."""
         return re.search(r"^VERSION (.*)$", self.text(), re.M)[1]
 
 

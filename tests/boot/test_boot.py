@@ -210,3 +210,20 @@ def test_not_built_for_this_kernel(attached, machine):
     on_cache(back, attached)
     has_all(back, written | acknowledged(boot))
     assert all(resident > 0 for resident, _ in back.started())
+
+
+@pytest.fixture(scope="session")
+def other(parts, upgraded):
+    parts.add_other(upgraded)
+    return upgraded.other
+
+
+@every([WRITETHROUGH[0], WRITEBACK[1]])
+def test_another_kernel_comes(attached, machine, other):
+    """Installed by apt next to hearth's packages: DKMS has built the modules, and they are in its initramfs."""
+    boot = machine.run("report\nverify", engine="other")
+    assert boot.kernel() == other
+    assert boot.version() == VERSION
+    on_cache(boot, attached)
+    assert all(resident > 0 for resident, _ in boot.started())
+    has_all(boot, acknowledged(attached.boot))
