@@ -27,9 +27,9 @@ GENERATORS = ["dracut", "initramfs-tools"]
 BOOT_SECONDS = 240 * hearthguest.SLACK
 ROOT_MIB, HOME_MIB = 512, 128
 DISK_MIB, SSD_MIB = 704, 192
-# norandmaps: QEMU translates a program again for each address it is loaded to. A boot once stood
-# still for ten minutes in clearing pages, QEMU being busy with dropping the translations of what was
-# there before; that this was the cause has not been shown.
+# norandmaps: QEMU translates a program again for each address it is loaded to. Without it a boot stood
+# still for ten minutes in clearing pages, QEMU being busy with dropping the translations of what had
+# been there; with it none of the two that were tried did.
 KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 norandmaps"
 
 # Of the kernel's modules, those of a machine like this one.
