@@ -63,8 +63,8 @@
 #define YIELD_POOR		(YIELD_ONE / 4)	/* less hardly ever pays */
 
 /* The share of the misses that are of poor classes, in fixed point. */
-#define POOR_ONE		65536
-#define POOR_WEIGHT		1024	/* misses in the moving average */
+#define POOR_ONE		(1u << 20)
+#define POOR_SHIFT		10	/* log of the misses in the moving average */
 
 /* An entry of the ghost; zero is empty. */
 #define GHOST_WAYS		8
@@ -140,7 +140,7 @@ struct heat {
 	u32 clock;		/* visits that missed */
 	u64 traffic;		/* sectors that missed */
 	u32 mean_yield;
-	s32 poor;
+	u32 poor;
 	u16 yield[HEAT_CLASSES];
 	u32 *rival;
 	s32 lead;
@@ -514,13 +514,20 @@ static bool rival_hit(struct heat *h, u64 hash, const struct cache_io *io)
 	return true;
 }
 
+/* Poor classes are wanted in proportion to their yield, the same blocks always. */
+static bool rival_wants(u64 hash, u32 yield, u32 poor_below)
+{
+	return (((hash >> 40) & 0xff) * poor_below) >> 8 < yield;
+}
+
 /*
- * @wanted: the rival takes the block if it has not got it.  @cost is what a
- * promotion would cost the origin; the rival pays it for each block that it
- * takes, and we if @promoted.
+ * What the class of the block yields, and when that is poor, says whether the
+ * rival takes it if it has not got it.  @cost is what a promotion would cost
+ * the origin; the rival pays it for each block that it takes, and we if
+ * @promoted.
  */
 static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
-		       bool wanted, u32 cost, bool promoted)
+		       u32 yield, u32 poor_below, u32 cost, bool promoted)
 {
 	s32 lead = READ_ONCE(h->lead);
 	bool held;
@@ -531,14 +538,14 @@ static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
 		return;
 	entry = rival_find(h, hash, &held);
 	if (io->flags & CACHE_IO_STREAM) {
-		if (!held && wanted)
+		if (!held && rival_wants(hash, yield, poor_below))
 			rival_store(h, entry, hash, 0);
 		return;
 	}
 	won = rival_news(h, hash) * LEAD_ONE;
 	if (held) {
 		won -= LEAD_ONE;
-	} else if (wanted) {
+	} else if (rival_wants(hash, yield, poor_below)) {
 		rival_store(h, entry, hash, 0);
 		won += (s32)cost * (LEAD_ONE / YIELD_ONE);
 	}
@@ -647,17 +654,13 @@ static u32 class_poor_below(struct heat *h)
 	return min_t(u32, READ_ONCE(h->mean_yield) * 3 / 4, YIELD_POOR);
 }
 
-/* Poor classes are wanted in proportion to what they yield, always the same. */
-static bool class_wanted(u32 yield, u32 poor_below, u64 hash)
-{
-	return (((hash >> 40) & 0xff) * poor_below) >> 8 < yield;
-}
-
 static void class_count_poor(struct heat *h, bool poor)
 {
-	s32 share = READ_ONCE(h->poor);
+	u32 share = READ_ONCE(h->poor);
 
-	share += ((poor ? POOR_ONE : 0) - share) / POOR_WEIGHT;
+	share -= share >> POOR_SHIFT;
+	if (poor)
+		share += POOR_ONE >> POOR_SHIFT;
 	WRITE_ONCE(h->poor, share);
 }
 
@@ -685,7 +688,7 @@ static u32 heat_share(struct heat *h, u64 level)
 			  n * YIELD_ONE / 72, n * YIELD_ONE / 18);
 	s32 left = clamp(READ_ONCE(h->lead) + LEAD_LOST, 0, LEAD_LOST);
 
-	share -= (u64)share * READ_ONCE(h->poor) * 7 / 16 / POOR_ONE;
+	share -= share * (READ_ONCE(h->poor) >> 8) * 7 / (POOR_ONE >> 8) / 16;
 	return level > HEAT_DEFAULT_LEVEL ? share : share * left / LEAD_LOST;
 }
 
@@ -810,8 +813,7 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	class_count_poor(h, yield < poor_below);
 	promote = filling || heat_pays(h, class, io, cost) ||
 		  class_sampled(clock, io);
-	rival_miss(h, hash, io, class_wanted(yield, poor_below, hash), cost,
-		   promote);
+	rival_miss(h, hash, io, yield, poor_below, cost, promote);
 	if (!promote)
 		return CACHE_BYPASS_COLD;
 	return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
