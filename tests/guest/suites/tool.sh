@@ -24,6 +24,17 @@ fails_with() {
 	grep -qE "$why" "$T/said" || fail "no '$why' from $*"
 }
 
+# agrees: lvs and hearth status say the same of vg/lv.
+agrees() {
+	udevadm settle
+	hearth status
+	lvs_is cache_total_blocks="$(told total_blocks)" cache_used_blocks="$(told used_blocks)" \
+		cache_dirty_blocks="$(told dirty_blocks)" cache_mode="$(told table_mode)" \
+		kernel_cache_policy="$(told policy)" \
+		cache_read_hits="$(told read_hits)" cache_read_misses="$(told read_misses)" \
+		cache_write_hits="$(told write_hits)" cache_write_misses="$(told write_misses)"
+}
+
 #@ fast timeout=120
 test_status_agrees_with_lvs() {
 	local hits
@@ -35,12 +46,7 @@ test_status_agrees_with_lvs() {
 	reads 64 8 1m
 	# Nothing goes home between two looks.
 	dmsetup suspend --noflush --nolockfs vg-lv_corig
-	hearth status
-	lvs_is cache_total_blocks="$(told total_blocks)" cache_used_blocks="$(told used_blocks)" \
-		cache_dirty_blocks="$(told dirty_blocks)" cache_mode="$(told mode)" \
-		kernel_cache_policy="$(told policy)" \
-		cache_read_hits="$(told read_hits)" cache_read_misses="$(told read_misses)" \
-		cache_write_hits="$(told write_hits)" cache_write_misses="$(told write_misses)"
+	agrees
 	assert_ge "$(told dirty_blocks)" 1 "dirty blocks"
 	dmsetup resume vg-lv_corig
 	assert_ge "$(told read_hits)" 256 "hits of what was written"
@@ -92,6 +98,144 @@ test_set_outlives_activation() {
 	hearth set vg/lv mode=writeback policy=lru
 	assert_eq "$(told mode)/$(told policy)" writeback/lru "mode and policy"
 	check_data /dev/vg/lv 1 0 8
+}
+
+# The modes that are the table's and those that are not, on its way out, and given up.
+#@ fast hearth-only timeout=150
+test_status_agrees_with_lvs_in_every_state() {
+	local mode size
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	# So that nothing moves between two looks.
+	hearth drain vg/lv
+	for mode in writeonly writeback writethrough writearound passthrough; do
+		hearth set vg/lv "mode=$mode"
+		reads 0 16 256k
+		sleep 1
+		agrees
+		assert_eq "$(told mode)" "$mode" mode
+		lvs_is lv_health_status= lv_check_needed=
+	done
+	lvchange -qq -y --cachemode writethrough vg/lv
+	lvchange -qq -y --cachepolicy cleaner vg/lv
+	agrees
+	lvchange -qq -y --cachepolicy smq vg/lv
+	dmesg_allow 'device-mapper: cache'
+	size=$(sectors /dev/mapper/vg-fast_cpool_cdata)
+	dmsetup load vg-fast_cpool_cdata --table "0 $size error"
+	dmsetup suspend --noflush --nolockfs vg-fast_cpool_cdata
+	dmsetup resume vg-fast_cpool_cdata
+	reads 0 8 256k
+	assert_eq "$(told health)" bypass health
+	agrees
+	lvs_is lv_health_status=metadata_read_only lv_check_needed=
+	lvconvert -qq -y --uncache vg/lv
+}
+
+#@ fast hearth-only timeout=90
+test_json_of_a_real_cache() {
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 8
+	reads 0 16 256k
+	printf 'fio version 2 iolog\n/dev/x add\n/dev/x open\n' >"$T/log"
+	for ((i = 0; i < 50; i++)); do
+		echo "/dev/x read $((i % 7 * 65536)) 4096"
+	done >>"$T/log"
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/tool/real.py" "$TOP/build/lvm-plugin/hearth" vg/lv "$T/log"
+	assert_eq "$(field segtype)" linear type
+}
+
+# The kernel's own target opens vg/lv, and it holds what it held.
+with_stock() {
+	lvchange -an vg/lv
+	load_engine stock
+	lvchange -ay vg/lv
+	assert_ge "$(stat_of vg-lv used)" 100 "blocks taken over"
+	check_data /dev/vg/lv 1 0 8
+	lvchange -an vg/lv
+	load_engine hearth
+	lvchange -ay vg/lv
+}
+
+#@ slow hearth-only timeout=240
+test_stock_opens_every_preset() {
+	local preset
+	standard_vg
+	cached_lv pool writethrough
+	write_data /dev/vg/lv 1 0 8
+	warm vg-lv 8 100
+	for preset in general database read-mostly streaming low-wear; do
+		hearth set vg/lv --preset $preset
+		with_stock
+	done
+}
+
+#@ slow hearth-only timeout=180
+test_stock_opens_the_profiles_that_say_so() {
+	local name
+	mkdir -p "$LVM_SYSTEM_DIR/profile"
+	cp "$TOP"/lvm-plugin/profiles/*.profile "$LVM_SYSTEM_DIR/profile"
+	standard_vg
+	lvcreate -qq -y -L 64M -n lv vg "$DISK"
+	for name in general database streaming; do
+		lvcreate -qq -y --type cache-pool --metadataprofile hearth-$name -L 32M -n fast vg "$SSD"
+		lvconvert -qq -y --type cache --cachepool vg/fast vg/lv
+		lvchange -an vg/lv
+		load_engine stock
+		if [ $name = streaming ]; then
+			dmesg_allow 'device-mapper: cache'
+			must_fail lvchange -ay vg/lv
+		else
+			lvchange -ay vg/lv
+			lvchange -an vg/lv
+		fi
+		load_engine hearth
+		lvconvert -qq -y --uncache vg/lv
+	done
+}
+
+# timed KIND HOW_MANY MILLISECONDS_LEAST MOST COMMAND...: so many requests were
+# timed, and took so long in the mean.
+timed() {
+	local kind=$1 want=$2 least=$3 most=$4 nr ns
+	shift 4
+	nr=$(counter c "timed_$kind") ns=$(counter c "${kind}_ns")
+	"$@"
+	nr=$(($(counter c "timed_$kind") - nr)) ns=$(($(counter c "${kind}_ns") - ns))
+	assert_eq $nr "$want" "$kind timed"
+	assert_ge $ns $((nr * least * 1000000)) "time of $kind"
+	assert_le $ns $((nr * most * 1000000)) "time of $kind"
+}
+
+read_block() {
+	dd if=/dev/mapper/c of=/dev/null bs=4k skip=$((16 * $1)) count=8 iflag=direct status=none
+}
+
+# write_block NUMBER KIB_AT_A_TIME COUNT
+write_block() {
+	dd if=/dev/zero of=/dev/mapper/c bs="$2k" seek=$((64 * $1 / $2)) count="$3" oflag=direct \
+		conv=notrunc status=none
+}
+
+#@ fast hearth-only timeout=90
+test_status_tells_hits_from_misses() {
+	device META 8 ram
+	device FAST 16 1000000ns
+	device SLOW 64 100000000ns
+	zero "$META" 1
+	by_hand c 128 "metadata2 writeback"
+	message c mode writeonly
+	udevadm settle
+	timed read_misses 0 0 0 read_block 62
+	timed read_misses 8 100 1000 read_block 63
+	timed write_misses 1 1 100 write_block 63 64 1
+	timed read_hits 8 1 99 read_block 63
+	timed write_hits 4 1 99 write_block 63 4 4
+	hearth status c
+	hearth status c | grep -qE '^  a hit +reads [0-9.]+ ms  writes [0-9.]+ ms$'
+	hearth status c | grep -qE '^  a miss +reads [1-9][0-9]{2}\.[0-9]{3} ms  writes [0-9.]+ ms$'
 }
 
 draining() {
@@ -304,8 +448,54 @@ test_dmeventd_watches_and_tells() {
 	until_true 20 no_longer_watched || fail "watched after it was uncached"
 }
 
+# steady MIB SECONDS: reads of 8 MiB from there on.
+steady() {
+	fio_quiet --readonly --filename=/dev/vg/lv --rw=randread --bs=4k --offset="$1M" --size=8M \
+		--time_based --runtime="$2"
+}
+
+#@ slow hearth-only timeout=180
+test_dmeventd_tells_of_metadata_and_hits() {
+	monitoring
+	printf '%s\n' 'interval = 1' 'metadata_percent = 1' 'hits_seconds = 5' "command = $T/tell" \
+		>/etc/hearth/monitor.conf
+	standard_vg
+	cached_lv pool writeback
+	until_true 20 told_of '^vg/lv metadata-full begins [1-9]% of the metadata device is used' || fail "metadata"
+	# As the manual says: nobody can extend it.
+	must_fail lvextend -y --poolmetadatasize +4M vg/lv
+	must_fail lvextend -y --poolmetadatasize +4M vg/fast_cpool
+	must_fail lvextend -y -L +4M vg/fast_cpool_cmeta
+	sed -i 's/metadata_percent = 1/metadata_percent = 80/' /etc/hearth/monitor.conf
+	until_true 20 told_of '^vg/lv metadata-full over' || fail "metadata again"
+
+	message vg-lv mode writeonly
+	write_data /dev/vg/lv 1 0 8
+	steady 0 25
+	assert_eq "$(grep -c hits-fell "$T/told")" 0 "told of the hits too early"
+	steady 64 15
+	until_true 10 told_of '^vg/lv hits-fell begins [0-9.]*% of the requests hit, where 9[0-9.]*% are usual' || fail "hits"
+	steady 0 15
+	until_true 10 told_of '^vg/lv hits-fell over' || fail "hits again"
+	assert_eq "$(wc -l <"$T/told")" 4 "things told"
+}
+
 no_longer_watched() {
 	grep -q 'no longer watching vg-lv' <(tail -n 2 "$T/syslog")
+}
+
+#@ slow hearth-only timeout=150
+test_dmeventd_tells_of_needs_check() {
+	# shellcheck source=tests/guest/suites/health.sh
+	. "$(dirname "${BASH_SOURCE[0]}")/health.sh"
+	monitoring
+	sick_lv 8 pool
+	until_true 20 is_monitored || fail "not monitored"
+	provoke
+	until_true 20 told_of '^vg/lv needs-check begins' || fail "needs-check"
+	told_of '^vg/lv health begins read-only: ' || fail "health"
+	fails_with 6 "marked as needing a check" hearth doctor
+	recovers
 }
 
 # on_which vg/LV: the device of a hidden volume.
@@ -373,4 +563,139 @@ test_replace_a_dead_ssd_that_was_dirty() {
 	lvchange -ay vg/lv
 	assert_eq "$(told mode)" writeback mode
 	check_data /dev/vg/lv 1 0 16
+}
+
+#@ fast hearth-only timeout=60
+test_doctor_loads_the_right_module() {
+	load_engine stock
+	# As if hearth had been installed meanwhile.
+	ln -sfn "$HEARTH_MODS/lib/modules/$(uname -r)" "/lib/modules/$(uname -r)"
+	fails_with 6 "hearth is installed, but the kernel's own target is loaded" hearth doctor --fix </dev/null
+	[ ! -e /sys/module/dm_cache/version ] || fail "replaced without an answer"
+	echo y | hearth doctor --fix >"$T/said" || true
+	cat "$T/said"
+	grep -q 'hearth is loaded for kernel' "$T/said"
+	[ -e /sys/module/dm_cache/version ] || fail "not replaced"
+	modprobe dm-cache-smq
+}
+
+# ---- A first-time user, at a terminal of 80x24
+
+at_terminal() {
+	tmux -L first "$@"
+}
+
+terminal() {
+	trap terminal_over EXIT
+	# Its number tells one prompt from the next.
+	echo "PS1='ready \# \$?: '" >"$T/rc"
+	at_terminal -f /dev/null new-session -d -x 80 -y 24 -s user "exec bash --rcfile $T/rc"
+	until_true 30 prompt 1 || fail "no terminal"
+	PROMPT=1
+}
+
+terminal_over() {
+	local code=$?
+	at_terminal capture-pane -p -t user || true
+	at_terminal kill-server || true
+	! mountpoint -q /srv || umount /srv
+	rm -f /root/ssd.svg
+	(exit $code) || monitoring_over
+	monitoring_over
+}
+
+# What is on it; a line that was too long for it is one again.
+screen() {
+	at_terminal capture-pane -p -J -t user
+}
+
+# prompt NUMBER [CODE]: the last line is that prompt, and the command before it ended so.
+prompt() {
+	screen | grep -v '^$' | tail -n 1 | grep -qE "^ready $1 ${2:-[0-9]+}: *$"
+}
+
+types() {
+	at_terminal send-keys -t user -l -- "clear; $1"
+	at_terminal send-keys -t user Enter
+}
+
+# ends CODE: the command that runs does so, and nothing was wider than 80.
+ends() {
+	PROMPT=$((PROMPT + 1))
+	until_true 60 prompt $PROMPT || fail "it does not end"
+	screen
+	prompt $PROMPT "$1" || fail "another exit status than $1"
+	assert_le "$(screen | wc -L)" 80 width
+}
+
+shows() {
+	screen | grep -qE "$1"
+}
+
+# In the page's own words, but for the names and sizes of this guest's devices.
+page_says() {
+	sed -n '/^\.SH EXAMPLES/,/^A minute/p' "$TOP/man/hearth.8" | sed -n '/^\.nf/,/^\.fi/p' | grep -v '^\.' |
+		sed "s|/dev/sdb|$DISK|; s|/dev/nvme0n1|$SSD|; s|100G|32M|"
+}
+
+#@ slow hearth-only timeout=300
+test_first_time_user() {
+	local line
+	monitoring
+	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+	device DISK 256 disk
+	device SSD 96 ssd
+	terminal
+	types "hearth --help"
+	ends 0
+	# From the first line to the prompt it is on the screen.
+	screen | head -n 1 | grep -q '^Usage: hearth'
+	page_says >"$T/lines"
+	assert_eq "$(wc -l <"$T/lines")" 12 "lines of the manual"
+	while read -r line <&3; do
+		types "$line"
+		case $line in
+		lvconvert*)
+			until_true 60 shows 'Do you want wipe existing metadata .*\[y/n\]: *$'
+			at_terminal send-keys -t user y Enter
+			ends 0
+			;;
+		"hearth doctor")
+			ends 0
+			shows 'vg/data: in good health'
+			;;
+		"hearth monitor")
+			ends 0
+			shows '^vg/data: monitored$'
+			;;
+		"hearth status"*)
+			ends 0
+			screen | head -n 1 | grep -q '^vg/data  writethrough, policy smq, good$'
+			;;
+		"hearth advise"*)
+			until_true 30 is_recorded || fail "nothing is recorded"
+			fio_quiet --filename=/srv/file --rw=randread --bs=64k --size=8M --io_size=16M --direct=1
+			at_terminal send-keys -t user C-c
+			ends 0
+			shows '^requests .* touched'
+			shows 'nearly as much disk time as the best of these\.$'
+			grep -q '<svg' /root/ssd.svg
+			;;
+		"hearth top")
+			until_true 30 shows '^vg/data +thru '
+			fio_quiet --filename=/srv/file --rw=randread --bs=4k --size=8M --direct=1 \
+				--time_based --runtime=20 &
+			until_true 30 shows '^vg/data +thru +[0-9.]+ +[0-9.]+ +[1-9][0-9.k]* ' || fail "no reads in top"
+			screen | tee "$T/top"
+			wait $!
+			assert_le "$(wc -L <"$T/top")" 80 "width of top"
+			assert_eq "$(grep -c '^CACHE' "$T/top")" 1 "heads"
+			at_terminal send-keys -t user q
+			ends 0
+			;;
+		*) ends 0 ;;
+		esac
+	done 3<"$T/lines"
+	assert_eq "$(told max_promote_share vg/data)" 25 "what low-wear sets"
+	hearth status vg/data
 }

@@ -55,3 +55,68 @@ test_events_agree_with_counters() {
 	assert_eq "$(traced '(promote|writeback)' ' usecs=0 ')" 0 "without a time"
 	dmsetup resume c
 }
+
+# As the docs have it: hits and misses are two heaps.
+#@ fast hearth-only timeout=90
+test_dm_statistics_of_a_cache() {
+	local reads fast slow
+	device META 8 ram
+	device FAST 16 ssd
+	device SLOW 64 200000000ns
+	zero "$META" 1
+	by_hand c 128 "metadata2 writeback"
+	message c mode writeonly
+	write_data /dev/mapper/c 1 0 2
+	dmstats create --bounds 100ms c
+	fio_quiet --readonly --filename=/dev/mapper/c --rw=randread --bs=4k --size=2M --io_size=160k
+	fio_quiet --readonly --filename=/dev/mapper/c --rw=randread --bs=4k --offset=8M --size=2M --io_size=40k
+	dmstats report --noheadings -o read_count,hist_count c | tee "$T/report"
+	# reads, under 100 ms and above, udev's among them
+	read -r reads fast slow < <(tr -s ' ,|:' ' ' <"$T/report")
+	assert_ge "$reads" 50 reads
+	assert_ge "$fast" 40 "fast ones"
+	assert_ge "$slow" 10 "slow ones"
+	dmstats delete --allregions c
+}
+
+# one_liner NUMBER: the program of the nth line for bpftrace in the docs.
+one_liner() {
+	sed -n "s/^    bpftrace -e '\(.*\)'$/\1/p" "$TOP/docs/administration.md" | sed -n "$1p"
+}
+
+is_attached() {
+	grep -q '^Attaching' "$T/bpf"
+}
+
+# observe NUMBER: what it shows of blocks that come, are written, and go home.
+observe() {
+	local program pid
+	program=$(one_liner "$1")
+	[ -n "$program" ] || fail "no line $1 for bpftrace in docs/administration.md"
+	bpftrace -e "$program" >"$T/bpf" 2>&1 &
+	pid=$!
+	until_true 120 is_attached || { cat "$T/bpf"; fail "it does not begin: $program"; }
+	sleep 2
+	write_data /dev/mapper/c "$1" 0 6
+	read_all /dev/mapper/c 24
+	until_true 60 all_clean c || fail "not clean"
+	sleep 1
+	kill -INT $pid || true
+	wait $pid || true
+	cat "$T/bpf"
+}
+
+#@ slow hearth-only timeout=400
+test_one_liners_for_bpftrace() {
+	[ -e /usr/bin/bpftrace ] || skip "no bpftrace"
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	by_hand_devices 8 64
+	by_hand c 128 "metadata2 writeback" "default 6 read_level 0 write_level 0 seq_cutoff 0"
+	observe 1
+	grep -qE '^@\[[0-3]\]: [1-9]' "$T/bpf" || fail "no reasons"
+	observe 2
+	grep -qE '^\[.*\) +[1-9][0-9]* \|@' "$T/bpf" || fail "no histogram"
+	observe 3
+	grep -qE '^@\[[0-9]+\]: [1-9]' "$T/bpf" || fail "no blocks"
+	assert_eq "$(one_liner 4)" "" "lines that are not tried"
+}
