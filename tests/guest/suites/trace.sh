@@ -93,7 +93,8 @@ observe() {
 	local program pid
 	program=$(one_liner "$1")
 	[ -n "$program" ] || fail "no line $1 for bpftrace in docs/administration.md"
-	bpftrace -e "$program" >"$T/bpf" 2>&1 &
+	# A shell has what it runs in the background ignore interrupts.
+	env --default-signal=INT bpftrace -e "$program" >"$T/bpf" 2>&1 &
 	pid=$!
 	until_true 120 is_attached || { cat "$T/bpf"; fail "it does not begin: $program"; }
 	sleep 2
