@@ -33,6 +33,8 @@ scale_cache() {
 	local engine=$1 million=$2 before began
 	load_engine "$engine"
 	dd if="$HEARTH_TOP/build/bench-images/$million" of="$META" bs=1M oflag=direct status=none
+	linear fast "$SSD" $((million * 1000000 * 64))
+	FAST=/dev/mapper/fast
 	before=$(free_kib)
 	began=$(now)
 	by_hand c 64 "metadata2 writeback" "smq 0"
@@ -40,12 +42,13 @@ scale_cache() {
 	figure "scale-$engine-$million-kib" $((before - $(free_kib)))
 	[ "$million" != 1 ] || scale_load "$engine"
 	dmsetup remove c
+	dmsetup remove fast
 }
 
 bench_scale() {
 	local engine million
 	device META 400 20000ns
-	MEMORY_BACKED=0 device FAST 524288 20000ns
+	MEMORY_BACKED=0 device SSD 524288 20000ns
 	MEMORY_BACKED=0 device SLOW 1048576 20000ns
 	for million in 1 4 16; do
 		for engine in ${BENCH_ENGINES:-stock hearth}; do
