@@ -122,15 +122,21 @@ static inline u32 stream_before(struct cache *c, struct bio *bio)
 			      bio_sectors(bio));
 }
 
-static inline void describe(struct cache *c, struct bio *bio,
-			    enum cache_op op, struct cache_io *io)
+static inline u32 stream_before_miss(struct cache *c, struct bio *bio)
+{
+	return stream_account_miss(raw_cpu_ptr(c->streams), &c->stream_ends,
+				   bio->bi_iter.bi_sector, bio_sectors(bio));
+}
+
+static inline void describe(struct bio *bio, enum cache_op op,
+			    u32 stream_sectors, struct cache_io *io)
 {
 	io->op = op;
 	io->flags = 0;
 	io->load = 0;
 	io->sectors = bio_sectors(bio);
-	io->stream_sectors = stream_before(c, bio);
-	if (io->stream_sectors)
+	io->stream_sectors = stream_sectors;
+	if (stream_sectors)
 		io->flags |= CACHE_IO_STREAM;
 	if (bio->bi_opf & REQ_META)
 		io->flags |= CACHE_IO_META;
@@ -145,7 +151,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 	/* A bio that was judged a miss before has been counted. */
 	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
 		return;
-	describe(c, bio, op, &io);
+	describe(bio, op, stream_before(c, bio), &io);
 	cache_stat_inc(c, op == CACHE_OP_WRITE ?
 		       STAT_WRITE_HIT : STAT_READ_HIT);
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
@@ -185,10 +191,6 @@ static void ask_throttle(struct cache *c, struct cache_bio *cb)
 	cb->verdict = CACHE_BYPASS_LIMIT;
 }
 
-/*
- * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
- * engine's own limits are applied here, before a bio is deferred for nothing.
- */
 /* Must a write not make the slot dirty that has this word, or a new one? */
 static bool over_dirty_limit(struct cache *c, u32 word)
 {
@@ -196,12 +198,16 @@ static bool over_dirty_limit(struct cache *c, u32 word)
 	       cache_above_dirty_limit(c);
 }
 
+/*
+ * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
+ * engine's own limits are applied here, before a bio is deferred for nothing.
+ */
 static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 	struct cache_io io;
 
-	describe(c, bio, io_op(bio), &io);
+	describe(bio, io_op(bio), stream_before_miss(c, bio), &io);
 	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISS : STAT_READ_MISS);
 	if (io.op == CACHE_OP_WRITE && covers_block(c, bio))
@@ -263,7 +269,7 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
 		cache_stat_inc(c, STAT_READ_MISS);
-		stream_before(c, bio);
+		stream_before_miss(c, bio);
 	}
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;

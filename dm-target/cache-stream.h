@@ -4,15 +4,18 @@
  * continues?
  *
  * Each CPU remembers the ends of its recent streams in a small hash table, by
- * the region that they lie in.  There is no lock and no sharing: a stream that
- * hops to another CPU starts again there, a race with an interrupt loses one
- * update, and of two streams that meet in one place the younger stays.  All of
- * that costs precision, never safety.
+ * the region that they lie in, so that a hit writes nothing that CPUs share.
+ * A reader that is moved to another CPU would begin a new stream there: misses
+ * leave the ends of longer streams in one table of all CPUs, and a miss that
+ * begins a stream looks there whether it goes on with one of those.  There is no
+ * lock: a race loses an update, and of two streams that meet in one place the
+ * younger stays.  All of that costs precision, never safety.
  */
 #ifndef HEARTH_CACHE_STREAM_H
 #define HEARTH_CACHE_STREAM_H
 
 #include <linux/hash.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #define STREAM_BITS	6	/* streams per CPU, log2 */
@@ -22,6 +25,19 @@
 struct stream {
 	u64 next;		/* sector after its last request */
 	u32 sectors;		/* transferred so far, saturating; 0: no stream */
+};
+
+/*
+ * Ends of streams of all CPUs.  A word, so that it is never half of two: the
+ * sector after the last request, and how much was transferred in the low 16 bits,
+ * in units of STREAM_LONG, rounded down and saturating.
+ */
+#define STREAM_END_BITS	8	/* log2 */
+#define STREAM_LONG	64	/* sectors; what is shorter is not remembered */
+#define STREAM_LONGS	0xffffu
+
+struct stream_ends {
+	u64 end[1 << STREAM_END_BITS];
 };
 
 struct stream_cpu {
@@ -59,6 +75,49 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	st = stream_ending_by(cpu, next);
 	st->next = next;
 	st->sectors = before + sectors < before ? U32_MAX : before + sectors;
+	return before;
+}
+
+static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
+{
+	return &ends->end[hash_64(sector / STREAM_REGION, STREAM_END_BITS)];
+}
+
+/* Sectors of the stream that the end @e is of, if it goes on at @sector; or 0. */
+static inline u32 stream_of_end(u64 e, u64 sector)
+{
+	return sector - (e >> 16) <= STREAM_GAP ?
+	       (e & STREAM_LONGS) * STREAM_LONG : 0;
+}
+
+static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
+{
+	u32 sectors = stream_of_end(READ_ONCE(*stream_end_by(ends, sector)),
+				    sector);
+
+	if (sectors || sector % STREAM_REGION >= STREAM_GAP)
+		return sectors;
+	return stream_of_end(READ_ONCE(*stream_end_by(ends, sector - STREAM_GAP)),
+			     sector);
+}
+
+/* As stream_account(), for a miss: also streams of other CPUs go on. */
+static inline u32 stream_account_miss(struct stream_cpu *cpu,
+				      struct stream_ends *ends, u64 sector,
+				      u32 sectors)
+{
+	u32 before = stream_account(cpu, sector, sectors);
+	u64 next = sector + sectors;
+	u32 longs;
+
+	if (!before) {
+		before = stream_of_another(ends, sector);
+		if (before)
+			stream_ending_by(cpu, next)->sectors = before + sectors;
+	}
+	longs = min(before / STREAM_LONG + sectors / STREAM_LONG, STREAM_LONGS);
+	if (longs)
+		WRITE_ONCE(*stream_end_by(ends, next), next << 16 | longs);
 	return before;
 }
 

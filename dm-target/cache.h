@@ -195,6 +195,7 @@ struct cache {
 	struct slot_map map;
 	struct cache_stats __percpu *stats;
 	struct stream_cpu __percpu *streams;
+	struct stream_ends stream_ends;
 
 	struct cache_policy *policy;
 	u64 policy_defaults[CACHE_MAX_TUNABLES];

@@ -100,14 +100,15 @@ static inline void fifo_links_exit(struct fifo_links *l)
 static inline void fifo_used(struct fifo_links *l, int change)
 {
 	WRITE_ONCE(l->nr_used, l->nr_used + change);
-	if (l->nr_used < l->nr_slots - l->nr_slots / 8)
+	if (l->nr_used < l->nr_slots - l->nr_slots / 4)
 		WRITE_ONCE(l->full, false);
 }
 
 /*
  * Is the cache still filling up?  An engine that keeps some slots free always
- * has free slots; what counts is whether it had to evict for them.  For
- * miss(); victims() says fifo_now_full().
+ * has free slots; what counts is whether it had to evict for them, and that a
+ * quarter of the slots has not been given up since: a small cache may have an
+ * eighth free or on its way in.  For miss(); victims() says fifo_now_full().
  */
 static inline bool fifo_filling(const struct fifo_links *l,
 				const struct cache_io *io)

@@ -205,7 +205,9 @@ timed() {
 	nr=$(counter c "timed_$kind") ns=$(counter c "${kind}_ns")
 	"$@"
 	nr=$(($(counter c "timed_$kind") - nr)) ns=$(($(counter c "${kind}_ns") - ns))
-	assert_eq $nr "$want" "$kind timed"
+	# udev looks at what was written, and hits as well
+	[ "$want" != 0 ] || assert_eq $nr 0 "$kind timed"
+	assert_ge $nr "$want" "$kind timed"
 	assert_ge $ns $((nr * least * 1000000)) "time of $kind"
 	assert_le $ns $((nr * most * 1000000)) "time of $kind"
 }
@@ -224,16 +226,16 @@ write_block() {
 test_status_tells_hits_from_misses() {
 	device META 8 ram
 	device FAST 16 1000000ns
-	device SLOW 64 100000000ns
+	device SLOW 64 300000000ns
 	zero "$META" 1
 	by_hand c 128 "metadata2 writeback"
 	message c mode writeonly
 	udevadm settle
 	timed read_misses 0 0 0 read_block 62
-	timed read_misses 8 100 1000 read_block 63
-	timed write_misses 1 1 100 write_block 63 64 1
-	timed read_hits 8 1 99 read_block 63
-	timed write_hits 4 1 99 write_block 63 4 4
+	timed read_misses 8 300 3000 read_block 63
+	timed write_misses 1 1 299 write_block 63 64 1
+	timed read_hits 8 1 299 read_block 63
+	timed write_hits 4 1 299 write_block 63 4 4
 	hearth status c
 	hearth status c | grep -qE '^  a hit +reads [0-9.]+ ms  writes [0-9.]+ ms$'
 	hearth status c | grep -qE '^  a miss +reads [1-9][0-9]{2}\.[0-9]{3} ms  writes [0-9.]+ ms$'
@@ -361,6 +363,8 @@ test_advise_live() {
 	standard_vg
 	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 	lvcreate -qq -y -L 64M -n plain vg "$DISK"
+	# what udev reads of the new volume would be recorded as well
+	udevadm settle
 	"$TOP/build/lvm-plugin/hearth" advise --live vg/plain --json >"$T/advice" &
 	pid=$!
 	until_true 20 is_recorded || fail "nothing is recorded"
