@@ -32,7 +32,7 @@
 #define HEAT_MAX_LEVEL		5
 #define HEAT_DEFAULT_LEVEL	2
 #define HEAT_DEFAULT_CUTOFF_KIB	64
-#define HEAT_ROUNDS_PER_VICTIM	256	/* then it goes, used or not */
+#define HEAT_ROUNDS_PER_VICTIM	32
 #define HEAT_SAMPLE		96	/* one in so many is promoted regardless */
 #define HEAT_BUSY		50	/* percent of load at which they wait */
 #define HEAT_SMALL_SECTORS	16	/* requests up to this are of another kind */
