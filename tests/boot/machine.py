@@ -37,12 +37,16 @@ MODULES = "crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/bloc
 # Of systemd's units, those that are in the way.
 MASKED = "timers.target getty.target systemd-firstboot.service systemd-random-seed.service ldconfig.service e2scrub_reap.service"
 
-MAKE_IMAGES = """
+# Compressed: when the machine goes down dracut unpacks it again, and takes an uncompressed one for
+# what comes before it.
+DRACUT = "--force --no-hostonly --no-early-microcode --compress \"zstd -q -1 -T0\""
+
+MAKE_IMAGES = f"""
 set -e
 kernel=$1
 depmod $kernel
 mkinitramfs -o /tmp/share/initramfs-tools-$2 $kernel
-dracut --force --no-hostonly --no-compress --no-early-microcode /tmp/share/dracut-$2 $kernel
+dracut {DRACUT} /tmp/share/dracut-$2 $kernel
 """
 
 
@@ -101,8 +105,7 @@ class Parts:
 
     def add_other(self, tree):
         """Engine "other": the kernel tree.other, with the initramfs that its package made, and one of dracut."""
-        dracut = f"--force --no-hostonly --no-compress --no-early-microcode --drivers '{trees.DRIVERS}'"
-        tree.run(f"dracut {dracut} /tmp/share/dracut-other {tree.other}")
+        tree.run(f"dracut {DRACUT} --drivers '{trees.DRIVERS}' /tmp/share/dracut-other {tree.other}")
         shutil.move(tree.share / "dracut-other", self.image("dracut", "other"))
         tree.run(f"cp -L /boot/initrd.img-{tree.other} /tmp/share/image && cp -L /boot/vmlinuz-{tree.other} /tmp/share/kernel")
         shutil.move(tree.share / "image", self.image("initramfs-tools", "other"))
@@ -208,6 +211,7 @@ class Boot:
         text = commands + "\n"
         script.write_text(text + "\n" * (-len(text) % 512))
         self.said.touch()
+        self.printed.touch()
         drives = [("disk", machine.place / "disk", "off"), ("script", script, "on")]
         if ssd:
             drives.append(("ssd", machine.place / "ssd", "off"))
@@ -256,7 +260,7 @@ class Boot:
         return [tuple(map(int, m)) for m in re.findall(rf"^{word} (\d+) (\d+)\n", self.text(), re.M)]
 
     def mounted(self):
-        """What root and /home stood on at the last report."""
+        """The names of the devices that root and /home stood on at the last report."""
         return re.findall(r"^MOUNTED (\S+) (\S+)$", self.text(), re.M)[-1]
 
     def started(self):
@@ -273,8 +277,8 @@ class Boot:
         return re.search(r"^KERNEL (.*)$", self.text(), re.M)[1]
 
     def version(self):
-        """That of the dm-cache in use."""
-        return re.search(r"^VERSION (.*)$", self.text(), re.M)[1]
+        """That of the dm-cache in use, at the last report."""
+        return re.findall(r"^VERSION (.*)$", self.text(), re.M)[-1]
 
 
 class Volume:
