@@ -4,13 +4,15 @@
  * superblock.
  *
  * The record is text, "key value" lines, so that an older or newer module
- * skips what it does not know.  A session of the stock target voids it; then
+ * skips what it does not know.  It is short, and all settings must fit: a key
+ * is stored as two letters of each of its words.  A session of the stock target voids it; then
  * the table's words and the defaults hold, and nothing else may depend on it.
  * A key that the table names wins over the record.
  */
 #include "cache-table.h"
 
 #define LINE_MAX_LEN	64
+#define SHORT_KEY_LEN	12	/* of five words, and the end */
 #define SESSION_LEN	17	/* a u64 in hex */
 /*
  * What may be copied needlessly after a power cut: the largest of these.  Where
@@ -20,14 +22,30 @@
 #define INTENTS_PERCENT	2
 #define INTENTS_SECTORS	(1U << 22)	/* 2 GiB, if dirty blocks are kept */
 
+/* "max_promote_mbps" is "maprmb". */
+static void shorten(char *out, const char *key)
+{
+	unsigned int in_word = 0, len = 0;
+
+	for (; *key && len < SHORT_KEY_LEN - 1; key++) {
+		if (*key == '_')
+			in_word = 0;
+		else if (in_word++ < 2)
+			out[len++] = *key;
+	}
+	out[len] = '\0';
+}
+
 /* Find @key's line; returns its value, and its end in @end. */
 static char *find_line(char *text, const char *key, char **begin, char **end)
 {
-	size_t len = strlen(key);
-	char *line = text, *eol;
+	char name[SHORT_KEY_LEN], *line = text, *eol;
+	size_t len;
 
+	shorten(name, key);
+	len = strlen(name);
 	for (; (eol = strchr(line, '\n')); line = eol + 1) {
-		if (strncmp(line, key, len) || line[len] != ' ')
+		if (strncmp(line, name, len) || line[len] != ' ')
 			continue;
 		*begin = line;
 		*end = eol;
@@ -50,14 +68,15 @@ static bool get(struct cache *c, const char *key, char *value, size_t len)
 /* Replace, add or (with a NULL @value) remove a line. */
 static int put(struct cache *c, const char *key, const char *value)
 {
-	char text[sizeof(c->record)], *begin, *end;
+	char text[sizeof(c->record)], name[SHORT_KEY_LEN], *begin, *end;
 	size_t len;
 
+	shorten(name, key);
 	strscpy(text, c->record, sizeof(text));
 	if (find_line(text, key, &begin, &end))
 		memmove(begin, end + 1, strlen(end + 1) + 1);
 	len = strlen(text);
-	if (value && snprintf(text + len, sizeof(text) - len, "%s %s\n", key,
+	if (value && snprintf(text + len, sizeof(text) - len, "%s %s\n", name,
 			      value) >= sizeof(text) - len)
 		return -ENOSPC;
 	strscpy(c->record, text, sizeof(c->record));

@@ -234,21 +234,6 @@ static int ask_fast(struct plan *p, const char *hidden)
 	return set_old_pv(p, v[0]);
 }
 
-/* The record in the metadata has no room for all; these are rarely changed. */
-static int at_default(const char *key, const char *value)
-{
-	static const char *const defaults[][2] = {
-		{ "dirty_high", "50" }, { "dirty_low", "45" },
-		{ "dirty_limit", "100" }, { "writeback_idle", "2" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
-		if (!strcmp(key, defaults[i][0]))
-			return !strcmp(value, defaults[i][1]);
-	return 0;
-}
-
 /* Settings that only the target knows. */
 static void ask_target(struct plan *p, const struct cache *c)
 {
@@ -264,8 +249,7 @@ static void ask_target(struct plan *p, const struct cache *c)
 	for (i = 0; i < c->nr_settings && len < FIELD_LEN - 64; i++)
 		if (!cache_setting(c->in_table, c->nr_in_table,
 				   c->settings[i].key) &&
-		    strcmp(c->settings[i].key, "migration_threshold") &&
-		    !at_default(c->settings[i].key, c->settings[i].value))
+		    strcmp(c->settings[i].key, "migration_threshold"))
 			len += snprintf(own + len, FIELD_LEN - len, "%s%s=%s",
 					len ? " " : "", c->settings[i].key,
 					c->settings[i].value);

@@ -94,6 +94,28 @@ test_promotions_are_bounded() {
 }
 
 #@ fast hearth-only timeout=60
+test_every_setting_has_room() {
+	local all="migration_threshold 4294967295 max_promote_mbps 1000000 max_promote_share 100 fail_open 0 max_intents 4294967295 dirty_high 100 dirty_low 100 dirty_limit 99 writeback_idle 86400"
+	local of_policy="read_level 5 write_level 5 full_write_level 5 seq_cutoff 1048576 seq_again 0"
+	local -a word
+	local i
+	policy_cache
+	message c mode writearound
+	read -ra word <<<"$all $of_policy"
+	read_status c
+	assert_eq ${#word[@]} "$(wc -w <<<"${ST[core]} ${ST[settings]}")" "words of settings"
+	for ((i = 0; i < ${#word[@]}; i += 2)); do
+		message c "${word[i]}" "${word[i + 1]}"
+	done
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough"
+	read_status c
+	assert_eq "${ST[core]}" "$all" "core settings"
+	assert_eq "${ST[settings]}" "$of_policy" "policy settings"
+	assert_eq "$(message c stats | head -n1)" "mode writearound" mode
+}
+
+#@ fast hearth-only timeout=60
 test_settings_outlive_the_table() {
 	policy_cache
 	message c max_promote_mbps 7
