@@ -122,6 +122,17 @@ def test_attached_to_the_mounted_root(attached):
         assert boot.volume(name).hits > 0
 
 
+@every(WRITETHROUGH)
+def test_boots_from_the_cache(attached, machine):
+    """The one boot of each generator that "make test" has the time for."""
+    boot = machine.run("report\nverify")
+    on_cache(boot, attached)
+    assert boot.version() == VERSION
+    assert all(resident > 0 for resident, _ in boot.started())
+    assert boot.volume("root").hits > 0
+    has_all(boot, acknowledged(attached.boot))
+
+
 @every(WRITETHROUGH + WRITEBACK)
 def test_reboot_power_cut_and_uncache(attached, machine):
     """Warm after a clean reboot and after a power cut, and the volume is as before when the cache is gone."""
