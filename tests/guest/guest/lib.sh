@@ -394,13 +394,17 @@ unload_engine() {
 	[ ! -e /sys/module/dm_cache ] || rmmod dm_cache
 }
 
-# load_engine stock|hearth: which dm-cache this guest's modprobe finds.
-load_engine() {
+# install_engine stock|hearth: which dm-cache this guest's modprobe finds.
+install_engine() {
 	local release tree=$HEARTH_MODS
 	release=$(uname -r)
-	unload_engine
 	[ "$1" = hearth ] || tree=$HEARTH_KERNEL
 	ln -sfn "$tree/lib/modules/$release" "/lib/modules/$release"
+}
+
+load_engine() {
+	unload_engine
+	install_engine "$1"
 	modprobe dm-cache-smq
 	case $(modinfo -F filename dm-cache) in
 	*/updates/*) assert_eq hearth "$1" engine ;;

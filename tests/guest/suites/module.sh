@@ -18,6 +18,38 @@ test_unload_and_load_again() {
 	check_data /dev/mapper/c 1 0 8
 }
 
+running_engine() {
+	if [ -e /sys/module/dm_cache/version ]; then echo hearth; else echo stock; fi
+}
+
+# As a package is installed, or removed, while a cache is in use; then what
+# docs/administration.md says under "Changing modules without a reboot".
+#@ hearth-only fast timeout=120 on=hearth:stock,stock:hearth
+test_files_change_under_a_running_cache() {
+	local used
+	load_engine "$1"
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 24
+	install_engine "$2"
+	write_data /dev/vg/lv 2 24 4
+	check_data /dev/vg/lv 1 0 24
+	must_fail modprobe -r dm-cache-smq dm-cache
+	assert_match "in use" "$(cat "$T/said")" "what modprobe said"
+	assert_eq "$(running_engine)" "$1" "module in use"
+	used=$(stat_of vg-lv used)
+	vgchange -an vg
+	modprobe -r dm-cache-smq dm-cache
+	vgchange -ay vg
+	assert_eq "$(running_engine)" "$2" "module that came"
+	assert_ge "$(stat_of vg-lv used)" "$used" "blocks taken over"
+	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 2 24 4
+	lvconvert -y --uncache vg/lv
+	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv 2 24 4
+}
+
 cycle() {
 	by_hand c 128 writeback
 	RW=randwrite write_data /dev/mapper/c 1 0 2 4k
