@@ -35,7 +35,7 @@ test_files_change_under_a_running_cache() {
 	write_data /dev/vg/lv 2 24 4
 	check_data /dev/vg/lv 1 0 24
 	must_fail modprobe -r dm-cache-smq dm-cache
-	assert_match "in use" "$(cat "$T/said")" "what modprobe said"
+	assert_match "$(cat "$T/said")" "in use" "what modprobe said"
 	assert_eq "$(running_engine)" "$1" "module in use"
 	used=$(stat_of vg-lv used)
 	vgchange -an vg
