@@ -35,8 +35,8 @@ class Dracut:
     def listing(self):
         return self.tree.out(f"lsinitrd {image(self.tree)}")
 
-    # Not compressed.
-    unpack = f"cd {UNPACKED} && cpio -id --quiet <{{image}}"
+    # Since 112 it is several archives.
+    unpack = f"cd {UNPACKED} && lsinitrd --unpack {{image}}"
     helper = "/sbin/hearth-degraded"
     # Below /lib/dracut/hooks, since 106 /var/lib/dracut/hooks.
     hooks = ["dracut/hooks/initqueue/timeout/60-hearth-timeout.sh", "dracut/hooks/emergency/60-hearth-emergency.sh"]
@@ -93,9 +93,10 @@ def unpack(generator):
 def loaded(generator, *names):
     """The files that modprobe loads in the image, without what they are compressed with."""
     unpack(generator)
-    show = f"chroot {UNPACKED} modprobe -S {generator.tree.kernel()} --show-depends"
+    # Not by chroot: the image's own may be busybox's.
+    show = f"modprobe -d {UNPACKED} -S {generator.tree.kernel()} --show-depends"
     out = generator.tree.out(f"for m in {' '.join(names)}; do {show} $m | tail -n 1; done")
-    return [re.sub(r"\.(xz|zst|gz)$", "", line.split()[1]) for line in out.splitlines()]
+    return [re.sub(r"\.(xz|zst|gz)$", "", line.split()[1]).removeprefix(UNPACKED) for line in out.splitlines()]
 
 
 def inside(generator, command):
