@@ -177,6 +177,12 @@ cached_lv() {
 	fi
 }
 
+# What lvconvert --repair keeps; called after the volume or its pool, by the
+# version of lvm2.
+remove_old_metadata() {
+	lvremove -y "vg/$(lvs --noheadings -o lv_name vg | grep -o '[a-z_]*_meta0')"
+}
+
 # by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": a cache made with dmsetup of
 # $META, $FAST and $SLOW.
 # shellcheck disable=SC2153

@@ -127,7 +127,7 @@ test_repair_after_metadata_write_errors() {
 	lvchange -an --config 'global/cache_check_executable=""' vg/lv
 	lvconvert -y --repair vg/lv
 	lvchange -ay vg/lv
-	lvremove -y vg/lv_meta0
+	remove_old_metadata
 	is_well
 }
 

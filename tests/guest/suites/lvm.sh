@@ -144,7 +144,7 @@ repaired() {
 	lvs -a
 	lvchange -ay vg/lv
 	check_data /dev/vg/lv 1 0 24
-	lvremove -y vg/lv_meta0
+	remove_old_metadata
 	lvconvert -y --uncache vg/lv
 	check_data /dev/vg/lv 1 0 24
 }
