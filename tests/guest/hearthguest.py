@@ -27,6 +27,8 @@ OURS = TOP if KERNEL == "kernel" else BUILD / KERNEL / "hearth"
 MODS = BUILD / ("mods" if KERNEL == "kernel" else f"{KERNEL}/mods")
 # How many times slower than Debian's kernel it is.
 SLOWER = 5 if KERNEL == "debug-kernel" else 1
+# Programs of the next Debian release go before this machine's if HEARTH_USER=trixie.
+USER = os.environ.get("HEARTH_USER")
 SEED = int(os.environ.get("HEARTH_SEED", "1"))
 # limits are for an idle machine; a busy one may take so many times as long
 SLACK = int(os.environ.get("HEARTH_SLACK", "3")) * SLOWER
@@ -177,7 +179,8 @@ def kernel_parameters():
 
 def environment():
     """What guest/lib.sh wants to know."""
-    return (
+    user = f"HEARTH_PROGRAMS={BUILD / USER / 'bin'} " if USER else ""
+    return user + (
         f"HEARTH_TOP={TOP} HEARTH_SEED={SEED} HEARTH_MINUTES={MINUTES} "
         f"HEARTH_SLOWER={SLOWER} HEARTH_MODS={MODS} HEARTH_KERNEL={BUILD / KERNEL}"
     )

@@ -15,7 +15,9 @@ HEARTH_SLOWER=${HEARTH_SLOWER:-1}
 NULLB=/sys/kernel/config/nullb
 export LVM_SYSTEM_DIR=/run/lvm.d
 export LVM_SUPPRESS_FD_WARNINGS=1
-export PATH=/usr/sbin:/sbin:/usr/bin:/bin
+# Programs that are used instead of this machine's.
+HEARTH_PROGRAMS=${HEARTH_PROGRAMS:-}
+export PATH=${HEARTH_PROGRAMS:+$HEARTH_PROGRAMS:}/usr/sbin:/sbin:/usr/bin:/bin
 declare -A ST
 
 # --- saying how it went -----------------------------------------------------
@@ -438,6 +440,14 @@ root_in_memory() {
 	cd "$PWD"
 }
 
+# LVM's configuration names the tools that it runs.
+use_programs() {
+	local tool
+	for tool in check dump repair restore; do
+		echo "global/cache_${tool}_executable=\"$HEARTH_PROGRAMS/cache_$tool\""
+	done
+}
+
 guest_init() {
 	set -e
 	root_in_memory
@@ -455,6 +465,7 @@ guest_init() {
 		activation { monitoring = 0 }
 		global { use_lvmpolld = 0 }
 	CONF
+	[ -z "$HEARTH_PROGRAMS" ] || use_programs >>$LVM_SYSTEM_DIR/lvm.conf
 	# /usr and /etc are overlays in memory over the host's: this copies files up
 	touch /etc/ld.so.cache /etc/ld.so.preload
 	xargs touch -c <"$TOP/build/hot-files"
