@@ -440,9 +440,13 @@ root_in_memory() {
 	cd "$PWD"
 }
 
-# LVM's configuration names the tools that it runs.
+# They move to memory, where they are; LVM's configuration names the tools that
+# it runs, which this prints.
 use_programs() {
-	local tool
+	local tool place=${HEARTH_PROGRAMS%/bin}
+	mkdir /run/programs
+	cp -a "$place/." /run/programs
+	mount --bind /run/programs "$place"
 	for tool in check dump repair restore; do
 		echo "global/cache_${tool}_executable=\"$HEARTH_PROGRAMS/cache_$tool\""
 	done
