@@ -447,6 +447,7 @@ use_programs() {
 	mkdir /run/programs
 	cp -a "$place/." /run/programs
 	mount --bind /run/programs "$place"
+	cp -n "$place"/root/usr/libexec/lvresize_fs_helper /usr/libexec/
 	for tool in check dump repair restore; do
 		echo "global/cache_${tool}_executable=\"$HEARTH_PROGRAMS/cache_$tool\""
 	done

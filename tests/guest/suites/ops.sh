@@ -153,16 +153,28 @@ test_snapshot_of_cached_lv() {
 
 # lvm2 2.03.16 cannot make one over a cachevol; nothing may be lost by asking.
 #@ fast timeout=120
-test_snapshot_over_cachevol_is_refused() {
+test_snapshot_over_cachevol() {
+	local seed=1
 	standard_vg
 	LV_MIB=64 cached_lv vol writeback
 	write_data /dev/vg/lv 1 0 24
-	must_fail lvcreate -y -s -L 32M -n snap vg/lv "$DISK"
-	check_data /dev/vg/lv 1 0 24
+	if lvcreate -y -s -L 32M -n snap vg/lv "$DISK"; then
+		seed=2
+		write_data /dev/vg/lv 2 0 8
+		check_data /dev/vg/snap 1 0 24
+		lvremove -y vg/snap
+	fi
+	check_data /dev/vg/lv $seed 0 8
+	check_data /dev/vg/lv 1 8 16
 	lvs -a vg
 	lvchange -an vg
 	lvchange -ay vg/lv
-	check_data /dev/vg/lv 1 0 24
+	check_data /dev/vg/lv $seed 0 8
+	check_data /dev/vg/lv 1 8 16
+}
+
+snapshot_is_gone() {
+	! lvs vg/snap >"$T/lvs" 2>&1
 }
 
 #@ fast timeout=120
@@ -172,7 +184,12 @@ test_snapshot_merge() {
 	write_data /dev/vg/lv 1 0 16
 	lvcreate -y -s -L 32M -n snap vg/lv "$DISK"
 	write_data /dev/vg/lv 2 0 16
+	udevadm settle
 	lvconvert -i 1 --merge vg/snap
+	# 2.03.31 may leave it to the next activation
+	snapshot_is_gone || lvchange -an vg/lv
+	lvchange -ay vg/lv
+	until_true 60 snapshot_is_gone || fail "not merged"
 	check_data /dev/vg/lv 1 0 16
 }
 
