@@ -40,13 +40,32 @@ hearth_fail() {
     exit 1
 }
 
+# With the kernel's own dm-cache the volume opens as well; with one half of each it does not.
+hearth_half() {
+    hearth_ours dm-cache dm-hearth && ! hearth_ours dm-cache-smq dm-cache-heat
+}
+
+hearth_checker_missing() {
+    [[ $1 ]] && ! find_binary "$1" > /dev/null
+}
+
+# Nothing is missing without which no image is made.
+hearth_complete() {
+    hearth_modinfo dm-cache > /dev/null && ! hearth_half && ! hearth_checker_missing "$(hearth_checker)"
+}
+
 # called by dracut
 check() {
     require_binaries dmsetup lvm modinfo || return 1
 
     if [[ $hostonly ]] || [[ $mount_needs ]]; then
         # dracut keeps those that the administrator named apart since 106.
-        /usr/lib/hearth/hearth-on-cache "${host_devs[@]}" "${user_devs[@]}" > /dev/null && return 0
+        local _devs=("${host_devs[@]}" "${user_devs[@]}")
+        /usr/lib/hearth/hearth-on-cache "${_devs[@]}" > /dev/null && return 0
+        # lvconvert attaches a cache to any volume, and makes no new image.
+        /usr/lib/hearth/hearth-on-cache -l "${_devs[@]}" > /dev/null || return 255
+        hearth_complete && return 0
+        dwarn "hearth: a part is missing for kernel $kernel, and the image does without hearth. This machine boots from LVM, and would not from a volume with a cache; see hearth doctor"
         return 255
     fi
 
@@ -72,7 +91,7 @@ installkernel() {
     if ! hearth_ours dm-cache dm-hearth; then
         # The metadata is the same: the volume opens on it.
         dwarn "hearth: not built for kernel $kernel; the image gets that kernel's own dm-cache"
-    elif ! hearth_ours dm-cache-smq dm-cache-heat; then
+    elif hearth_half; then
         hearth_fail "dm-cache of kernel $kernel is hearth's, but dm-cache-smq is not; install both (dkms install --force -m hearth -k $kernel)"
     fi
 
@@ -87,8 +106,8 @@ install() {
 
     _checker=$(hearth_checker)
     if [[ $_checker ]]; then
-        find_binary "$_checker" > /dev/null \
-            || hearth_fail "lvm2 checks a cache with $_checker (global/cache_check_executable), which is not there; install it (thin-provisioning-tools), or set cache_check_executable = \"\" in lvm.conf"
+        hearth_checker_missing "$_checker" \
+            && hearth_fail "lvm2 checks a cache with $_checker (global/cache_check_executable), which is not there; install it (thin-provisioning-tools), or set cache_check_executable = \"\" in lvm.conf"
         inst_multiple "$_checker" \
             || hearth_fail "$_checker cannot be put into the image"
     fi

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import tree as trees
@@ -169,10 +170,11 @@ class Machine:
             (self.place / disk).unlink()
 
     @contextlib.contextmanager
-    def boot(self, commands, engine="hearth", options="", ssd=True):
+    def boot(self, commands, engine="hearth", options="", ssd=True, image=None):
         """Power is on inside the with-block. Commands: see guest/run."""
         self.boots += 1
-        boot = Boot(self, commands, engine, options, ssd)
+        image = image or self.parts.image(self.generator, engine)
+        boot = Boot(self, commands, self.parts.kernel(engine), image, options, ssd)
         try:
             yield boot
         finally:
@@ -198,13 +200,20 @@ class Machine:
             finally:
                 subprocess.run(["losetup", "-d", loop], check=True)
 
+    def file_of_origin(self, path):
+        """A copy of a file on the origin of root's cache: writethrough leaves nothing out."""
+        copy = self.place / Path(path).name
+        with self.volume("root_corig") as device:
+            subprocess.run(["debugfs", "-R", f"dump {path} {copy}", device], check=True)
+        return copy
+
     def types(self):
         with opened(self.place) as vg:
             return vg.types()
 
 
 class Boot:
-    def __init__(self, machine, commands, engine, options, ssd):
+    def __init__(self, machine, commands, kernel, image, options, ssd):
         name = machine.place / f"boot{machine.boots}"
         self.said, self.printed = name.with_suffix(".said"), name.with_suffix(".console")
         script = name.with_suffix(".script")
@@ -217,7 +226,7 @@ class Boot:
         if ssd:
             drives.append(("ssd", machine.place / "ssd", "off"))
         command = hearthguest.qemu(
-            machine.parts.kernel(engine), machine.parts.image(machine.generator, engine),
+            kernel, image,
             f"{KERNEL_WORDS} {options}",
             [f"file={file},if=none,format=raw,readonly={readonly},id={name}" for name, file, readonly in drives],
             [self.printed, self.said],

@@ -223,6 +223,26 @@ def test_not_built_for_this_kernel(attached, machine):
     assert all(resident > 0 for resident, _ in back.started())
 
 
+HOST_ONLY = """
+report
+dracut --force --hostonly --no-early-microcode --compress "zstd -q -1 -T0" /boot/host-only $(uname -r)
+attach pool writethrough root 96
+read_all
+report
+"""
+
+
+def test_host_only_image_from_before_the_cache(request, parts):
+    """dracut made it on this very machine, which had no cache; nobody makes another one."""
+    machine = machines.Machine(parts, "dracut", PLACE / "host-only")
+    request.addfinalizer(machine.scrap)
+    boot = machine.run(HOST_ONLY)
+    assert boot.volume("root", 0).kind == "linear"
+    again = machine.run("report", image=machine.file_of_origin("/boot/host-only"))
+    assert again.volume("root").kind == "cache"
+    assert again.version() == VERSION
+
+
 @pytest.fixture(scope="session")
 def other(parts, upgraded):
     parts.add_other(upgraded)

@@ -187,22 +187,35 @@ def test_not_built_for_this_kernel(generator):
     assert loaded(generator, "dm-cache", "dm-cache-smq") == [f"{place}/dm-cache.ko", f"{place}/dm-cache-smq.ko"]
 
 
-def stub(tree, code, writeback=1):
+def stub(tree, code, writeback=1, lvm=1):
     """hearth-on-cache that answers at once; what it was asked about is in /asked."""
-    tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\n[ "$1" != -w ] || exit {writeback}\nexit {code}\n')
+    answers = f'case $1 in -w) exit {writeback} ;; -l) exit {lvm} ;; *) exit {code} ;; esac'
+    tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\n{answers}\n')
     tree.run(f"chmod 755 {ON_CACHE}")
 
 
 HOSTONLY = "--hostonly --add-device /dev/loop0"
+FOR_THIS_HOST = f'--no-compress --no-early-microcode {HOSTONLY} -o "systemd systemd-initrd i18n kernel-modules kernel-modules-extra"'
 
 
-@pytest.mark.parametrize("cached", [True, False], ids=["cached", "not"])
-def test_dracut_for_this_host(system, cached):
-    """In a host-only image unless it is not needed."""
-    stub(system, 0 if cached else 1)
-    made(dracut(system, f'--no-compress --no-early-microcode {HOSTONLY} -o "systemd systemd-initrd i18n kernel-modules kernel-modules-extra"'))
+@pytest.mark.parametrize("on", ["cache", "lvm", "disk"])
+def test_dracut_for_this_host(system, on):
+    """In a host-only image where a cache is, or can come to be."""
+    stub(system, 0 if on == "cache" else 1, lvm=0 if on == "lvm" else 1)
+    made(dracut(system, FOR_THIS_HOST))
     assert "/dev/loop0" in system.out("cat /asked")
-    assert ("hearth-degraded" in system.out(f"lsinitrd {image(system)}")) == cached
+    assert ("hearth-degraded" in system.out(f"lsinitrd {image(system)}")) == (on != "disk")
+
+
+@pytest.mark.parametrize(
+    "lacks", ["rm /usr/sbin/cache_check", f"rm /lib/modules/*/{DKMS}/dm-cache-smq.ko* && depmod $(ls /lib/modules)"], ids=["checker", "half"]
+)
+def test_dracut_for_this_host_as_long_as_there_is_no_cache(system, lacks):
+    """A machine that has no cache is not left without an image, but told."""
+    stub(system, 1, lvm=0)
+    system.run(lacks)
+    assert "This machine boots from LVM" in made(dracut(system, FOR_THIS_HOST))
+    assert "hearth-degraded" not in system.out(f"lsinitrd {image(system)}")
 
 
 def test_dracut_for_this_host_when_asked(system):

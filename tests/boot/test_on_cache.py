@@ -46,6 +46,9 @@ BELOW = {
     "md": ["thin"],
 }
 
+# Made by LVM; the others by cryptsetup or by hand.
+LVM = ["cached", "corig", "cdata", "cmeta", "plain", "pool", "thin", "back"]
+
 PARTITIONS = {"disk1": "disk", "md1": "md"}
 
 
@@ -68,6 +71,7 @@ def machine(tmp_path):
             (slaves / b).symlink_to((sys / "dev/block" / NUMBERS[b]).resolve())
     for name in TABLES:
         (sys / "devices" / name / "dm").mkdir()
+        (sys / "devices" / name / "dm/uuid").write_text("LVM-abc\n" if name in LVM else "CRYPT-LVM-abc\n")
     cases = "\n".join(f'{NUMBERS[n].split(":")[1]}) echo "{t}" ;;' for n, t in TABLES.items())
     dmsetup = bin / "dmsetup"
     dmsetup.write_text(f'#!/bin/sh\n[ "$1 $2 $3 $4" = "table -j 240 -m" ] || exit 1\ncase $5 in\n{cases}\n*) exit 1 ;;\nesac\n')
@@ -95,6 +99,11 @@ def test_not_on_a_cache(machine, name):
 def test_only_writeback(machine):
     assert ask(machine, "cached", "thin", "back", "fs", options=["-w"]) == (0, ["back", "fs"])
     assert ask(machine, "cached", "corig", options=["-w"]) == (1, [])
+
+
+def test_all_that_could_have_a_cache(machine):
+    assert ask(machine, "plain", "crypt", "fs", "md1", options=["-l"]) == (0, ["plain", "crypt", "fs", "md1"])
+    assert ask(machine, "disk", "disk1", "ssd", options=["-l"]) == (1, [])
 
 
 def test_several(machine):

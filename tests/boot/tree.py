@@ -54,7 +54,8 @@ def made(name, packages, *options):
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     BUILD.mkdir(parents=True, exist_ok=True)
-    # The indices of a mirror that lags are as good. In a mount namespace: what mmdebstrap mounts must not outlive it, and be deleted with the tree.
+    # The indices of a mirror that lags are as good. In a mount namespace: what mmdebstrap mounts must
+    # not outlive it, and be deleted with the tree.
     subprocess.run(
         ["unshare", "--mount", "mmdebstrap", "-q", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io",
          "--aptopt=Acquire::Check-Valid-Until \"false\"", *options, f"--include={','.join(packages)}", RELEASE, tree],
