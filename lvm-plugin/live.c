@@ -131,12 +131,20 @@ static void report(const struct recording *r, double left)
 		(size_t)r->t->nr, left);
 }
 
-static int record(struct recording *r, double seconds, bool quiet)
+/* All that has come since the last time. */
+static void take_all(struct recording *r, int pipe)
 {
 	static char text[65536];
+	ssize_t n;
+
+	while ((n = read(pipe, text, sizeof(text))) > 0)
+		take(r, text, n);
+}
+
+static int record(struct recording *r, double seconds, bool quiet)
+{
 	double until = now() + seconds;
 	char path[700];
-	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/trace_pipe", r->instance);
@@ -146,12 +154,13 @@ static int record(struct recording *r, double seconds, bool quiet)
 		return EXIT_FAILED;
 	}
 	while (!interrupted && now() < until) {
-		while ((n = read(fd, text, sizeof(text))) > 0)
-			take(r, text, n);
+		take_all(r, fd);
 		if (!quiet)
 			report(r, until - now());
 		pause_for(POLL);
 	}
+	put(r, EVENT "enable", "0");
+	take_all(r, fd);
 	if (!quiet)
 		fputs("\r\033[K", stderr);
 	close(fd);
