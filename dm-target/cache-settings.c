@@ -5,9 +5,9 @@
  *
  * The record is text, "key value" lines, so that an older or newer module
  * skips what it does not know.  It is short, and all settings must fit: a key
- * is stored as two letters of each of its words.  A session of the stock target voids it; then
- * the table's words and the defaults hold, and nothing else may depend on it.
- * A key that the table names wins over the record.
+ * is stored as two letters of each of its words.  A session of the stock target
+ * voids it; then the table's words and the defaults hold, and nothing else may
+ * depend on it.  A key that the table names wins over the record.
  */
 #include "cache-table.h"
 
@@ -36,14 +36,12 @@ static void shorten(char *out, const char *key)
 	out[len] = '\0';
 }
 
-/* Find @key's line; returns its value, and its end in @end. */
-static char *find_line(char *text, const char *key, char **begin, char **end)
+/* Find the line of the short key @name; returns its value, and its end in @end. */
+static char *find_line(char *text, const char *name, char **begin, char **end)
 {
-	char name[SHORT_KEY_LEN], *line = text, *eol;
-	size_t len;
+	size_t len = strlen(name);
+	char *line = text, *eol;
 
-	shorten(name, key);
-	len = strlen(name);
 	for (; (eol = strchr(line, '\n')); line = eol + 1) {
 		if (strncmp(line, name, len) || line[len] != ' ')
 			continue;
@@ -56,8 +54,10 @@ static char *find_line(char *text, const char *key, char **begin, char **end)
 
 static bool get(struct cache *c, const char *key, char *value, size_t len)
 {
-	char *begin, *end, *found = find_line(c->record, key, &begin, &end);
+	char name[SHORT_KEY_LEN], *begin, *end, *found;
 
+	shorten(name, key);
+	found = find_line(c->record, name, &begin, &end);
 	if (!found || end - found >= len)
 		return false;
 	memcpy(value, found, end - found);
@@ -73,7 +73,7 @@ static int put(struct cache *c, const char *key, const char *value)
 
 	shorten(name, key);
 	strscpy(text, c->record, sizeof(text));
-	if (find_line(text, key, &begin, &end))
+	if (find_line(text, name, &begin, &end))
 		memmove(begin, end + 1, strlen(end + 1) + 1);
 	len = strlen(text);
 	if (value && snprintf(text + len, sizeof(text) - len, "%s %s\n", name,

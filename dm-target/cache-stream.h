@@ -44,9 +44,15 @@ struct stream_cpu {
 	struct stream stream[1 << STREAM_BITS];	/* by the region of @next */
 };
 
+/* Which of 2^@bits entries is for the region of @sector. */
+static inline u32 stream_hash(u64 sector, unsigned int bits)
+{
+	return hash_64(sector / STREAM_REGION, bits);
+}
+
 static inline struct stream *stream_ending_by(struct stream_cpu *cpu, u64 sector)
 {
-	return &cpu->stream[hash_64(sector / STREAM_REGION, STREAM_BITS)];
+	return &cpu->stream[stream_hash(sector, STREAM_BITS)];
 }
 
 static inline bool stream_goes_on(const struct stream *st, u64 sector)
@@ -70,17 +76,18 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	if (stream_goes_on(st, sector)) {
 		before = st->sectors;
 		st->sectors = 0;
+		sectors = min(sectors, U32_MAX - before);
 	}
 
 	st = stream_ending_by(cpu, next);
 	st->next = next;
-	st->sectors = before + sectors < before ? U32_MAX : before + sectors;
+	st->sectors = before + sectors;
 	return before;
 }
 
 static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
 {
-	return &ends->end[hash_64(sector / STREAM_REGION, STREAM_END_BITS)];
+	return &ends->end[stream_hash(sector, STREAM_END_BITS)];
 }
 
 /* Sectors of the stream that the end @e is of, if it goes on at @sector; or 0. */

@@ -152,6 +152,28 @@ sectors() {
 	blockdev --getsz "$1"
 }
 
+# becomes DEVICE TABLE: a device-mapper device gets another table, whatever is
+# under way on it.
+becomes() {
+	dmsetup load "$1" --table "$2"
+	dmsetup suspend --noflush --nolockfs "$1"
+	dmsetup resume "$1"
+}
+
+# Whatever is asked of the device from here on fails.
+dies() {
+	becomes "$1" "0 $(sectors "/dev/mapper/$1") error"
+}
+
+# sectors_read DEVICE, sectors_written DEVICE: since it was made
+sectors_read() {
+	awk '{ print $3 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
+sectors_written() {
+	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
 zero() {
 	dd if=/dev/zero of="$1" bs=64k count="${2:-16}" oflag=direct status=none
 }
@@ -410,6 +432,7 @@ install_engine() {
 	ln -sfn "$tree/lib/modules/$release" "/lib/modules/$release"
 }
 
+# load_engine stock|hearth: the one that is loaded, and no other, from here on.
 load_engine() {
 	unload_engine
 	install_engine "$1"
@@ -418,6 +441,11 @@ load_engine() {
 	*/updates/*) assert_eq hearth "$1" engine ;;
 	*) assert_eq stock "$1" engine ;;
 	esac
+}
+
+# The kernel's trace events, where they belong.
+mount_trace() {
+	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 }
 
 # --- before the first test, and after each ----------------------------------

@@ -45,9 +45,7 @@ bad_at() {
 
 # now DEVICE KIND [...]: the device behaves like that from here on.
 now() {
-	dmsetup load "${1,,}" --table "$("$2" "$1" "${@:3}")"
-	dmsetup suspend --noflush --nolockfs "${1,,}"
-	dmsetup resume "${1,,}"
+	becomes "${1,,}" "$("$2" "$1" "${@:3}")"
 }
 
 # What udev reads is in the cache before anybody can look.
@@ -445,9 +443,7 @@ test_lvm_dead_ssd() {
 	write_data /dev/vg/lv 1 0 32
 	warm vg-lv 8
 	no_metadata_check
-	dmsetup load pv_ssd --table "0 $(sectors $SSD) error"
-	dmsetup suspend --noflush --nolockfs pv_ssd
-	dmsetup resume pv_ssd
+	dies pv_ssd
 	check_data /dev/vg/lv 1 0 32
 	write_data /dev/vg/lv 2 0 8
 	check_data /dev/vg/lv 2 0 8

@@ -35,14 +35,17 @@ swapping() {
 	cache_is_well
 }
 
-# in_cgroup MIB COMMAND...: with so much memory, and swap.
+# in_cgroup MIB COMMAND...: with so much memory, and swap. Who is over it has to wait, and
+# is not killed unless that does not help: where pages take long to be written,
+# all of them may be on their way.
 in_cgroup() {
 	local group=$T/cgroup/small
 	mkdir "$T/cgroup"
 	mount -t cgroup2 cgroup "$T/cgroup"
 	echo +memory >"$T/cgroup/cgroup.subtree_control"
 	mkdir "$group"
-	echo "$1M" >"$group/memory.max"
+	echo "$1M" >"$group/memory.high"
+	echo "$(($1 * 3 / 2))M" >"$group/memory.max"
 	(echo $BASHPID >"$group/cgroup.procs" && "${@:2}")
 	rmdir "$group"
 }

@@ -8,7 +8,7 @@ TRACE=/sys/kernel/tracing
 
 tracing_on() {
 	trap tracing_off EXIT
-	mountpoint -q $TRACE || mount -t tracefs tracefs $TRACE
+	mount_trace
 	echo 8192 >$TRACE/buffer_size_kb
 	: >$TRACE/trace
 	echo 1 >$TRACE/events/dm_cache/enable
