@@ -186,9 +186,11 @@ static const struct cache_tunable heat_tunables[] = {
 	{ NULL }
 };
 
+#define HEAT_GOLDEN	0x9e3779b97f4a7c15ull
+
 static u64 heat_hash(u64 key)
 {
-	key *= 0x9e3779b97f4a7c15ull;
+	key *= HEAT_GOLDEN;
 	key ^= key >> 32;
 	key *= 0xd6e8feb86659fd93ull;
 	return key ^ key >> 32;
@@ -268,7 +270,7 @@ static u32 ghost_visits(u32 entry)
  * The entry of the block that hashes to @hash, and what it holds in *@old; or
  * else the one to replace, and *@old is 0.
  */
-static u32 *ghost_find(struct heat *h, u64 hash, u32 *old)
+static __always_inline u32 *ghost_find(struct heat *h, u64 hash, u32 *old)
 {
 	u32 *bucket = h->ghost + GHOST_WAYS * heat_index(hash, h->nr_buckets);
 	u32 *entry = ways_find(bucket, GHOST_WAYS, GHOST_FP_MASK, ghost_fp(hash));
@@ -440,10 +442,13 @@ static bool stream_repeats(struct heat *h, u64 block)
  * that it puts, and the next miss that comes by counts it.
  */
 
-/* Writes within a stream make the rival's disk seek: it had better not. */
-static bool rival_ignores(struct heat *h, u64 hash, const struct cache_io *io)
+/*
+ * Hits pay for this, so that it takes a part of the hash only.  Writes within a
+ * stream make the rival's disk seek: it had better not.
+ */
+static bool rival_ignores(struct heat *h, u64 block, const struct cache_io *io)
 {
-	if ((u32)hash >> 16 & h->rival_mask)
+	if (block * HEAT_GOLDEN >> 40 & h->rival_mask)
 		return true;
 	return io->op == CACHE_OP_WRITE && (io->flags & CACHE_IO_STREAM);
 }
@@ -498,13 +503,15 @@ static u32 rival_news(struct heat *h, u64 hash)
  * Returns whether it stored anything.  An entry of now stays, so that each block
  * is stored once at most while nothing misses.
  */
-static bool rival_hit(struct heat *h, u64 hash, const struct cache_io *io)
+static bool rival_hit(struct heat *h, u64 block, const struct cache_io *io)
 {
-	bool held;
 	u32 *entry, old;
+	bool held;
+	u64 hash;
 
-	if (rival_ignores(h, hash, io))
+	if (rival_ignores(h, block, io))
 		return false;
+	hash = heat_hash(block);
 	entry = rival_find(h, hash, &held);
 	old = READ_ONCE(*entry);
 	if (held || (old && old >> RIVAL_TIME_SHIFT == rival_now(h)))
@@ -526,16 +533,18 @@ static bool rival_wants(u64 hash, u32 yield, u32 poor_below)
  * the origin; the rival pays it for each block that it takes, and we if
  * @promoted.
  */
-static void rival_miss(struct heat *h, u64 hash, const struct cache_io *io,
+static void rival_miss(struct heat *h, u64 block, const struct cache_io *io,
 		       u32 yield, u32 poor_below, u32 cost, bool promoted)
 {
 	s32 lead = READ_ONCE(h->lead);
-	bool held;
 	u32 *entry;
+	bool held;
+	u64 hash;
 	s32 won;
 
-	if (rival_ignores(h, hash, io))
+	if (rival_ignores(h, block, io))
 		return;
+	hash = heat_hash(block);
 	entry = rival_find(h, hash, &held);
 	if (io->flags & CACHE_IO_STREAM) {
 		if (!held && rival_wants(hash, yield, poor_below))
@@ -694,8 +703,7 @@ static u32 heat_share(struct heat *h, u64 level)
 
 static bool heat_fetches(const struct cache_io *io)
 {
-	return io->op == CACHE_OP_WRITE &&
-	       !(io->flags & (CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH));
+	return io->op == CACHE_OP_WRITE && !(io->flags & CACHE_IO_NO_FETCH);
 }
 
 /* What a promotion costs the origin beyond the request, in hits. */
@@ -763,7 +771,7 @@ static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 	u32 hits = old & HEAT_MAX_HITS;
 	bool first = !hits && ((READ_ONCE(h->clock) ^ block) & 1);
 
-	if (!first && rival_hit(h, heat_hash(block), io))
+	if (!first && rival_hit(h, block, io))
 		return;
 	if (hits < HEAT_MAX_HITS && heat_counts(h, io))
 		WRITE_ONCE(*byte, old + 1);
@@ -813,7 +821,7 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	class_count_poor(h, yield < poor_below);
 	promote = filling || heat_pays(h, class, io, cost) ||
 		  class_sampled(clock, io);
-	rival_miss(h, hash, io, yield, poor_below, cost, promote);
+	rival_miss(h, block, io, yield, poor_below, cost, promote);
 	if (!promote)
 		return CACHE_BYPASS_COLD;
 	return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
