@@ -184,7 +184,7 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	if (lc->unclean)
 		dirty = true;
 	if (dirty)
-		word |= SLOT_DIRTY | SLOT_INTENT;
+		word |= SLOT_ALL_DIRTY | SLOT_INTENT;
 	if (slot_map_insert(&c->map, slot, block, word)) {
 		lc->why = "two cache blocks map the same origin block";
 		return -EILSEQ;
@@ -628,6 +628,7 @@ static int build_engine(struct cache_table *t, struct cache **result)
 	c->block_sectors = t->block_sectors;
 	c->block_shift = is_power_of_2(t->block_sectors) ?
 			 ilog2(t->block_sectors) : -1;
+	c->part_shift = order_base_2(t->block_sectors) - ilog2(SLOT_NR_PARTS);
 	c->reserve = reserve_for(t->nr_slots);
 	c->quiescing = true;
 	c->wb_backoff = jiffies;

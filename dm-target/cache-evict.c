@@ -38,8 +38,8 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	u32 old;
 
 	/* Without INTENT: whether the disk still has the bit, nobody knows. */
-	old = atomic_xchg(&s->word, m->was_dirty ? SLOT_VALID | SLOT_DIRTY :
-						   SLOT_VALID);
+	old = atomic_xchg(&s->word, m->was_dirty ?
+			  SLOT_VALID | SLOT_ALL_DIRTY : SLOT_VALID);
 	if (old & SLOT_INTENT)
 		atomic_dec(&c->nr_intents);
 	if (old & SLOT_WAITERS)

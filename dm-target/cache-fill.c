@@ -43,15 +43,11 @@ static bool migration_room(struct cache *c)
 				READ_ONCE(c->migration_threshold));
 }
 
-/* How much of the room is taken, in percent. */
-u8 cache_migration_load(struct cache *c)
+u8 cache_migration_share(struct cache *c, u64 used)
 {
-	u64 used = atomic_read(&c->migrating_sectors);
 	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
 			 c->block_sectors);
 
-	if (!used)
-		return 0;
 	return min_t(u64, div_u64(used * 100, room), 100);
 }
 
@@ -308,7 +304,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	if (fill->dirty)
 		new |= SLOT_INTENT;
 	if (overwritten)
-		new |= SLOT_DIRTY;
+		new |= SLOT_ALL_DIRTY;
 	atomic_inc(&c->nr_resident);
 	if (new & SLOT_INTENT)
 		atomic_inc(&c->nr_intents);

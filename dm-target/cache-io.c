@@ -22,7 +22,7 @@ void cache_remap_origin(struct cache *c, struct bio *bio)
 static sector_t slot_sector(const struct cache *c, u32 slot, sector_t sector,
 			    u64 block)
 {
-	return cache_block_start(c, slot) + (sector - cache_block_start(c, block));
+	return sector + (slot - block) * c->block_sectors;
 }
 
 static void remap_fast(struct cache *c, struct bio *bio, u32 slot, u64 block)
@@ -30,6 +30,15 @@ static void remap_fast(struct cache *c, struct bio *bio, u32 slot, u64 block)
 	bio->bi_iter.bi_sector = slot_sector(c, slot, bio->bi_iter.bi_sector,
 					     block);
 	bio_set_dev(bio, c->fast);
+}
+
+/* The parts of its block that the bio touches. */
+static inline u32 parts_of(struct cache *c, struct bio *bio, u64 block)
+{
+	u32 first = bio->bi_iter.bi_sector - cache_block_start(c, block);
+
+	return slot_parts(first >> c->part_shift,
+			  (first + bio_sectors(bio) - 1) >> c->part_shift);
 }
 
 static bool covers_block(struct cache *c, struct bio *bio)
@@ -206,15 +215,22 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 	struct cache_io io;
+	u32 used;
 
 	describe(bio, io_op(bio), stream_before_miss(c, bio), &io);
 	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISS : STAT_READ_MISS);
-	if (io.op == CACHE_OP_WRITE && covers_block(c, bio))
-		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
+	if (io.op == CACHE_OP_WRITE && covers_block(c, bio)) {
+		io.flags |= CACHE_IO_FULL_BLOCK;
+		/* Else it goes to the origin first and is read from there. */
+		if (cache_keeps_dirty(c))
+			io.flags |= CACHE_IO_NO_FETCH;
+	}
 	if (nr_free > c->reserve)
 		io.flags |= CACHE_IO_FREE_SLOTS;
-	io.load = cache_migration_load(c);
+	used = atomic_read(&c->migrating_sectors);
+	if (unlikely(used))
+		io.load = cache_migration_share(c, used);
 
 	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &io);
 	if (cb->verdict > CACHE_PROMOTE_HOT) {
@@ -509,14 +525,15 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, u32 slot, u32 word)
 {
 	struct slot *s = slot_at(&c->map, slot);
-	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED;
+	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED |
+		  parts_of(c, bio, cb->block);
 	bool counted = false;
 
 	if (unlikely(write_must_wait(c, word)))
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
 
-	if ((word & (SLOT_INTENT | SLOT_DIRTY)) == SLOT_INTENT)
+	if (unlikely(!(word & SLOT_DIRTY)) && (word & SLOT_INTENT))
 		counted = count_dirty(c, word);
 	if (unlikely(counted))
 		new |= SLOT_DIRTY;

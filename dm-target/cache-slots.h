@@ -25,6 +25,7 @@
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -52,10 +53,20 @@ enum slot_state {
 #define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
 #define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
 #define SLOT_WAITERS	BIT(6)	/* bios wait for this word to change */
-#define SLOT_PIN	BIT(8)	/* an I/O uses it: 12 bits */
-#define SLOT_PIN_MASK	GENMASK(19, 8)
-#define SLOT_WRITER	BIT(20)	/* of which writes: 12 bits */
-#define SLOT_WRITER_MASK GENMASK(31, 20)
+#define SLOT_PIN	BIT(8)	/* an I/O uses it: 10 bits */
+#define SLOT_PIN_MASK	GENMASK(17, 8)
+#define SLOT_WRITER	BIT(18)	/* of which writes: 10 bits */
+#define SLOT_WRITER_MASK GENMASK(27, 18)
+/*
+ * Parts of the block that were written, the first at bit 28: quarters of its
+ * size rounded up to a power of two.  While the slot is DIRTY and not in
+ * WRITEBACK, those that are not set are the same on the origin.  A writer sets
+ * its own as it pins, before the slot is DIRTY.  Else they say nothing.
+ */
+#define SLOT_PART_SHIFT	28
+#define SLOT_NR_PARTS	4
+#define SLOT_PARTS_MASK	GENMASK(31, 28)
+#define SLOT_ALL_DIRTY	(SLOT_DIRTY | SLOT_PARTS_MASK)	/* as far as is known */
 
 struct slot {
 	atomic_t word;
@@ -121,6 +132,30 @@ static inline enum slot_state slot_state(u32 word)
 static inline u32 slot_with_state(u32 word, enum slot_state state)
 {
 	return (word & ~SLOT_STATE_MASK) | state;
+}
+
+/* The bits of the parts from @first to @last, both below SLOT_NR_PARTS. */
+static inline u32 slot_parts(u32 first, u32 last)
+{
+	static const u32 bits[SLOT_NR_PARTS][SLOT_NR_PARTS] = {
+		{ BIT(28), GENMASK(29, 28), GENMASK(30, 28), GENMASK(31, 28) },
+		{ 0, BIT(29), GENMASK(30, 29), GENMASK(31, 29) },
+		{ 0, 0, BIT(30), GENMASK(31, 30) },
+		{ 0, 0, 0, BIT(31) },
+	};
+
+	return bits[first][last];
+}
+
+/* The first of @parts, which are not none, and the one after the last. */
+static inline u32 slot_first_part(u32 parts)
+{
+	return ilog2(parts & -parts) - SLOT_PART_SHIFT;
+}
+
+static inline u32 slot_end_part(u32 parts)
+{
+	return ilog2(parts) + 1 - SLOT_PART_SHIFT;
 }
 
 static inline u64 slot_block(const struct slot *s)

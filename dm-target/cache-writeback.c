@@ -6,6 +6,10 @@
  * meanwhile; a block that was written again stays dirty.  The dirty bit leaves
  * the disk only with a commit that flushed both devices first, so that the
  * copies are equal when nobody remembers that they were not.
+ *
+ * Of a block only the parts go that were written, and what lies between them.
+ * A slot that enters WRITEBACK forgets its parts; those that are written from
+ * then on come anew, and if it leaves WRITEBACK dirty it gets the others back.
  */
 #include "cache-trace.h"
 
@@ -136,6 +140,7 @@ static void wait_for_room(struct cache *c)
 	}
 }
 
+/* However little of a block is copied, it counts as a whole one. */
 static void copy_started(struct cache *c)
 {
 	cache_migration_started(c, c->block_sectors);
@@ -191,8 +196,8 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	if (!error)
 		settle(c, m->slot, 0);
 	else
-		settle(c, m->slot, cache_writable(c) ?
-		       SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY);
+		settle(c, m->slot, m->parts | (cache_writable(c) ?
+		       SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY));
 	if (error)
 		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
 	/* Who waits for a clean cache is told. */
@@ -251,21 +256,38 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 	    !cache_commit_linger_if(c, &m->op, clear_marks)) {
 		trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began,
 					 read_err || write_err ? -EIO : -EAGAIN);
-		settle(c, m->slot, 0);
+		settle(c, m->slot, m->parts);
 		end_migration(c, m);
 	}
 }
 
-static bool begin(struct cache *c, const struct writeback_item *item)
+static bool begin(struct cache *c, struct migration *m)
 {
-	struct slot *s = slot_at(&c->map, item->slot);
+	struct slot *s = slot_at(&c->map, m->slot);
 	u32 word = slot_word(s);
-	u32 new = slot_with_state(word, SLOT_WRITEBACK) & ~SLOT_TOUCHED;
+	u32 new = slot_with_state(word, SLOT_WRITEBACK) &
+		  ~(SLOT_TOUCHED | SLOT_PARTS_MASK);
 
 	if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
 	    (word & SLOT_WRITER_MASK))
 		return false;
+	m->parts = word & SLOT_PARTS_MASK;
 	return slot_try_change(s, &word, new);
+}
+
+/* The sectors of the block that are to be copied: @nr from @first on. */
+static void sectors_of_parts(struct cache *c, u32 parts, sector_t *first,
+			     sector_t *nr)
+{
+	u32 from = 0, end = c->block_sectors;
+
+	/* A dirty slot has a part.  If one has none, all of it goes. */
+	if (!WARN_ON_ONCE(!parts)) {
+		from = slot_first_part(parts) << c->part_shift;
+		end = min(slot_end_part(parts) << c->part_shift, end);
+	}
+	*first = from;
+	*nr = end - from;
 }
 
 static void write_back(struct cache *c, const struct writeback_item *item,
@@ -273,26 +295,27 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 {
 	struct migration *m;
 	struct dm_io_region from, to;
+	sector_t first;
 
 	m = mempool_alloc(&c->migration_pool, GFP_NOIO);
+	m->c = c;
+	m->slot = item->slot;
 	copy_started(c);
-	if (!begin(c, item)) {
+	if (!begin(c, m)) {
 		copy_ended(c);
 		end_migration(c, m);
 		return;
 	}
 
 	/* A slot in WRITEBACK keeps its block. */
-	m->c = c;
-	m->slot = item->slot;
 	m->block = slot_block(slot_at(&c->map, item->slot));
 	m->why = why;
 	m->began = trace_dm_cache_writeback_enabled() ? ktime_get() : 0;
+	sectors_of_parts(c, m->parts, &first, &from.count);
 	from.bdev = c->fast;
-	from.sector = cache_block_start(c, m->slot);
-	from.count = c->block_sectors;
+	from.sector = cache_block_start(c, m->slot) + first;
 	to.bdev = c->origin;
-	to.sector = cache_block_start(c, m->block);
+	to.sector = cache_block_start(c, m->block) + first;
 	to.count = from.count;
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
 }

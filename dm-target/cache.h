@@ -52,9 +52,10 @@ struct cache;
 
 enum dm_cache_mode {
 	MODE_WRITETHROUGH,
-	MODE_WRITEBACK,
-	MODE_PASSTHROUGH,
 	MODE_WRITEAROUND,
+	MODE_PASSTHROUGH,
+	/* These keep dirty blocks; side by side they are told by one comparison. */
+	MODE_WRITEBACK,
 	MODE_WRITEONLY,
 };
 
@@ -187,6 +188,7 @@ struct cache {
 	u64 origin_blocks;		/* whole ones; a short tail is never cached */
 	u32 block_sectors;
 	int block_shift;		/* log2 of block_sectors, or -1 */
+	int part_shift;			/* log2 of the sectors in a part of a slot */
 	enum dm_cache_mode table_mode;	/* as the table says */
 	enum dm_cache_mode mode;		/* in effect */
 	bool discard_passdown;
@@ -324,6 +326,7 @@ struct migration {
 	u32 slot;
 	u64 block;
 	bool was_dirty;
+	u32 parts;			/* of SLOT_PARTS_MASK: a write-back's */
 	enum cache_wb_reason why;		/* of a write-back */
 	ktime_t began;			/* the same; 0: nobody asked */
 	struct commit_op op;
@@ -503,7 +506,8 @@ bool cache_discard_overlaps(struct cache *c, u64 block);
 
 /* cache-fill.c */
 bool cache_may_migrate(struct cache *c);
-u8 cache_migration_load(struct cache *c);
+/* @used sectors of the room for migrations, in percent of it. */
+u8 cache_migration_share(struct cache *c, u64 used);
 void cache_migration_started(struct cache *c, u32 sectors);
 /* It copies no more but is not at its end: there is room for another. */
 void cache_migration_copied(struct cache *c, u32 sectors);

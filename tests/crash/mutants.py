@@ -49,6 +49,10 @@ MUTANTS = {
         "dm-target/cache-writeback.c",
         "if (old & (SLOT_TOUCHED | SLOT_WRITER_MASK))",
         "if (old & SLOT_WRITER_MASK)"),
+    "part-not-marked": (
+        "dm-target/cache-io.c",
+        "parts_of(c, bio, cb->block);",
+        "SLOT_PARTS_MASK / 15;"),
     "intent-swept-under-writer": (
         "dm-target/cache-commit.c",
         "(word & (SLOT_DIRTY | SLOT_WRITER_MASK)))",

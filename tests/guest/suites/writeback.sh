@@ -4,13 +4,13 @@
 # When dirty blocks go home while they need not, and how many there may be.
 
 # A cache of 256 blocks that writes nothing back of its own accord and holds
-# the first 12 MiB.
+# the first 12 MiB, or so many blocks of them: keeping_cache [BLOCKS].
 keeping_cache() {
 	by_hand_devices 16 64
 	by_hand c 128 "metadata2 writeback" "default 0"
 	message c writeback_idle 0
 	message c dirty_high 100
-	warm c 12 180
+	warm c 12 "${1:-180}"
 }
 
 # shellcheck disable=SC2154
@@ -54,6 +54,60 @@ test_write_back_between_watermarks() {
 	sleep 4
 	assert_ge "$(stat_of c dirty)" 13 "dirty at dirty_low"
 	right_everywhere 1 0 10
+}
+
+# pieces FIRST NR KIB LENGTH_KIB: writes to NR blocks of 64 KiB, from the FIRST on, at
+# such a place in each; to $T/reference as well.
+pieces() {
+	local i
+	for ((i = $1; i < $1 + $2; i++)); do
+		dd if=/dev/urandom of="$T/piece" bs=1k count="$4" status=none
+		dd if="$T/piece" of=/dev/mapper/c bs="$4k" oflag=direct,seek_bytes \
+			seek=$(((i * 64 + $3) * 1024)) status=none
+		dd if="$T/piece" of="$T/reference" bs=1k seek=$((i * 64 + $3)) \
+			conv=notrunc status=none
+	done
+}
+
+# What the origin is written until all is clean, in sectors: GOES_HOME.
+goes_home() {
+	local before
+	before=$(sectors_written "$SLOW")
+	message c writeback_idle 1
+	until_true 60 all_clean c || fail "not clean"
+	message c writeback_idle 0
+	GOES_HOME=$(($(sectors_written "$SLOW") - before))
+}
+
+#@ fast hearth-only timeout=120
+test_only_what_was_written_goes_home() {
+	keeping_cache 192
+	write_data /dev/mapper/c 1 0 12
+	goes_home
+	assert_eq $GOES_HOME $((12 * 2048)) "sectors of whole blocks"
+	dd if=/dev/mapper/c of="$T/reference" bs=1M count=12 iflag=direct status=none
+
+	# A quarter of each; two; and all but the last, for what lies between goes too.
+	pieces 0 20 20 4
+	goes_home
+	assert_eq $GOES_HOME $((20 * 32)) "sectors of quarters"
+	pieces 20 20 12 8
+	goes_home
+	assert_eq $GOES_HOME $((20 * 64)) "sectors of two quarters"
+	pieces 40 20 0 4
+	pieces 40 20 44 4
+	goes_home
+	assert_eq $GOES_HOME $((20 * 96)) "sectors of three quarters"
+
+	# Nobody remembers what it was after another start.
+	pieces 60 20 60 4
+	dmsetup remove c
+	by_hand c 128 "metadata2 writeback" "default 0"
+	assert_eq "$(stat_of c dirty)" 20 dirty
+	goes_home
+	assert_eq $GOES_HOME $((20 * 128)) "sectors after another start"
+	dmsetup remove c
+	cmp -n $((12 << 20)) "$T/reference" "$SLOW"
 }
 
 #@ fast hearth-only timeout=120
