@@ -25,7 +25,7 @@ firstwrite() {
 	local name="$1-$2-$3" commits written
 	load_engine "$1"
 	zero "$META" 1
-	seq 0 $(($2 - 1)) | metadata_of "$META" 128 $(($2 + $2 / 4)) CLEAN
+	seq 0 $(($2 - 1)) | metadata_of "$META" 128 $(($2 + $2 / 4))
 	by_hand c 128 "metadata2 writeback" "smq 0"
 	sleep 5
 	job "firstwrite-$name-read" /dev/mapper/c --rw=randread --size="$(($2 / 16))M" \

@@ -21,7 +21,7 @@ bench_fsync() {
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
 		load_engine "$engine"
 		zero "$META" 1
-		seq 0 4095 | metadata_of "$META" 128 6000 CLEAN
+		seq 0 4095 | metadata_of "$META" 128 6000
 		by_hand c 128 "metadata2 writeback" "smq 0"
 		sleep 5
 		fsync_writes "$engine" clean 0 192

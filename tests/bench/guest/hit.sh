@@ -47,7 +47,7 @@ hit_jobs() {
 hit_cache() {
 	load_engine "$1"
 	zero "$META" 1
-	seq 0 $((HIT_MIB * 16 - 1)) | metadata_of "$META" 128 $HIT_SLOTS CLEAN
+	seq 0 $((HIT_MIB * 16 - 1)) | metadata_of "$META" 128 $HIT_SLOTS
 	by_hand c 128 "metadata2 $2" "smq 0"
 	sleep 5
 }

@@ -26,16 +26,14 @@ linear() {
 	dmsetup create "$1" --table "0 $3 linear $2 0"
 }
 
-# metadata_of DEVICE BLOCK SLOTS CLEAN|DIRTY <NUMBERS: metadata of a cache of
-# SLOTS blocks of BLOCK sectors, of which the first hold these origin blocks.
+# metadata_of DEVICE BLOCK SLOTS <NUMBERS: metadata of a cache of SLOTS blocks of
+# BLOCK sectors, of which the first hold these origin blocks, and all are clean.
 metadata_of() {
-	local dirty=false
-	[ "$4" = CLEAN ] || dirty=true
-	awk -v block="$2" -v slots="$3" -v dirty=$dirty '
+	awk -v block="$2" -v slots="$3" '
 	BEGIN {
 		printf "<superblock uuid=\"\" block_size=\"%d\" nr_cache_blocks=\"%d\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n", block, slots
 	}
-	{ printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"%s\"/>\n", NR - 1, $1, dirty }
+	{ printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"false\"/>\n", NR - 1, $1 }
 	END {
 		printf "</mappings>\n<hints>\n"
 		for (i = 0; i < NR; i++)
@@ -71,15 +69,6 @@ remove_disk() {
 # seconds since boot, in the guest's clock
 now() {
 	cut -d' ' -f1 /proc/uptime
-}
-
-# sectors_read DEVICE, sectors_written DEVICE: since it was made
-sectors_read() {
-	awk '{ print $3 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
-}
-
-sectors_written() {
-	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
 }
 
 # While the guest waits for the host, which it does in no time of its own, its

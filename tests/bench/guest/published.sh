@@ -39,7 +39,7 @@ published_onepass() {
 		load_engine "$1"
 		zero "$META" 1
 		seq $((PUB_MIB * 16)) $((PUB_MIB * 32 - 1)) |
-			metadata_of "$META" 128 $((PUB_MIB * 16)) CLEAN
+			metadata_of "$META" 128 $((PUB_MIB * 16))
 		by_hand c 128 "metadata2 writeback" "smq 0"
 		sleep 5
 		published_job "$1" onepass-$size /dev/mapper/c

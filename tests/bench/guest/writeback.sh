@@ -27,12 +27,27 @@ writeback_blocks() {
 	} >"$T/blocks-$1"
 }
 
-# writeback_cache ENGINE NR: full of so many dirty blocks, all of which must go.
+# writeback_dirty NR: one write of 4 KiB to each of these blocks, anywhere in it.
+writeback_dirty() {
+	awk 'BEGIN { print "fio version 2 iolog\n/dev/mapper/c add\n/dev/mapper/c open" }
+		{ printf "/dev/mapper/c write %.0f 4096\n", $1 * 65536 + $1 * 7 % 16 * 4096 }
+		END { print "/dev/mapper/c close" }' "$T/blocks-$1" >"$T/iolog"
+	fio_quiet --read_iolog="$T/iolog" --replay_no_stall=1 --iodepth=16
+}
+
+# writeback_cache ENGINE NR: full of so many blocks that are dirty, all of which must go.
 writeback_cache() {
 	load_engine "$1"
 	zero "$META" 1
-	metadata_of "$META" 128 $(($2 + 500)) DIRTY <"$T/blocks-$2"
-	by_hand c 128 "metadata2 writeback" "cleaner 0"
+	metadata_of "$META" 128 $(($2 + 500)) <"$T/blocks-$2"
+	by_hand c 128 "metadata2 writeback" "smq 0"
+	# Nothing is to go until the clock runs; stock has no such settings.
+	if [ "$1" = hearth ]; then
+		dmsetup message c 0 dirty_high 100
+		dmsetup message c 0 writeback_idle 0
+	fi
+	writeback_dirty "$2"
+	becomes c "$(dmsetup table c | sed 's/ smq .*/ cleaner 0/')"
 }
 
 until_clean() {
