@@ -64,8 +64,9 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	cache_bio(bio)->step = step;
 	spin_lock_irqsave(&c->deferred_lock, flags);
 	bio_list_add(&c->deferred, bio);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
+	/* Once the lock is left, the bio may have ended, and @c with it. */
 	queue_work(c->wq, &c->deferred_work);
+	spin_unlock_irqrestore(&c->deferred_lock, flags);
 }
 
 static struct wait_bucket *wait_bucket(struct cache *c, u32 slot)
@@ -107,8 +108,8 @@ void cache_wake_waiters(struct cache *c, u32 slot)
 		return;
 	spin_lock_irqsave(&c->deferred_lock, flags);
 	bio_list_merge(&c->deferred, &bios);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
 	queue_work(c->wq, &c->deferred_work);
+	spin_unlock_irqrestore(&c->deferred_lock, flags);
 }
 
 void cache_unpin(struct cache *c, u32 slot, u32 unit)
@@ -155,15 +156,13 @@ static inline void describe(struct bio *bio, enum cache_op op,
 static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, enum cache_op op)
 {
-	struct cache_io io;
-
 	/* A bio that was judged a miss before has been counted. */
 	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
 		return;
-	describe(bio, op, stream_before(c, bio), &io);
+	describe(bio, op, stream_before(c, bio), &cb->io);
 	cache_stat_inc(c, op == CACHE_OP_WRITE ?
 		       STAT_WRITE_HIT : STAT_READ_HIT);
-	c->policy->ops->hit(c->policy, cb->slot, cb->block, &io);
+	c->policy->ops->hit(c->policy, cb->slot, cb->block, &cb->io);
 }
 
 static bool mode_promotes(enum dm_cache_mode mode, enum cache_op op)
@@ -214,34 +213,34 @@ static bool over_dirty_limit(struct cache *c, u32 word)
 static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	u32 nr_free = READ_ONCE(c->map.nr_free);
-	struct cache_io io;
+	struct cache_io *io = &cb->io;
 	u32 used;
 
-	describe(bio, io_op(bio), stream_before_miss(c, bio), &io);
-	cache_stat_inc(c, io.op == CACHE_OP_WRITE ?
+	describe(bio, io_op(bio), stream_before_miss(c, bio), io);
+	cache_stat_inc(c, io->op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISS : STAT_READ_MISS);
-	if (io.op == CACHE_OP_WRITE && covers_block(c, bio)) {
-		io.flags |= CACHE_IO_FULL_BLOCK;
+	if (io->op == CACHE_OP_WRITE && covers_block(c, bio)) {
+		io->flags |= CACHE_IO_FULL_BLOCK;
 		/* Else it goes to the origin first and is read from there. */
 		if (cache_keeps_dirty(c))
-			io.flags |= CACHE_IO_NO_FETCH;
+			io->flags |= CACHE_IO_NO_FETCH;
 	}
 	if (nr_free > c->reserve)
-		io.flags |= CACHE_IO_FREE_SLOTS;
+		io->flags |= CACHE_IO_FREE_SLOTS;
 	used = atomic_read(&c->migrating_sectors);
 	if (unlikely(used))
-		io.load = cache_migration_share(c, used);
+		io->load = cache_migration_share(c, used);
 
-	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &io);
+	cb->verdict = c->policy->ops->miss(c->policy, cb->block, io);
 	if (cb->verdict > CACHE_PROMOTE_HOT) {
 		cache_stat_inc(c, bypass_stat[cb->verdict]);
 		return;
 	}
 
-	if (!mode_promotes(READ_ONCE(c->mode), io.op) || !cache_writable(c)) {
+	if (!mode_promotes(READ_ONCE(c->mode), io->op) || !cache_writable(c)) {
 		cache_stat_inc(c, STAT_BYPASS_POLICY);
 		cb->verdict = CACHE_BYPASS_POLICY;
-	} else if (io.op == CACHE_OP_WRITE && over_dirty_limit(c, 0)) {
+	} else if (io->op == CACHE_OP_WRITE && over_dirty_limit(c, 0)) {
 		cache_kick_writeback(c);
 		cache_stat_inc(c, STAT_BYPASS_DIRTY);
 		cb->verdict = CACHE_BYPASS_LIMIT;

@@ -370,6 +370,7 @@ struct cache_bio {
 	u8 kind;		/* enum bio_kind */
 	u8 step;		/* enum bio_step */
 	u8 verdict;		/* enum cache_verdict */
+	struct cache_io io;	/* what the policy is told; not on a stack for speed */
 	u64 block;
 	u64 began;		/* if cache_bio_is_timed(); ns */
 	struct bvec_iter iter;	/* before it was issued, to issue it again */
