@@ -71,7 +71,8 @@ test_unreadable_piece_of_a_dirty_block() {
 	write_data /dev/mapper/c 2 8 2
 	assert_eq "$(stat_of c dirty)" 32
 	now FAST dusty
-	spoil FAST 256			# in slot 16: the first 32 or so are in use
+	# Slots are taken in their order: the last 32 are dirty. In pieces, 16 to a slot.
+	spoil FAST $((($(stat_of c used) - 16) * 16))
 	assert_eq "$(unreadable_blocks 128 160 | wc -l)" 1 "blocks that cannot be read"
 	assert_eq "$(unreadable_blocks 128 160 | wc -l)" 1 "and again"
 	check_data /dev/mapper/c 1 0 8
