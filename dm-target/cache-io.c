@@ -64,7 +64,6 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	cache_bio(bio)->step = step;
 	spin_lock_irqsave(&c->deferred_lock, flags);
 	bio_list_add(&c->deferred, bio);
-	/* Once the lock is left, the bio may have ended, and @c with it. */
 	queue_work(c->wq, &c->deferred_work);
 	spin_unlock_irqrestore(&c->deferred_lock, flags);
 }

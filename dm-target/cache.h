@@ -211,8 +211,11 @@ struct cache {
 
 	struct wait_bucket waits[CACHE_NR_WAIT_BUCKETS];
 
-	/* Bios for the worker. */
-	spinlock_t deferred_lock;	/* guards deferred */
+	/*
+	 * Guards deferred, the worker's bios.  The worker is queued under it:
+	 * once it is left, the last bio may have ended, and the cache with it.
+	 */
+	spinlock_t deferred_lock;
 	struct bio_list deferred;
 	struct work_struct deferred_work;
 

@@ -40,7 +40,8 @@ MASKED = "timers.target getty.target systemd-firstboot.service systemd-random-se
 
 # Compressed: when the machine goes down dracut unpacks it again, and takes an uncompressed one for
 # what comes before it.
-DRACUT = "--force --no-hostonly --no-early-microcode --compress \"zstd -q -1 -T0\""
+DRACUT_IMAGE = "--force --no-early-microcode --compress \"zstd -q -1 -T0\""
+DRACUT = f"{DRACUT_IMAGE} --no-hostonly"
 
 MAKE_IMAGES = f"""
 set -e

@@ -223,9 +223,9 @@ def test_not_built_for_this_kernel(attached, machine):
     assert all(resident > 0 for resident, _ in back.started())
 
 
-HOST_ONLY = """
+HOST_ONLY = f"""
 report
-dracut --force --hostonly --no-early-microcode --compress "zstd -q -1 -T0" /boot/host-only $(uname -r)
+dracut {machines.DRACUT_IMAGE} --hostonly /boot/host-only $(uname -r)
 attach pool writethrough root 96
 read_all
 report
