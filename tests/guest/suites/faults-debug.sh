@@ -201,6 +201,7 @@ test_no_memory_at_once() {
 # A tenth of those that the kernel's workers ask for, also where they may wait.
 #@ fast hearth-only debug-kernel timeout=150 on=writethrough,writeback
 test_no_memory_for_workers() {
+	local i
 	by_hand_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "$1"
@@ -212,7 +213,9 @@ test_no_memory_for_workers() {
 	workers_may_fail
 	use_all
 	workers_may_fail
-	warm c 8
+	for i in 1 2 3 4; do
+		read_all /dev/mapper/c 8
+	done
 	no_faults
 	assert_ge "$(($(injected failslab) + $(injected fail_page_alloc)))" 20 "failures"
 	went_on
@@ -231,6 +234,7 @@ went_on() {
 	assert_eq "$(health c)" good
 	assert_eq "$(stat_of c rw)" rw
 	use_all
+	warm c 8
 	check_data /dev/mapper/c 2 0 8
 	check_data /dev/mapper/c 1 8 20
 	check_data /dev/mapper/c 2 28 4
