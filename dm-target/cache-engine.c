@@ -467,6 +467,7 @@ static int alloc_parts(struct cache *c)
 	c->stats = alloc_percpu(struct cache_stats);
 	c->streams = alloc_percpu(struct stream_cpu);
 	c->gates = kvcalloc(CACHE_NR_GATES, sizeof(*c->gates), GFP_KERNEL);
+	c->units = kvcalloc(CACHE_NR_UNITS, sizeof(*c->units), GFP_KERNEL);
 	c->sweep_slots = kvmalloc_array(INTENT_SWEEP_BATCH,
 					sizeof(*c->sweep_slots), GFP_KERNEL);
 	c->wb_items = kvmalloc_array(WRITEBACK_BATCH, sizeof(*c->wb_items),
@@ -474,8 +475,8 @@ static int alloc_parts(struct cache *c)
 	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
-	if (!c->stats || !c->streams || !c->gates || !c->sweep_slots ||
-	    !c->wb_items || !c->wq || !c->bg_wq || !c->commit_wq)
+	if (!c->stats || !c->streams || !c->gates || !c->units ||
+	    !c->sweep_slots || !c->wb_items || !c->wq || !c->bg_wq || !c->commit_wq)
 		return -ENOMEM;
 	return mempool_init_kmalloc_pool(&c->migration_pool, MIGRATION_POOL,
 					 sizeof(struct migration));
@@ -527,6 +528,7 @@ static void destroy_engine(struct kref *ref)
 	slot_map_exit(&c->map);
 	kvfree(c->wb_items);
 	kvfree(c->sweep_slots);
+	kvfree(c->units);
 	kvfree(c->gates);
 	free_percpu(c->streams);
 	free_percpu(c->stats);

@@ -41,6 +41,23 @@ static inline u32 parts_of(struct cache *c, struct bio *bio, u64 block)
 			  (first + bio_sectors(bio) - 1) >> c->part_shift);
 }
 
+/*
+ * The units that the bio touches, of 4 KiB; those that are as many apart as a
+ * long has bits share one.
+ */
+static unsigned long units_of(struct bio *bio)
+{
+	sector_t first = bio->bi_iter.bi_sector >> PAGE_SECTORS_SHIFT;
+	sector_t last = (bio_end_sector(bio) - 1) >> PAGE_SECTORS_SHIFT;
+	unsigned long units;
+
+	if (last - first >= BITS_PER_LONG - 1)
+		return ~0UL;
+	units = GENMASK(last - first, 0);
+	return BITS_PER_LONG == 64 ? rol64(units, first % 64) :
+				     rol32(units, first % 32);
+}
+
 static bool covers_block(struct cache *c, struct bio *bio)
 {
 	return bio_sectors(bio) == c->block_sectors;
@@ -101,6 +118,7 @@ void cache_wake_waiters(struct cache *c, u32 slot)
 	spin_lock_irqsave(&wb->lock, flags);
 	bios = wb->bios;
 	bio_list_init(&wb->bios);
+	WRITE_ONCE(wb->units_wanted, 0);
 	spin_unlock_irqrestore(&wb->lock, flags);
 
 	if (bio_list_empty(&bios))
@@ -115,6 +133,84 @@ void cache_unpin(struct cache *c, u32 slot, u32 unit)
 {
 	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
 		cache_wake_waiters(c, slot);
+}
+
+static atomic_long_t *units_at(struct cache *c, u32 slot)
+{
+	return &c->units[slot % CACHE_NR_UNITS];
+}
+
+/*
+ * Writes to both devices must not reach them in different orders: each has the
+ * units that it touches to itself, from before it pins its slot until both
+ * copies have ended.  Nobody takes what others wait for.
+ */
+static noinline bool take_units(struct cache *c, u32 slot, struct bio *bio,
+				struct cache_bio *cb)
+{
+	unsigned long units = units_of(bio);
+	atomic_long_t *taken = units_at(c, slot);
+	long old = atomic_long_read(taken);
+
+	if (READ_ONCE(wait_bucket(c, slot)->units_wanted) & units)
+		return false;
+	do {
+		if (old & units)
+			return false;
+	} while (!atomic_long_try_cmpxchg(taken, &old, old | units));
+	cb->units = units;
+	return true;
+}
+
+/*
+ * False when they are free by now.  What is wanted outside the lock belongs to a
+ * bio that is parked, and that found some of it taken: one who gives back wakes
+ * it, and with it all who only found that others were waiting.
+ */
+static noinline bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
+{
+	struct wait_bucket *wb = wait_bucket(c, slot);
+	unsigned long units = units_of(bio);
+	unsigned long before, flags;
+	bool parked;
+
+	leaves_submitter(bio);
+	spin_lock_irqsave(&wb->lock, flags);
+	before = wb->units_wanted;
+	WRITE_ONCE(wb->units_wanted, before | units);
+	/* Say so, then look: the other half is in give_units(). */
+	smp_mb();
+	parked = (before | atomic_long_read(units_at(c, slot))) & units;
+	if (parked)
+		bio_list_add(&wb->bios, bio);
+	else
+		WRITE_ONCE(wb->units_wanted, before);
+	spin_unlock_irqrestore(&wb->lock, flags);
+	return parked;
+}
+
+/* The last one in the way of those who wait wakes them. */
+static noinline void give_units(struct cache *c, u32 slot,
+				struct cache_bio *cb)
+{
+	unsigned long left, wanted;
+
+	if (!cb->units)
+		return;
+	/* Give, then look: a full barrier, as the other half has. */
+	left = atomic_long_fetch_andnot(cb->units, units_at(c, slot)) &
+	       ~cb->units;
+	cb->units = 0;
+	wanted = READ_ONCE(wait_bucket(c, slot)->units_wanted);
+	if (wanted && !(wanted & left))
+		cache_wake_waiters(c, slot);
+}
+
+/* The end of a write that may have gone to both devices. */
+static void unpin_writer(struct cache *c, struct cache_bio *cb)
+{
+	give_units(c, cb->slot, cb);
+	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 }
 
 /* ---- What the policy is told ---- */
@@ -442,7 +538,7 @@ static bool count_dirty(struct cache *c, u32 word)
 static void intent_refused(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb)
 {
-	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+	unpin_writer(c, cb);
 	cb->kind = BIO_PLAIN;
 	if (READ_ONCE(c->health) == HEALTH_READ_ONLY)
 		bio_io_error(bio);
@@ -498,18 +594,21 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 }
 
 /*
- * May a write start on a slot with this word?  Writes to both devices must not
- * reach them in different orders, so there is one at a time per block, and
- * none while a dirty block's older content is on its way to the origin.
+ * Must a write wait for a slot with this word?  One to both devices does while
+ * a dirty block's older content is on its way to the origin, for others who
+ * wait, and for writers who may be of a time when only the slot was written.
  */
-static bool write_must_wait(struct cache *c, u32 word)
+static bool write_must_wait(u32 word, enum dm_cache_mode mode)
 {
 	/* Who writes has pinned, too. */
 	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)
 		return true;
-	if (cache_keeps_dirty(c))
+	if (cache_mode_keeps_dirty(mode))
 		return false;
-	return (word & SLOT_WRITER_MASK) || slot_state(word) == SLOT_WRITEBACK;
+	if (slot_state(word) == SLOT_WRITEBACK || (word & SLOT_WAITERS))
+		return true;
+	return (word & SLOT_WRITER_MASK) &&
+	       ((word & SLOT_DIRTY) || mode == MODE_PASSTHROUGH);
 }
 
 enum hit_result {
@@ -525,11 +624,16 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED |
 		  parts_of(c, bio, cb->block);
+	enum dm_cache_mode mode = READ_ONCE(c->mode);
+	bool both = !cache_mode_keeps_dirty(mode);
 	bool counted = false;
 
-	if (unlikely(write_must_wait(c, word)))
+	if (unlikely(write_must_wait(word, mode)))
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
+	cb->units = 0;
+	if (unlikely(both) && !take_units(c, slot, bio, cb))
+		return wait_for_units(c, slot, bio) ? HIT_PARKED : HIT_RETRY;
 
 	if (unlikely(!(word & SLOT_DIRTY)) && (word & SLOT_INTENT))
 		counted = count_dirty(c, word);
@@ -538,17 +642,19 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
 			atomic_dec(&c->nr_dirty);
+		if (unlikely(both))
+			give_units(c, slot, cb);
 		return HIT_RETRY;
 	}
 	/*
 	 * If the slot is another block's by now, that block was marked dirty
 	 * in vain.  Its intent was durable, so nothing is wrong with that.
 	 */
+	cb->slot = slot;
 	if (unlikely(slot_block(s) != cb->block)) {
-		cache_unpin(c, slot, SLOT_PIN | SLOT_WRITER);
+		unpin_writer(c, cb);
 		return HIT_RETRY;
 	}
-	cb->slot = slot;
 	return word & SLOT_INTENT ? HIT_PINNED : HIT_NO_INTENT;
 }
 
@@ -996,7 +1102,7 @@ static void drop_then_end(struct cache *c, struct bio *bio,
 			  struct cache_bio *cb)
 {
 	if (cb->slot != SLOT_NONE) {
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		unpin_writer(c, cb);
 		cb->slot = SLOT_NONE;
 	}
 	bio->bi_status = cb->origin_status;
@@ -1116,7 +1222,7 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 	cb->kind = BIO_PLAIN;
 	*error = cb->origin_status;
 	if (likely(!cb->fast_status && !cb->origin_status)) {
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		unpin_writer(c, cb);
 		return DM_ENDIO_DONE;
 	}
 
@@ -1125,7 +1231,7 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 	else
 		cache_stat_inc(c, STAT_ORIGIN_ERROR);
 	if (dirty) {
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		unpin_writer(c, cb);
 		*error = cb->fast_status;
 		return DM_ENDIO_DONE;
 	}
@@ -1209,6 +1315,7 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	case BIO_PINNED_WRITE:
 		if (unlikely(*error && !was_refused(bio, error)))
 			cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
+		/* It has no units: no mode that keeps nothing dirty ends meanwhile. */
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		break;
 	case BIO_GATED:

@@ -166,10 +166,17 @@ enum throttle_answer {
 #define CACHE_NR_GATES		4096	/* power of 2 */
 #define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
 
+#define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
+
+/* Of the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */
 struct wait_bucket {
-	spinlock_t lock;	/* guards bios; taken inside no other lock */
+	/* Guards bios and units_wanted; taken inside no other lock. */
+	spinlock_t lock;
 	struct bio_list bios;
+	unsigned long units_wanted;	/* by some of the bios; read anywhere */
 };
+
+static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
 
 struct cache {
 	struct kref ref;
@@ -209,6 +216,11 @@ struct cache {
 	/* Writers to the origin of blocks that have no slot, by hash. */
 	atomic_t *gates;
 
+	/*
+	 * What is being written to both devices, a bit for each unit of 4 KiB: of
+	 * the slots of one number modulo CACHE_NR_UNITS.
+	 */
+	atomic_long_t *units;
 	struct wait_bucket waits[CACHE_NR_WAIT_BUCKETS];
 
 	/*
@@ -380,6 +392,7 @@ struct cache_bio {
 	blk_status_t origin_status;
 	blk_status_t fast_status;
 	atomic_t legs;
+	unsigned long units;	/* that a write to both devices has taken */
 	struct fill *fill;
 	union {
 		struct commit_op op;

@@ -13,6 +13,10 @@
  * given up because nothing is dirty (stop_dirtying() in cache-degrade.c: the
  * mode, then the number).
  *
+ * CASE 3, units of a block: a writer that is done (give_units() in cache-io.c: the
+ * units, then whether they are wanted; it goes without waking) against one that
+ * finds them taken (wait_for_units(): wanted, then the units; it goes to sleep).
+ *
  * A store is seen by others some time after it was done, at the latest at the
  * next full barrier of the one who did it.
  */
@@ -23,6 +27,9 @@
 #elif CASE == 2
 #define in_writer	dirty
 #define in_other	passthrough
+#elif CASE == 3
+#define in_writer	given
+#define in_other	wanted
 #endif
 
 bool in_writer, in_other;

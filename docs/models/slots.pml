@@ -204,6 +204,7 @@ byte nr_dirty;
 #endif
 
 short word[NS];
+bool units[NS];		/* somebody writes both devices */
 byte block[NS];		/* slot_block(); anything while it is free */
 bool is_free[NS];	/* on the free list */
 byte chain[NB];		/* what a bucket's chain has for the block */
@@ -854,11 +855,21 @@ inline count_dirty(w)
 	fi
 }
 
+inline give_units()
+{
+	d_step {
+		if
+		:: has_units -> units[slot] = false; has_units = false
+		:: else
+		fi
+	}
+}
+
 proctype Writer(byte b; byte v)
 {
 	byte k, slot = NONE, evicted;
 	short old, w;
-	bool ok, counted;
+	bool ok, counted, both, has_units;
 
 	write_begins(b, v);
 
@@ -920,14 +931,26 @@ retry:
 	fi;
 
 	/* write_must_wait() */
+	both = !KEEPS_DIRTY;
 	if
 	:: PINS(w) == PINS_FULL ||
-#ifndef BUG_WRITERS_OVERLAP
-	   (!KEEPS_DIRTY && WRITERS(w)) ||
-#endif
-	   (!KEEPS_DIRTY && STATE(w) == WRITEBACK) ->
+	   (both && (w & WAITERS)) ||
+	   (both && WRITERS(w) && ((w & DIRTY) || IS_PASSTHROUGH)) ||
+	   (both && STATE(w) == WRITEBACK) ->
 		wait_for_slot(slot, w);
 		goto retry
+	:: else
+	fi;
+
+	/* take_units(): all writers here overlap; units.pml has the waiting */
+	if
+#ifndef BUG_WRITERS_OVERLAP
+	:: both ->
+		if
+		:: atomic { !units[slot] -> units[slot] = true; has_units = true }
+		:: units[slot] -> goto retry
+		fi
+#endif
 	:: else
 	fi;
 
@@ -944,11 +967,12 @@ retry:
 		:: counted -> NR_DIRTY(-1)
 		:: else
 		fi;
+		give_units();
 		goto retry
 	:: else
 	fi;
 	if
-	:: block[slot] != b -> unpin(slot, PIN + WRITER); goto retry
+	:: block[slot] != b -> give_units(); unpin(slot, PIN + WRITER); goto retry
 	:: else
 	fi;
 	if
@@ -959,6 +983,7 @@ retry:
 #ifndef BUG_MODE_CHANGE_MISSED
 		:: IS_PASSTHROUGH ->
 			worker_ends();
+			give_units();
 			unpin(slot, PIN + WRITER);
 			goto retry
 #endif
@@ -989,6 +1014,7 @@ retry:
 	:: !KEEPS_DIRTY -> origin[b] = v; goto suspect
 #endif
 	fi;
+	give_units();
 	unpin(slot, PIN + WRITER);
 	goto done;
 
@@ -996,6 +1022,7 @@ retry:
 suspect:
 	/* cache_end_both(), drop_then_end(): gone before it is acknowledged */
 	nr_suspects++;
+	give_units();
 	unpin(slot, PIN + WRITER);
 #ifndef BUG_NO_DROP
 	drop_block(b, false);

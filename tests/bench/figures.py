@@ -244,7 +244,7 @@ def fill_figures(results):
 
 def stream_speed(results, name):
     """The median of the copies of one name."""
-    said = [results.said[f"stream-{name}-{place}"] for place in range(9)
+    said = [results.said[f"stream-{name}-{place}"] for place in range(10)
             if f"stream-{name}-{place}" in results.said]
     return statistics.median(said) if said else None
 
@@ -254,11 +254,17 @@ def stream_figures(results):
     bare = stream_speed(results, "uncached")
     yield Figure("uncached", bare, "MB/s")
     for engine in ("stock", "hearth"):
-        for again, words in (("", ""), ("-again", ", again")):
-            speed = stream_speed(results, f"{engine}{again}")
-            yield Figure(f"{engine}{words}", speed, "MB/s")
-            yield Figure(f"{engine}{words}, of uncached", ratio(speed, bare), "",
+        for state, words in (("empty", "into empty caches"), ("again", "the same again"),
+                             ("full", "into full caches")):
+            speed = stream_speed(results, f"{engine}-{state}")
+            yield Figure(f"{engine}, {words}", speed, "MB/s")
+            yield Figure(f"{engine}, {words}, of uncached", ratio(speed, bare), "",
                          least=0.95 if engine == "hearth" else None)
+    bare = results.said.get("stream-uncached-over")
+    yield Figure("uncached, writing pages through the page cache", bare, "MB/s")
+    for engine in ("stock", "hearth"):
+        yield Figure(f"{engine}, writing what is cached, of uncached",
+                     ratio(results.said.get(f"stream-{engine}-over"), bare), "")
 
 
 @section("fsync", "Metadata traffic of 1,000 writes with an fsync after each")

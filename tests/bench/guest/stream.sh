@@ -7,18 +7,24 @@
 # several places, of which the host takes the median.
 
 STREAM_MIB=512
-STREAM_PLACES=${STREAM_PLACES:-5}
+STREAM_PLACES=5
+STREAM_OVER_MIB=128
+
+# stream_dd NAME MIB DD-OPTION...: how fast, flushed.
+stream_dd() {
+	local name=$1 mib=$2 began
+	shift 2
+	echo 3 >/proc/sys/vm/drop_caches
+	began=$(now)
+	dd bs=1M count="$mib" conv=fsync,notrunc status=none "$@"
+	figure "stream-$name" "$(awk -v a="$began" -v b="$(now)" -v mib="$mib" \
+		'BEGIN { print mib * 1.048576 / (b - a) }')"
+}
 
 # stream_copy NAME PLACE FROM TO
 stream_copy() {
-	local began at=$(($2 * 3 * STREAM_MIB))
-	echo 3 >/proc/sys/vm/drop_caches
-	tr=/sys/kernel/tracing; mountpoint -q $tr || mount -t tracefs t $tr; echo 65536 >$tr/buffer_size_kb; echo >$tr/trace; echo mono >$tr/trace_clock; for e in block_rq_issue block_rq_complete; do echo 1 >$tr/events/block/$e/enable; done
-	began=$(now)
-	echo BEGIN $(date +%s.%N) >$tr/trace_marker; dd if="$3" of="$4" bs=1M count=$STREAM_MIB skip=$at seek=$at conv=fsync,notrunc status=none
-	echo END >$tr/trace_marker; figure "stream-$1-$2" "$(awk -v a="$began" -v b="$(now)" -v mib=$STREAM_MIB \
-		'BEGIN { print mib * 1.048576 / (b - a) }')"
-	cat $tr/trace >$OUT/trace-$1-$2
+	local at=$((($2 % STREAM_PLACES) * 3 * STREAM_MIB))
+	stream_dd "$1-$2" $STREAM_MIB if="$3" of="$4" skip=$at seek=$at
 }
 
 # A cache of 64 KiB blocks on its own half of the disk and of the SSD.
@@ -27,6 +33,24 @@ stream_cache() {
 	dmsetup create "c$1" --table "0 $(sectors "/dev/mapper/slow$1") cache \
 		/dev/nullbMETA$1 /dev/mapper/fast$1 /dev/mapper/slow$1 \
 		128 2 metadata2 writethrough smq 0"
+}
+
+stream_caches() {
+	stream_cache 0
+	stream_cache 1
+}
+
+remove_stream_caches() {
+	dmsetup remove c0
+	dmsetup remove c1
+}
+
+# Pages of blocks that are all in the cache are written again.
+stream_overwrite() {
+	for _ in 1 2 3; do
+		read_all /dev/mapper/c1 $STREAM_OVER_MIB
+	done
+	stream_dd "$1-over" $STREAM_OVER_MIB if=/dev/zero of=/dev/mapper/c1
 }
 
 bench_stream() {
@@ -41,15 +65,18 @@ bench_stream() {
 	for ((place = 0; place < STREAM_PLACES; place++)); do
 		stream_copy uncached $place /dev/mapper/slow0 /dev/mapper/slow1
 	done
+	stream_dd uncached-over $STREAM_OVER_MIB if=/dev/zero of=/dev/mapper/slow1
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
 		load_engine "$engine"
-		stream_cache 0
-		stream_cache 1
 		for ((place = 0; place < STREAM_PLACES; place++)); do
-			stream_copy "$engine" $place /dev/mapper/c0 /dev/mapper/c1
+			stream_caches
+			stream_copy "$engine-empty" $place /dev/mapper/c0 /dev/mapper/c1
 			stream_copy "$engine-again" $place /dev/mapper/c0 /dev/mapper/c1
+			stream_copy "$engine-full" $((place + 1)) /dev/mapper/c0 /dev/mapper/c1
+			remove_stream_caches
 		done
-		dmsetup remove c0
-		dmsetup remove c1
+		stream_caches
+		stream_overwrite "$engine"
+		remove_stream_caches
 	done
 }

@@ -286,6 +286,44 @@ test_load_writethrough() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
 }
 
+# every_other_page: of the first block, all at once.
+every_other_page() {
+	local at
+	for ((at = 0; at < 16; at += 2)); do
+		dd if=/dev/urandom of=/dev/mapper/c bs=4k seek=$at count=1 oflag=direct \
+			conv=notrunc status=none &
+	done
+}
+
+wrote_more_than() {
+	[ "$(sectors_written "$FAST")" -ge "$1" ]
+}
+
+# Writes to both devices wait for those that they overlap, and for no others: what
+# flushes the page cache writes a block in pages, and a disk takes a turn for each.
+#@ hearth-only fast timeout=60
+test_writethrough_writes_of_one_block_side_by_side() {
+	local before
+	by_hand_devices 16 32
+	dmsetup create slow --table "0 $(sectors "$SLOW") linear $SLOW 0"
+	SLOW=/dev/mapper/slow
+	by_hand c 128 writethrough
+	warm c 1 16
+	before=$(sectors_written "$FAST")
+	dmsetup suspend --noflush --nolockfs slow
+	trap 'dmsetup resume slow; wait' EXIT
+	every_other_page
+	until_true 30 wrote_more_than $((before + 64)) || fail "they wait for each other"
+	every_other_page
+	sleep 2
+	assert_eq "$(sectors_written "$FAST")" $((before + 64)) "written over each other"
+	dmsetup resume slow
+	trap - EXIT
+	wait
+	assert_eq "$(sectors_written "$FAST")" $((before + 128)) "written in the end"
+	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
+}
+
 #@ fast timeout=120
 test_load_writeback() {
 	local sum
