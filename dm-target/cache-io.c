@@ -145,8 +145,8 @@ static atomic_long_t *units_at(struct cache *c, u32 slot)
  * units that it touches to itself, from before it pins its slot until both
  * copies have ended.  Nobody takes what others wait for.
  */
-static noinline bool take_units(struct cache *c, u32 slot, struct bio *bio,
-				struct cache_bio *cb)
+static bool take_units(struct cache *c, u32 slot, struct bio *bio,
+		       struct cache_bio *cb)
 {
 	unsigned long units = units_of(bio);
 	atomic_long_t *taken = units_at(c, slot);
@@ -167,7 +167,7 @@ static noinline bool take_units(struct cache *c, u32 slot, struct bio *bio,
  * bio that is parked, and that found some of it taken: one who gives back wakes
  * it, and with it all who only found that others were waiting.
  */
-static noinline bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
+static bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
 {
 	struct wait_bucket *wb = wait_bucket(c, slot);
 	unsigned long units = units_of(bio);
@@ -593,24 +593,6 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 	return DM_MAPIO_SUBMITTED;
 }
 
-/*
- * Must a write wait for a slot with this word?  One to both devices does while
- * a dirty block's older content is on its way to the origin, for others who
- * wait, and for writers who may be of a time when only the slot was written.
- */
-static bool write_must_wait(u32 word, enum dm_cache_mode mode)
-{
-	/* Who writes has pinned, too. */
-	if ((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)
-		return true;
-	if (cache_mode_keeps_dirty(mode))
-		return false;
-	if (slot_state(word) == SLOT_WRITEBACK || (word & SLOT_WAITERS))
-		return true;
-	return (word & SLOT_WRITER_MASK) &&
-	       ((word & SLOT_DIRTY) || mode == MODE_PASSTHROUGH);
-}
-
 enum hit_result {
 	HIT_RETRY,
 	HIT_PINNED,		/* and its intent is durable */
@@ -618,22 +600,48 @@ enum hit_result {
 	HIT_PARKED,
 };
 
+/*
+ * May a write to both devices start on a slot with this word?  It waits while a
+ * dirty block's older content is on its way to the origin, for others who wait,
+ * for writers who may be of a time when only the slot was written, and for its
+ * units.  HIT_PINNED: they are taken, and it may pin.
+ */
+static noinline enum hit_result claim_both(struct cache *c, struct bio *bio,
+					   struct cache_bio *cb, u32 slot,
+					   u32 word, enum dm_cache_mode mode)
+{
+	bool others = (word & SLOT_WRITER_MASK) &&
+		      ((word & SLOT_DIRTY) || mode == MODE_PASSTHROUGH);
+
+	if (others || slot_state(word) == SLOT_WRITEBACK ||
+	    (word & SLOT_WAITERS))
+		return cache_wait_for_slot(c, slot, word, bio) ?
+			HIT_PARKED : HIT_RETRY;
+	if (take_units(c, slot, bio, cb))
+		return HIT_PINNED;
+	return wait_for_units(c, slot, bio) ? HIT_PARKED : HIT_RETRY;
+}
+
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, u32 slot, u32 word)
 {
+	enum dm_cache_mode mode = READ_ONCE(c->mode);
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED |
 		  parts_of(c, bio, cb->block);
-	enum dm_cache_mode mode = READ_ONCE(c->mode);
-	bool both = !cache_mode_keeps_dirty(mode);
 	bool counted = false;
 
-	if (unlikely(write_must_wait(word, mode)))
+	/* Who writes has pinned, too. */
+	if (unlikely((word & SLOT_PIN_MASK) == SLOT_PIN_MASK))
 		return cache_wait_for_slot(c, slot, word, bio) ?
 			HIT_PARKED : HIT_RETRY;
 	cb->units = 0;
-	if (unlikely(both) && !take_units(c, slot, bio, cb))
-		return wait_for_units(c, slot, bio) ? HIT_PARKED : HIT_RETRY;
+	if (unlikely(!cache_mode_keeps_dirty(mode))) {
+		enum hit_result r = claim_both(c, bio, cb, slot, word, mode);
+
+		if (r != HIT_PINNED)
+			return r;
+	}
 
 	if (unlikely(!(word & SLOT_DIRTY)) && (word & SLOT_INTENT))
 		counted = count_dirty(c, word);
@@ -642,8 +650,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
 			atomic_dec(&c->nr_dirty);
-		if (unlikely(both))
-			give_units(c, slot, cb);
+		give_units(c, slot, cb);
 		return HIT_RETRY;
 	}
 	/*

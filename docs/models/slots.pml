@@ -930,7 +930,7 @@ retry:
 	:: else
 	fi;
 
-	/* write_must_wait() */
+	/* claim_both() */
 	both = !KEEPS_DIRTY;
 	if
 	:: PINS(w) == PINS_FULL ||
