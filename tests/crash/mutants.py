@@ -65,10 +65,6 @@ MUTANTS = {
         "dm-target/cache-fill.c",
         "return atomic_read(&c->gates[gate_of(block)]) ||\n",
         "return\n"),
-    "overlapping-writes-unordered": (
-        "dm-target/cache-io.c",
-        "if (old & units)",
-        "if (!c)"),
     "overwrite-mapped-clean": (
         "dm-target/cache-fill.c",
         "fill->op.kind = fill->dirty ? COMMIT_MAP_DIRTY : COMMIT_MAP_CLEAN;",
