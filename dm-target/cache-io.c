@@ -145,14 +145,13 @@ static atomic_long_t *units_at(struct cache *c, u32 slot)
  * units that it touches to itself, from before it pins its slot until both
  * copies have ended.  Nobody takes what others wait for.
  */
-static bool take_units(struct cache *c, u32 slot, struct bio *bio,
-		       struct cache_bio *cb)
+static bool take_units(struct cache *c, struct cache_bio *cb,
+		       unsigned long units)
 {
-	unsigned long units = units_of(bio);
-	atomic_long_t *taken = units_at(c, slot);
+	atomic_long_t *taken = units_at(c, cb->slot);
 	long old = atomic_long_read(taken);
 
-	if (READ_ONCE(wait_bucket(c, slot)->units_wanted) & units)
+	if (READ_ONCE(wait_bucket(c, cb->slot)->units_wanted) & units)
 		return false;
 	do {
 		if (old & units)
@@ -167,10 +166,10 @@ static bool take_units(struct cache *c, u32 slot, struct bio *bio,
  * bio that is parked, and that found some of it taken: one who gives back wakes
  * it, and with it all who only found that others were waiting.
  */
-static bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
+static bool wait_for_units(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb, unsigned long units)
 {
-	struct wait_bucket *wb = wait_bucket(c, slot);
-	unsigned long units = units_of(bio);
+	struct wait_bucket *wb = wait_bucket(c, cb->slot);
 	unsigned long before, flags;
 	bool parked;
 
@@ -180,7 +179,7 @@ static bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
 	WRITE_ONCE(wb->units_wanted, before | units);
 	/* Say so, then look: the other half is in give_units(). */
 	smp_mb();
-	parked = (before | atomic_long_read(units_at(c, slot))) & units;
+	parked = (before | atomic_long_read(units_at(c, cb->slot))) & units;
 	if (parked)
 		bio_list_add(&wb->bios, bio);
 	else
@@ -190,26 +189,25 @@ static bool wait_for_units(struct cache *c, u32 slot, struct bio *bio)
 }
 
 /* The last one in the way of those who wait wakes them. */
-static noinline void give_units(struct cache *c, u32 slot,
-				struct cache_bio *cb)
+static noinline void give_units(struct cache *c, struct cache_bio *cb)
 {
 	unsigned long left, wanted;
 
 	if (!cb->units)
 		return;
 	/* Give, then look: a full barrier, as the other half has. */
-	left = atomic_long_fetch_andnot(cb->units, units_at(c, slot)) &
+	left = atomic_long_fetch_andnot(cb->units, units_at(c, cb->slot)) &
 	       ~cb->units;
 	cb->units = 0;
-	wanted = READ_ONCE(wait_bucket(c, slot)->units_wanted);
+	wanted = READ_ONCE(wait_bucket(c, cb->slot)->units_wanted);
 	if (wanted && !(wanted & left))
-		cache_wake_waiters(c, slot);
+		cache_wake_waiters(c, cb->slot);
 }
 
 /* The end of a write that may have gone to both devices. */
 static void unpin_writer(struct cache *c, struct cache_bio *cb)
 {
-	give_units(c, cb->slot, cb);
+	give_units(c, cb);
 	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 }
 
@@ -600,26 +598,32 @@ enum hit_result {
 	HIT_PARKED,
 };
 
+static enum hit_result park_on_slot(struct cache *c, struct bio *bio,
+				    u32 slot, u32 word)
+{
+	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
+}
+
 /*
- * May a write to both devices start on a slot with this word?  It waits while a
+ * May a write to both devices start on its slot, of this word?  It waits while a
  * dirty block's older content is on its way to the origin, for others who wait,
  * for writers who may be of a time when only the slot was written, and for its
  * units.  HIT_PINNED: they are taken, and it may pin.
  */
 static noinline enum hit_result claim_both(struct cache *c, struct bio *bio,
-					   struct cache_bio *cb, u32 slot,
-					   u32 word, enum dm_cache_mode mode)
+					   struct cache_bio *cb, u32 word,
+					   enum dm_cache_mode mode)
 {
+	unsigned long units = units_of(bio);
 	bool others = (word & SLOT_WRITER_MASK) &&
 		      ((word & SLOT_DIRTY) || mode == MODE_PASSTHROUGH);
 
 	if (others || slot_state(word) == SLOT_WRITEBACK ||
 	    (word & SLOT_WAITERS))
-		return cache_wait_for_slot(c, slot, word, bio) ?
-			HIT_PARKED : HIT_RETRY;
-	if (take_units(c, slot, bio, cb))
+		return park_on_slot(c, bio, cb->slot, word);
+	if (take_units(c, cb, units))
 		return HIT_PINNED;
-	return wait_for_units(c, slot, bio) ? HIT_PARKED : HIT_RETRY;
+	return wait_for_units(c, bio, cb, units) ? HIT_PARKED : HIT_RETRY;
 }
 
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
@@ -633,11 +637,11 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 
 	/* Who writes has pinned, too. */
 	if (unlikely((word & SLOT_PIN_MASK) == SLOT_PIN_MASK))
-		return cache_wait_for_slot(c, slot, word, bio) ?
-			HIT_PARKED : HIT_RETRY;
+		return park_on_slot(c, bio, slot, word);
+	cb->slot = slot;
 	cb->units = 0;
 	if (unlikely(!cache_mode_keeps_dirty(mode))) {
-		enum hit_result r = claim_both(c, bio, cb, slot, word, mode);
+		enum hit_result r = claim_both(c, bio, cb, word, mode);
 
 		if (r != HIT_PINNED)
 			return r;
@@ -650,14 +654,13 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
 			atomic_dec(&c->nr_dirty);
-		give_units(c, slot, cb);
+		give_units(c, cb);
 		return HIT_RETRY;
 	}
 	/*
 	 * If the slot is another block's by now, that block was marked dirty
 	 * in vain.  Its intent was durable, so nothing is wrong with that.
 	 */
-	cb->slot = slot;
 	if (unlikely(slot_block(s) != cb->block)) {
 		unpin_writer(c, cb);
 		return HIT_RETRY;

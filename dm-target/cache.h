@@ -165,7 +165,6 @@ enum throttle_answer {
 
 #define CACHE_NR_GATES		4096	/* power of 2 */
 #define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
-
 #define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
 
 /* Of the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */

@@ -295,7 +295,7 @@ every_other_page() {
 	done
 }
 
-wrote_more_than() {
+wrote_at_least() {
 	[ "$(sectors_written "$FAST")" -ge "$1" ]
 }
 
@@ -313,7 +313,7 @@ test_writethrough_writes_of_one_block_side_by_side() {
 	dmsetup suspend --noflush --nolockfs slow
 	trap 'dmsetup resume slow; wait' EXIT
 	every_other_page
-	until_true 30 wrote_more_than $((before + 64)) || fail "they wait for each other"
+	until_true 30 wrote_at_least $((before + 64)) || fail "they wait for each other"
 	every_other_page
 	sleep 2
 	assert_eq "$(sectors_written "$FAST")" $((before + 64)) "written over each other"
