@@ -245,14 +245,16 @@ draining() {
 #@ fast hearth-only timeout=150
 test_drain_interrupted_and_resumed() {
 	local pid code=0
-	device DISK 256 50000000ns
+	device DISK 256 150000000ns
 	device SSD 96 ssd
 	vgcreate -qq -y vg "$DISK" "$SSD"
 	cached_lv pool writeback
+	message vg-lv writeback_idle 0
+	message vg-lv dirty_high 100
 	write_data /dev/vg/lv 1 0 30
 	# one block at a time goes home
 	message vg-lv migration_threshold 0
-	assert_ge "$(told dirty_blocks)" 150 dirty
+	assert_ge "$(told dirty_blocks)" 250 dirty
 	"$TOP/build/lvm-plugin/hearth" drain vg/lv &
 	pid=$!
 	until_true 60 draining || fail "the drain does not begin"
