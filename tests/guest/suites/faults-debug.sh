@@ -248,7 +248,10 @@ leaked() {
 	sleep 6				# younger objects are not reported
 	echo scan >$file
 	cat $file >"$T/leaks"
-	grep -E '\[dm_' "$T/leaks"
+	# The kernel itself keeps the names of slabs and kobjects that it failed to make.
+	awk 'BEGIN { RS = "unreferenced object" }
+		/\[dm_/ && !/ (kmem_cache_create|dm_sysfs_init)[a-z_]*\+/ { print; found = 1 }
+		END { exit !found }' "$T/leaks"
 }
 
 # Each allocation of a load (resume) fails in its turn.
