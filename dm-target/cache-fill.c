@@ -36,11 +36,15 @@ struct fill {
 
 /* ---- How many at a time ---- */
 
-/* Is there room for one more block below migration_threshold? */
-static bool migration_room(struct cache *c)
+/*
+ * Is there room for one more block below migration_threshold?  What a reader
+ * waits for is read from the origin in any case: such blocks may be as much
+ * again.
+ */
+static bool migration_room(struct cache *c, bool reader)
 {
 	return cache_block_fits(c, atomic_read(&c->migrating_sectors),
-				READ_ONCE(c->migration_threshold));
+				READ_ONCE(c->migration_threshold) << reader);
 }
 
 u8 cache_migration_share(struct cache *c, u64 used)
@@ -51,10 +55,10 @@ u8 cache_migration_share(struct cache *c, u64 used)
 	return min_t(u64, div_u64(used * 100, room), 100);
 }
 
-bool cache_may_migrate(struct cache *c)
+bool cache_may_migrate(struct cache *c, bool reader)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       !READ_ONCE(c->fast_dead) && migration_room(c);
+	       !READ_ONCE(c->fast_dead) && migration_room(c, reader);
 }
 
 void cache_migration_started(struct cache *c, u32 sectors)
@@ -541,33 +545,35 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 	redirect_to_origin(c, bio);
 }
 
-enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
+/* A fill with its memory and its slot, or an ERR_PTR.  May sleep. */
+static struct fill *begin_fill(struct cache *c, u64 block,
+			       enum cache_verdict why)
+{
+	unsigned int nr_pages = fill_pages_wanted(c);
+	struct fill *fill;
+	int r = -ENOMEM;
+
+	fill = alloc_fill(c, block, why, nr_pages, GFP_NOIO | __GFP_NORETRY);
+	if (!fill)
+		return ERR_PTR(r);
+	if (fill_add_pages(fill, nr_pages, GFP_NOIO | __GFP_NORETRY))
+		r = publish_slot(fill);
+	if (!r)
+		return fill;
+	free_fill(fill);
+	return ERR_PTR(r);
+}
+
+/* A write, or a read for which its block alone is promoted. */
+static enum promote_result promote_alone(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
-	unsigned int nr_pages = fill_pages_wanted(c);
 	bool write = bio_data_dir(bio) == WRITE;
 	struct fill *fill;
-	int r;
 
-	/* The bios of a burst were all judged before the first began. */
-	if (!cache_writable(c) || !cache_may_migrate(c))
-		return PROMOTE_BYPASS;
-	if (write && bio_sectors(bio) == c->block_sectors)
-		return promote_overwrite(c, bio);
-
-	fill = alloc_fill(c, cb->block, cb->verdict, nr_pages,
-			  GFP_NOIO | __GFP_NORETRY);
-	if (!fill)
-		return PROMOTE_BYPASS;
-	if (!fill_add_pages(fill, nr_pages, GFP_NOIO | __GFP_NORETRY)) {
-		free_fill(fill);
-		return PROMOTE_BYPASS;
-	}
-	r = publish_slot(fill);
-	if (r) {
-		free_fill(fill);
-		return promote_result(r);
-	}
+	fill = begin_fill(c, cb->block, cb->verdict);
+	if (IS_ERR(fill))
+		return promote_result(PTR_ERR(fill));
 
 	fill->dirty = write;
 	fill->bio = write ? NULL : bio;
@@ -575,12 +581,72 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 	return write ? PROMOTE_RETRY : PROMOTE_STARTED;
 }
 
+/* One slot in so many is kept for what is asked for. */
+#define AHEAD_SPARES	8
+
+static bool may_go_ahead(struct cache *c)
+{
+	return READ_ONCE(c->map.nr_free) >
+		       max(c->reserve, c->map.nr_slots / AHEAD_SPARES) &&
+	       cache_may_migrate(c, false) && throttle_ask(c) == THROTTLE_OK;
+}
+
+/*
+ * Promote what lies behind @block, up to the first that has a slot already: the
+ * disk's head is there, and while slots are free nothing has to leave for it.
+ */
+static void promote_behind(struct cache *c, u64 block)
+{
+	u32 nr = div_u64(READ_ONCE(c->promote_ahead), c->block_sectors);
+	struct fill *fill;
+
+	while (nr-- && ++block < c->origin_blocks && may_go_ahead(c)) {
+		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD);
+		if (IS_ERR(fill))
+			return;
+		start_copy(fill);
+	}
+}
+
+/* Of a request that ends with its block the rest is on its way itself. */
+static bool goes_ahead(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+
+	return cb->verdict == CACHE_PROMOTE_AHEAD &&
+	       bio_end_sector(bio) < cache_block_start(c, cb->block + 1);
+}
+
+enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	bool write = bio_data_dir(bio) == WRITE;
+	enum promote_result r;
+	u64 block = cb->block;
+
+	/* The bios of a burst were all judged before the first began. */
+	if (!cache_writable(c) || !cache_may_migrate(c, !write))
+		return PROMOTE_BYPASS;
+	if (write && bio_sectors(bio) == c->block_sectors)
+		return promote_overwrite(c, bio);
+	if (!goes_ahead(c, bio))
+		return promote_alone(c, bio);
+
+	/* The bio may end at once; a suspend has to wait for the others, too. */
+	cache_migration_started(c, 0);
+	r = promote_alone(c, bio);
+	if (r == PROMOTE_STARTED)
+		promote_behind(c, block);
+	cache_migration_done(c);
+	return r;
+}
+
 /* ---- Promotion after a write to the origin ---- */
 
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why)
 {
-	if (!cache_may_migrate(c))
+	if (!cache_may_migrate(c, false))
 		return NULL;
 	return alloc_fill(c, block, why, fill_pages_wanted(c), GFP_NOWAIT);
 }

@@ -337,7 +337,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		cache_kick_writeback(c);
 		cache_stat_inc(c, STAT_BYPASS_DIRTY);
 		cb->verdict = CACHE_BYPASS_LIMIT;
-	} else if (!cache_may_migrate(c)) {
+	} else if (!cache_may_migrate(c, io->op == CACHE_OP_READ)) {
 		cache_stat_inc(c, STAT_BYPASS_BUSY);
 		cb->verdict = CACHE_BYPASS_LIMIT;
 	} else if (!nr_free) {

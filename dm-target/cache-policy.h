@@ -55,6 +55,7 @@ struct cache_io {
 /* The answer to a miss; the bypasses are counted by reason. */
 enum cache_verdict {
 	CACHE_PROMOTE,		/* copy the block to the cache device */
+	CACHE_PROMOTE_AHEAD,	/* the same, and blocks behind it are welcome */
 	CACHE_PROMOTE_HOT,	/* the same, and known to be reused */
 	CACHE_BYPASS_COLD,	/* not seen often enough */
 	CACHE_BYPASS_STREAM,	/* part of a sequential stream */

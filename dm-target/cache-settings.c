@@ -197,6 +197,12 @@ const struct cache_tunable cache_core_tunables[] = {
 		.max = U32_MAX,
 		.offset = offsetof(struct cache, migration_threshold),
 	}, {
+		.key = "promote_ahead",
+		.unit = "sectors",
+		.help = "behind a block that a read promotes, while slots are free",
+		.max = 8192,
+		.offset = offsetof(struct cache, promote_ahead),
+	}, {
 		.key = "max_promote_mbps",
 		.unit = "MB/s",
 		.help = "written to the cache device by promotions; 0: no limit",
@@ -282,6 +288,7 @@ static void reset_tunables(struct cache *c)
 	unsigned int i;
 
 	c->migration_threshold = 2048;	/* as stock */
+	c->promote_ahead = 384;		/* with its block, 256 KiB */
 	c->max_promote_mbps = 0;
 	c->max_promote_share = 50;
 	c->fail_open = 1;

@@ -16,6 +16,7 @@
 #include "cache.h"
 
 TRACE_DEFINE_ENUM(CACHE_PROMOTE);
+TRACE_DEFINE_ENUM(CACHE_PROMOTE_AHEAD);
 TRACE_DEFINE_ENUM(CACHE_PROMOTE_HOT);
 TRACE_DEFINE_ENUM(CACHE_REMOVED_EVICTED);
 TRACE_DEFINE_ENUM(CACHE_REMOVED_INVALID);
@@ -56,6 +57,7 @@ DECLARE_EVENT_CLASS(dm_cache_copy,
 		  __entry->slot,
 		  __print_symbolic(__entry->why,
 				   { CACHE_PROMOTE, "seen" },
+				   { CACHE_PROMOTE_AHEAD, "ahead" },
 				   { CACHE_PROMOTE_HOT, "hot" }),
 		  __entry->usecs, __entry->error)
 );

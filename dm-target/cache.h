@@ -283,6 +283,7 @@ struct cache {
 	atomic_t migrating_sectors;	/* promotions and write-backs in flight */
 	/* Settings of the engine's own; cache_core_tunables; READ_ONCE. */
 	u64 migration_threshold;	/* sectors */
+	u64 promote_ahead;		/* sectors */
 	u64 max_promote_mbps;		/* MB/s; 0: no limit */
 	u64 max_promote_share;		/* percent of the cache device's time */
 	u64 max_intents;		/* clean slots with a dirty bit on disk */
@@ -521,7 +522,8 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 bool cache_discard_overlaps(struct cache *c, u64 block);
 
 /* cache-fill.c */
-bool cache_may_migrate(struct cache *c);
+/* May a block be promoted: for a @reader who waits, or just so? */
+bool cache_may_migrate(struct cache *c, bool reader);
 /* @used sectors of the room for migrations, in percent of it. */
 u8 cache_migration_share(struct cache *c, u64 used);
 void cache_migration_started(struct cache *c, u32 sectors);

@@ -5,7 +5,7 @@
 # hearth status, so that there is little here to go stale.
 
 _hearth_settings="mode= policy= migration_threshold= max_promote_mbps=
-	max_promote_share= fail_open= max_intents= dirty_high= dirty_low=
+	max_promote_share= promote_ahead= fail_open= max_intents= dirty_high= dirty_low=
 	dirty_limit= writeback_idle= read_level= write_level=
 	full_write_level= seq_cutoff= seq_again= visits= trigger="
 

@@ -13,23 +13,23 @@ static const struct preset presets[] = {
 	{ "general", {
 		"mode=writethrough", "read_level=2", "write_level=2",
 		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
-		"max_promote_share=50" } },
+		"max_promote_share=50", "promote_ahead=384" } },
 	{ "database", {
 		"mode=writeback", "read_level=1", "write_level=1",
 		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
-		"max_promote_share=50" } },
+		"max_promote_share=50", "promote_ahead=384" } },
 	{ "read-mostly", {
 		"mode=writearound", "read_level=1", "write_level=2",
 		"full_write_level=2", "seq_cutoff=auto", "seq_again=1",
-		"max_promote_share=50" } },
+		"max_promote_share=50", "promote_ahead=384" } },
 	{ "streaming", {
 		"mode=writearound", "read_level=2", "write_level=2",
 		"full_write_level=2", "seq_cutoff=0", "seq_again=1",
-		"max_promote_share=50" } },
+		"max_promote_share=50", "promote_ahead=384" } },
 	{ "low-wear", {
 		"mode=writethrough", "read_level=3", "write_level=3",
 		"full_write_level=3", "seq_cutoff=auto", "seq_again=0",
-		"max_promote_share=25" } },
+		"max_promote_share=25", "promote_ahead=0" } },
 };
 
 #define NR	(sizeof(presets) / sizeof(presets[0]))

@@ -798,6 +798,13 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 	return CACHE_PROMOTE;
 }
 
+/* Does the disk seek for a read?  What lies behind it is cheap then. */
+static bool heat_seeks(struct heat *h, const struct cache_io *io)
+{
+	return h->policy.params.rotational && io->op == CACHE_OP_READ &&
+	       !(io->flags & CACHE_IO_STREAM);
+}
+
 static enum cache_verdict heat_visit(struct heat *h, u64 block,
 				     const struct cache_io *io)
 {
@@ -824,7 +831,9 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 	rival_miss(h, block, io, yield, poor_below, cost, promote);
 	if (!promote)
 		return CACHE_BYPASS_COLD;
-	return visits > 2 ? CACHE_PROMOTE_HOT : CACHE_PROMOTE;
+	if (visits > 2)
+		return CACHE_PROMOTE_HOT;
+	return filling && heat_seeks(h, io) ? CACHE_PROMOTE_AHEAD : CACHE_PROMOTE;
 }
 
 static enum cache_verdict heat_miss(struct cache_policy *p, u64 block,

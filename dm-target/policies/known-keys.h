@@ -19,6 +19,7 @@ static const char * const cache_known_keys[] = {
 	/* hearth: the target's own */
 	"max_promote_mbps",
 	"max_promote_share",
+	"promote_ahead",
 	"fail_open",
 	"max_intents",
 	"dirty_high",

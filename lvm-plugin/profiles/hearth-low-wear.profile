@@ -14,6 +14,7 @@ allocation {
 			full_write_level = 3
 			seq_again = 0
 			max_promote_share = 25
+			promote_ahead = 0
 		}
 	}
 }

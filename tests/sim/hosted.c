@@ -9,6 +9,8 @@
 #include "model.h"
 
 #define NO_SLOT		U32_MAX
+#define NO_ID		U32_MAX		/* of a block that the trace never touches */
+#define AHEAD_SPARES	8		/* as in cache-fill.c */
 #define BATCH		8
 #define TICK_US		1000000
 
@@ -18,8 +20,11 @@ struct hosted {
 	u16 *words;
 	u32 *slot_of;		/* an id */
 	u32 *id_of;		/* a slot */
+	u64 *block_of;		/* a slot */
+	u32 *by_block;		/* ids, in the order of their blocks */
 	u32 *free;
 	u32 nr_free;
+	u32 ahead;		/* blocks */
 	bool full;		/* has been, once */
 };
 
@@ -34,28 +39,69 @@ static void evict(struct hosted *h)
 	for (i = 0; i < nr; i++) {
 		u32 id = h->id_of[slots[i]];
 
-		ops->removed(h->policy, slots[i], h->m.accesses->blocks[id],
+		ops->removed(h->policy, slots[i], h->block_of[slots[i]],
 			     CACHE_REMOVED_EVICTED);
-		h->slot_of[id] = NO_SLOT;
+		if (id != NO_ID)
+			h->slot_of[id] = NO_SLOT;
 		h->free[h->nr_free++] = slots[i];
 	}
 }
 
+static void take_slot(struct hosted *h, u32 id, u64 block,
+		      enum cache_verdict why)
+{
+	u32 slot = h->free[--h->nr_free];
+
+	if (id != NO_ID)
+		h->slot_of[id] = slot;
+	h->id_of[slot] = id;
+	h->block_of[slot] = block;
+	h->policy->ops->inserted(h->policy, slot, block, why);
+}
+
 static void insert(struct hosted *h, u32 id, enum cache_verdict why)
 {
-	u32 slot;
-
 	if (!h->nr_free) {
 		h->full = true;
 		evict(h);
 	}
-	if (!h->nr_free)
-		return;
-	slot = h->free[--h->nr_free];
-	h->slot_of[id] = slot;
-	h->id_of[slot] = id;
-	h->policy->ops->inserted(h->policy, slot, h->m.accesses->blocks[id],
-				 why);
+	if (h->nr_free)
+		take_slot(h, id, h->m.accesses->blocks[id], why);
+}
+
+static u32 id_by_block(struct hosted *h, u64 block)
+{
+	u32 low = 0, high = h->m.accesses->nr_blocks;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+		u32 id = h->by_block[middle];
+
+		if (h->m.accesses->blocks[id] == block)
+			return id;
+		if (h->m.accesses->blocks[id] < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NO_ID;
+}
+
+/*
+ * As promote_behind() of the engine; but a block that the trace never touches
+ * may come more than once.
+ */
+static void insert_behind(struct hosted *h, u64 block)
+{
+	u32 nr = h->ahead, id;
+
+	while (nr-- && h->nr_free > h->m.nr_slots / AHEAD_SPARES) {
+		id = id_by_block(h, ++block);
+		if (id != NO_ID && h->slot_of[id] != NO_SLOT)
+			return;
+		take_slot(h, id, block, CACHE_PROMOTE_AHEAD);
+		h->m.nr_ahead++;
+	}
 }
 
 static enum outcome hosted_access(struct model *m, u32 index)
@@ -83,6 +129,8 @@ static enum outcome hosted_access(struct model *m, u32 index)
 	if (verdict > CACHE_PROMOTE_HOT)
 		return BYPASSED;
 	insert(h, a->id, verdict);
+	if (verdict == CACHE_PROMOTE_AHEAD)
+		insert_behind(h, block);
 	return h->slot_of[a->id] == NO_SLOT ? BYPASSED : PROMOTED;
 }
 
@@ -95,6 +143,8 @@ static void hosted_destroy(struct model *m)
 	free(h->words);
 	free(h->slot_of);
 	free(h->id_of);
+	free(h->block_of);
+	free(h->by_block);
 	free(h->free);
 	free(h);
 }
@@ -123,6 +173,26 @@ static int apply(struct hosted *h, const char *settings)
 	return 0;
 }
 
+static const u64 *sorted_blocks;
+
+static int by_block(const void *a, const void *b)
+{
+	u64 x = sorted_blocks[*(const u32 *)a], y = sorted_blocks[*(const u32 *)b];
+
+	return x < y ? -1 : x > y;
+}
+
+static u32 *sort_ids(const struct accesses *as)
+{
+	u32 *ids = malloc(max(as->nr_blocks, 1u) * sizeof(*ids)), i;
+
+	for (i = 0; i < as->nr_blocks; i++)
+		ids[i] = i;
+	sorted_blocks = as->blocks;
+	qsort(ids, as->nr_blocks, sizeof(*ids), by_block);
+	return ids;
+}
+
 struct model *hosted_create(const char *name, const struct model_params *params)
 {
 	const struct cache_policy_ops *ops = policy_find(name);
@@ -140,6 +210,9 @@ struct model *hosted_create(const char *name, const struct model_params *params)
 	h->slot_of = malloc(nr * sizeof(*h->slot_of));
 	memset(h->slot_of, 0xff, nr * sizeof(*h->slot_of));
 	h->id_of = malloc(params->nr_slots * sizeof(*h->id_of));
+	h->block_of = malloc(params->nr_slots * sizeof(*h->block_of));
+	h->by_block = sort_ids(params->accesses);
+	h->ahead = params->ahead;
 	h->free = malloc(params->nr_slots * sizeof(*h->free));
 	for (i = 0; i < params->nr_slots; i++)
 		h->free[h->nr_free++] = params->nr_slots - 1 - i;

@@ -21,6 +21,7 @@ struct model_params {
 	const struct accesses *accesses;
 	const char *settings;	/* key=value,key=value or NULL */
 	bool rotational;
+	u32 ahead;		/* blocks promoted behind one, as the engine's promote_ahead */
 };
 
 struct model {
@@ -28,6 +29,7 @@ struct model {
 	void (*destroy)(struct model *m);
 	const struct accesses *accesses;
 	u32 nr_slots;
+	u32 nr_ahead;		/* blocks that access() promoted behind its own */
 };
 
 /*

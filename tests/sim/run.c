@@ -27,8 +27,16 @@ static void charge_promotion(struct account *acc, const struct access *a,
 	}
 }
 
+/* The head is there. */
+static void charge_ahead(struct account *acc, double bytes)
+{
+	acc->ssd_bytes += bytes;
+	acc->fetch_s += origin_s(false, bytes);
+	acc->partial_s += origin_s(false, bytes);
+}
+
 static void charge(struct account *acc, const struct access *a,
-		   enum outcome outcome, double block_bytes)
+		   enum outcome outcome, u32 nr_ahead, double block_bytes)
 {
 	double bytes = 512. * a->sectors;
 	bool alone = !(a->flags & CACHE_IO_STREAM);
@@ -47,6 +55,7 @@ static void charge(struct account *acc, const struct access *a,
 		break;
 	case PROMOTED:
 		charge_promotion(acc, a, block_bytes);
+		charge_ahead(acc, nr_ahead * block_bytes);
 		break;
 	case BYPASSED:
 		acc->fetch_s += plain;
@@ -64,7 +73,11 @@ void run(struct model *m, struct account *acc, void (*progress)(double done))
 	for (i = 0; i < as->nr; i++) {
 		const struct access *a = &as->all[i];
 
-		charge(&acc[a->source], a, m->access(m, i), block_bytes);
+		enum outcome outcome;
+
+		m->nr_ahead = 0;
+		outcome = m->access(m, i);
+		charge(&acc[a->source], a, outcome, m->nr_ahead, block_bytes);
 		if (progress && !(i & 0xffff))
 			progress((double)i / as->nr);
 	}

@@ -7,7 +7,8 @@
  * bytes.  A promotion by a read reads the whole block in place of the part.  A
  * promotion by a write to part of a block costs a read of the block apart from
  * any stream ("fetch"), or nothing where the cache can keep a block that is
- * valid in part ("partial").  Write-back is not charged.
+ * valid in part ("partial").  What is promoted behind a block costs its bytes.
+ * Write-back is not charged.
  */
 #ifndef HEARTH_SIM_RUN_H
 #define HEARTH_SIM_RUN_H

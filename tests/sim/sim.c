@@ -26,7 +26,7 @@ static struct options {
 	unsigned int nr_policies;
 	struct size sizes[MAX_SIZES];
 	unsigned int nr_sizes;
-	u32 block_kib;
+	u32 block_kib, ahead_kib;
 	const char *format;
 	const char *svg;
 	bool mix, solid, mean, sources, tsv;
@@ -39,6 +39,8 @@ static const char usage[] =
 "  -p, --policy=NAME[:KEY=VALUE,...]  a policy; may be repeated (default heat)\n"
 "  -c, --cache=SIZE,...   in blocks, or % of the blocks touched (default 10%)\n"
 "  -b, --block=KIB        block size (default 64)\n"
+"  -a, --ahead=KIB        promoted behind a block where the policy welcomes it\n"
+"                         (promote_ahead; default 0)\n"
 "  -f, --format=FORMAT    bin, msr, spc, blkparse, fio (an iolog) or fiolog (of\n"
 "                         each request, with log_offset=1); default: told from\n"
 "                         the file. NAME.zst is uncompressed\n"
@@ -65,6 +67,7 @@ static struct model *make(const struct accesses *as, const char *policy,
 	struct model_params params = {
 		.accesses = as,
 		.rotational = !opts.solid,
+		.ahead = opts.ahead_kib / opts.block_kib,
 	};
 	struct model *m;
 
@@ -220,6 +223,7 @@ static const struct option long_options[] = {
 	{ "policy", required_argument, NULL, 'p' },
 	{ "cache", required_argument, NULL, 'c' },
 	{ "block", required_argument, NULL, 'b' },
+	{ "ahead", required_argument, NULL, 'a' },
 	{ "format", required_argument, NULL, 'f' },
 	{ "mix", no_argument, NULL, 'x' },
 	{ "sources", no_argument, NULL, 's' },
@@ -245,6 +249,9 @@ static int parse_option(int o)
 	case 'b':
 		opts.block_kib = atoi(optarg);
 		return opts.block_kib >= 4 && opts.block_kib <= 1 << 20 ? 0 : -1;
+	case 'a':
+		opts.ahead_kib = atoi(optarg);
+		return opts.ahead_kib <= 1 << 20 ? 0 : -1;
 	case 'f':
 		opts.format = optarg;
 		return 0;
@@ -284,7 +291,7 @@ int main(int argc, char **argv)
 	int o, r;
 
 	parse_sizes(default_size);
-	while ((o = getopt_long(argc, argv, "p:c:b:f:xsmlh", long_options,
+	while ((o = getopt_long(argc, argv, "p:c:b:a:f:xsmlh", long_options,
 				NULL)) != -1) {
 		if (parse_option(o)) {
 			fputs(usage, stderr);

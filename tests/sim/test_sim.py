@@ -327,6 +327,18 @@ def test_never_far_below_lru(where):
             assert gain >= -loss, f'{name} at {size}: {gain:.3f}'
 
 
+def test_what_lies_behind(where):
+    """promote_ahead as by default: a gain while the cache is not full."""
+    args = ['-c', '5%,20%,120%', '-m', *traces(FIVE + ['wsrch_small', 'postmark'])]
+    without = by_name(sim('-a', 0, *args))
+    ahead = by_name(sim('-a', 192, *args))
+    for size, gain in (('5%', -.005), ('20%', -.005), ('120%', .005)):
+        was = without['mean', 'heat', size]['OTf']
+        now = ahead['mean', 'heat', size]['OTf']
+        print(f'    {size}: OTf {was:.3f} without, {now:.3f} with it')
+        assert now >= was + gain
+
+
 def test_scan_resistance(where):
     """A trace of scans interleaved into the others."""
     apart = traces(FIVE)

@@ -66,12 +66,12 @@ def test_policy_and_its_note(lv):
 
 def test_preset_and_what_overrides_it(lv):
     lv.write("sys/dev/block/253:3/queue/rotational", "0\n")
-    after = "12 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1 max_promote_share 50"
+    after = "14 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1 max_promote_share 50 promote_ahead 384"
     lv.cache(listing=2, settings=after)
     lv.run("set", "vg/lv", "--preset", "database", "read_level=5")
     assert lv.log() == [f"message vg-lv {m}" for m in (
         "read_level 5", "write_level 1", "full_write_level 2", "seq_cutoff 0",
-        "seq_again 1", "max_promote_share 50")]
+        "seq_again 1", "max_promote_share 50", "promote_ahead 384")]
     lv.write("sys/dev/block/253:3/queue/rotational", "1\n")
     lv.cache(listing=2, settings=after.replace("seq_cutoff 0", "seq_cutoff 64"))
     lv.run("set", "vg/lv", "--preset", "database", "read_level=5")
@@ -83,7 +83,7 @@ def test_presets_name_the_same_keys(lv, name):
     lv.run("set", "vg/lv", "--preset", name, code=1)
     keys = {line.split()[2] for line in lv.log() if line.startswith("message")} - {"mode"}
     assert keys == {"read_level", "write_level", "full_write_level", "seq_cutoff",
-                    "seq_again", "max_promote_share"}
+                    "seq_again", "max_promote_share", "promote_ahead"}
 
 
 def test_by_hand(dm):

@@ -93,9 +93,45 @@ test_promotions_are_bounded() {
 	assert_ge "$(stat_of c promotions)" 150 "promotions without the limit"
 }
 
+# The promotions that a random read of 4 KiB at @1 KiB brings.
+promoted_by_read_at() {
+	local before
+	before=$(stat_of c promotions)
+	dd if=/dev/mapper/c of=/dev/null bs=4k skip=$(($1 / 4)) count=1 iflag=direct status=none
+	dmsetup suspend c
+	dmsetup resume c
+	PROMOTED=$(($(stat_of c promotions) - before))
+}
+
+#@ fast hearth-only timeout=60
+test_a_read_brings_what_lies_behind() {
+	local before
+	by_hand_devices 16 256
+	write_data "$SLOW" 1 4 1
+	echo 1 >"/sys/block/${SLOW#/dev/}/queue/rotational"
+	by_hand c 128 "metadata2 writethrough" "default 0"
+	promoted_by_read_at 4096
+	assert_eq $PROMOTED 4 "blocks of a read into an empty cache"
+	before=$(stat_of c read_misses)
+	dd if=/dev/mapper/c of=/dev/null bs=64k skip=64 count=4 iflag=direct status=none
+	assert_eq "$(stat_of c read_misses)" "$before" "misses of what was brought"
+	check_data /dev/mapper/c 1 4 1
+	promoted_by_read_at $((4096 - 64))
+	assert_eq $PROMOTED 1 "blocks before one that is there"
+	promoted_by_read_at $((8192 + 60))
+	assert_eq $PROMOTED 1 "blocks of a read that ends with its block"
+	message c promote_ahead 64
+	promoted_by_read_at 10240
+	assert_eq $PROMOTED 1 "blocks if less than one is allowed"
+	message c promote_ahead 384
+	read_all /dev/mapper/c 15
+	promoted_by_read_at $((20 * 1024))
+	assert_le $PROMOTED 1 "blocks with few slots free"
+}
+
 #@ fast hearth-only timeout=60
 test_every_setting_has_room() {
-	local all="migration_threshold 4294967295 max_promote_mbps 1000000 max_promote_share 100 fail_open 0 max_intents 4294967295 dirty_high 100 dirty_low 100 dirty_limit 99 writeback_idle 86400"
+	local all="migration_threshold 4294967295 promote_ahead 8192 max_promote_mbps 1000000 max_promote_share 100 fail_open 0 max_intents 4294967295 dirty_high 100 dirty_low 100 dirty_limit 99 writeback_idle 86400"
 	local of_policy="read_level 5 write_level 5 full_write_level 5 seq_cutoff 1048576 seq_again 0"
 	local -a word
 	local i

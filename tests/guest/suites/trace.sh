@@ -44,7 +44,7 @@ test_events_agree_with_counters() {
 	assert_eq "$(grep -c 'dm_cache_' "$T/trace")" "$(grep -c "dm_cache_[a-z]*: $dev block=" "$T/trace")" device
 
 	assert_ge "$(counter c promotions)" 100 promotions
-	assert_eq "$(traced promote ' why=(seen|hot) .* error=0$')" "$(counter c promotions)" promotions
+	assert_eq "$(traced promote ' why=(seen|ahead|hot) .* error=0$')" "$(counter c promotions)" promotions
 	assert_eq "$(traced promote ' error=-[0-9]*$')" "$(counter c promotions_aborted)" "promotions aborted"
 	assert_ge "$(counter c demotions)" 10 demotions
 	assert_eq "$(traced demote ' why=evicted ')" "$(counter c demotions)" demotions
