@@ -77,6 +77,22 @@ static inline void compat_need_stable_writes(struct dm_target *ti,
 #endif
 }
 
+/* For io_hints: requests may be as large as @bdev takes them. */
+static inline void compat_raise_max_sectors(struct queue_limits *limits,
+					    struct block_device *bdev)
+{
+	struct queue_limits *of = &bdev_get_queue(bdev)->limits;
+
+	limits->max_hw_sectors = max(limits->max_hw_sectors, of->max_hw_sectors);
+	limits->max_dev_sectors = max(limits->max_dev_sectors,
+				      of->max_dev_sectors);
+#ifdef HEARTH_HAVE_MAX_USER_SECTORS
+	limits->max_user_sectors = of->max_user_sectors;
+#else
+	limits->max_sectors = max(limits->max_sectors, of->max_sectors);
+#endif
+}
+
 static inline bool compat_bdev_rotational(struct block_device *bdev)
 {
 #ifdef HEARTH_HAVE_BDEV_NONROT

@@ -25,7 +25,7 @@ static struct migration *migration_alloc(struct cache *c, u32 slot)
 {
 	struct migration *m = mempool_alloc(&c->migration_pool, GFP_NOIO);
 
-	atomic_inc(&c->nr_migrations);
+	cache_migration_started(c);
 	m->c = c;
 	m->slot = slot;
 	return m;

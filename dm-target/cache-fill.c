@@ -21,7 +21,8 @@ struct fill {
 	struct cache *c;
 	u32 slot;
 	u64 block;
-	enum cache_verdict why;
+	enum cache_verdict why;	/* CACHE_PROMOTE_AHEAD: no request missed it */
+	atomic_t *room;		/* where its sectors count while it copies */
 	ktime_t began;		/* for the trace; 0: nobody asked */
 	bool dirty;		/* a write waits for it: commit it as an intent */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
@@ -37,14 +38,18 @@ struct fill {
 /* ---- How many at a time ---- */
 
 /*
- * Is there room for one more block below migration_threshold?  What a reader
- * waits for is read from the origin in any case: such blocks may be as much
- * again.
+ * Is there room for one more block?  What a reader waits for is read from the
+ * origin in any case, so such blocks may be twice as many, and take no room from
+ * the others.
  */
 static bool migration_room(struct cache *c, bool reader)
 {
-	return cache_block_fits(c, atomic_read(&c->migrating_sectors),
-				READ_ONCE(c->migration_threshold) << reader);
+	u64 threshold = READ_ONCE(c->migration_threshold);
+
+	if (reader)
+		return cache_block_fits(c, atomic_read(&c->reading_sectors),
+					2 * threshold);
+	return cache_block_fits(c, atomic_read(&c->migrating_sectors), threshold);
 }
 
 u8 cache_migration_share(struct cache *c, u64 used)
@@ -55,21 +60,20 @@ u8 cache_migration_share(struct cache *c, u64 used)
 	return min_t(u64, div_u64(used * 100, room), 100);
 }
 
-bool cache_may_migrate(struct cache *c, bool reader)
+static bool migrations_run(struct cache *c)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       !READ_ONCE(c->fast_dead) && migration_room(c, reader);
+	       !READ_ONCE(c->fast_dead);
 }
 
-void cache_migration_started(struct cache *c, u32 sectors)
+bool cache_may_migrate(struct cache *c, bool reader)
+{
+	return migrations_run(c) && migration_room(c, reader);
+}
+
+void cache_migration_started(struct cache *c)
 {
 	atomic_inc(&c->nr_migrations);
-	atomic_add(sectors, &c->migrating_sectors);
-}
-
-void cache_migration_copied(struct cache *c, u32 sectors)
-{
-	atomic_sub(sectors, &c->migrating_sectors);
 }
 
 void cache_migration_done(struct cache *c)
@@ -86,7 +90,7 @@ static void fill_copied(struct fill *fill)
 	while (fill->nr_pages)
 		__free_page(fill->pages[--fill->nr_pages].page);
 	if (!fill->copied)
-		cache_migration_copied(fill->c, fill->c->block_sectors);
+		atomic_sub(fill->c->block_sectors, fill->room);
 	fill->copied = true;
 }
 
@@ -99,9 +103,10 @@ static void free_fill(struct fill *fill)
 	cache_migration_done(c);
 }
 
+/* @room: the count that its sectors are added to. */
 static struct fill *alloc_fill(struct cache *c, u64 block,
-			       enum cache_verdict why, unsigned int nr_pages,
-			       gfp_t gfp)
+			       enum cache_verdict why, atomic_t *room,
+			       unsigned int nr_pages, gfp_t gfp)
 {
 	struct fill *fill;
 
@@ -111,9 +116,11 @@ static struct fill *alloc_fill(struct cache *c, u64 block,
 	fill->c = c;
 	fill->block = block;
 	fill->why = why;
+	fill->room = room;
+	atomic_add(c->block_sectors, room);
 	if (trace_dm_cache_promote_enabled())
 		fill->began = ktime_get();
-	cache_migration_started(c, c->block_sectors);
+	cache_migration_started(c);
 	return fill;
 }
 
@@ -191,6 +198,13 @@ static bool writer_or_discard_at(struct cache *c, u64 block)
 	       cache_discard_overlaps(c, block);
 }
 
+/* Why a miss was not promoted; that nobody missed it counts for nothing. */
+static void count_bypass(struct fill *fill, enum cache_stat stat)
+{
+	if (fill->why != CACHE_PROMOTE_AHEAD)
+		cache_stat_inc(fill->c, stat);
+}
+
 /*
  * Publish a FILLING slot for the block.  Returns 0; -EEXIST when the block has
  * a slot; -ENOSPC without a free one; -EBUSY when a write or a discard of the
@@ -205,7 +219,7 @@ static int publish_slot(struct fill *fill)
 	if (READ_ONCE(c->map.nr_free) < c->reserve)
 		cache_want_slots(c);
 	if (slot == SLOT_NONE) {
-		cache_stat_inc(c, STAT_BYPASS_NO_SLOT);
+		count_bypass(fill, STAT_BYPASS_NO_SLOT);
 		return -ENOSPC;
 	}
 
@@ -219,7 +233,7 @@ static int publish_slot(struct fill *fill)
 	smp_mb();
 	if (writer_or_discard_at(c, fill->block)) {
 		release_slot(c, slot);
-		cache_stat_inc(c, STAT_BYPASS_RACE);
+		count_bypass(fill, STAT_BYPASS_RACE);
 		return -EBUSY;
 	}
 	fill->slot = slot;
@@ -509,7 +523,8 @@ static enum promote_result promote_overwrite(struct cache *c, struct bio *bio)
 	struct fill *fill;
 	int r;
 
-	fill = alloc_fill(c, cb->block, cb->verdict, 0, GFP_NOWAIT);
+	fill = alloc_fill(c, cb->block, cb->verdict, &c->migrating_sectors, 0,
+			  GFP_NOWAIT);
 	if (!fill)
 		return PROMOTE_BYPASS;
 	r = publish_slot(fill);
@@ -545,18 +560,19 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 	redirect_to_origin(c, bio);
 }
 
-/* A fill with its memory and its slot, or an ERR_PTR.  May sleep. */
+/* A fill with its memory and its slot, or an ERR_PTR.  @gfp: may it sleep? */
 static struct fill *begin_fill(struct cache *c, u64 block,
-			       enum cache_verdict why)
+			       enum cache_verdict why, atomic_t *room,
+			       gfp_t gfp)
 {
 	unsigned int nr_pages = fill_pages_wanted(c);
 	struct fill *fill;
 	int r = -ENOMEM;
 
-	fill = alloc_fill(c, block, why, nr_pages, GFP_NOIO | __GFP_NORETRY);
+	fill = alloc_fill(c, block, why, room, nr_pages, gfp);
 	if (!fill)
 		return ERR_PTR(r);
-	if (fill_add_pages(fill, nr_pages, GFP_NOIO | __GFP_NORETRY))
+	if (fill_add_pages(fill, nr_pages, gfp))
 		r = publish_slot(fill);
 	if (!r)
 		return fill;
@@ -571,7 +587,9 @@ static enum promote_result promote_alone(struct cache *c, struct bio *bio)
 	bool write = bio_data_dir(bio) == WRITE;
 	struct fill *fill;
 
-	fill = begin_fill(c, cb->block, cb->verdict);
+	fill = begin_fill(c, cb->block, cb->verdict,
+			  write ? &c->migrating_sectors : &c->reading_sectors,
+			  GFP_NOIO | __GFP_NORETRY);
 	if (IS_ERR(fill))
 		return promote_result(PTR_ERR(fill));
 
@@ -584,11 +602,16 @@ static enum promote_result promote_alone(struct cache *c, struct bio *bio)
 /* One slot in so many is kept for what is asked for. */
 #define AHEAD_SPARES	8
 
+/* Half of a reader's room is kept, too, and all of what a rate would allow. */
 static bool may_go_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) >
 		       max(c->reserve, c->map.nr_slots / AHEAD_SPARES) &&
-	       cache_may_migrate(c, false) && throttle_ask(c) == THROTTLE_OK;
+	       cache_writable(c) && migrations_run(c) &&
+	       !READ_ONCE(c->max_promote_mbps) &&
+	       cache_block_fits(c, atomic_read(&c->reading_sectors),
+				READ_ONCE(c->migration_threshold)) &&
+	       throttle_ask(c) == THROTTLE_OK;
 }
 
 /*
@@ -600,20 +623,28 @@ static void promote_behind(struct cache *c, u64 block)
 	u32 nr = div_u64(READ_ONCE(c->promote_ahead), c->block_sectors);
 	struct fill *fill;
 
-	while (nr-- && ++block < c->origin_blocks && may_go_ahead(c)) {
-		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD);
+	while (nr-- && ++block < c->origin_blocks &&
+	       slot_map_find(&c->map, block) == SLOT_NONE && may_go_ahead(c)) {
+		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD,
+				  &c->reading_sectors, GFP_NOWAIT);
 		if (IS_ERR(fill))
 			return;
 		start_copy(fill);
 	}
 }
 
-/* Of a request that ends with its block the rest is on its way itself. */
-static bool goes_ahead(struct cache *c, struct bio *bio)
+/*
+ * Take the policy's leave to go ahead: it is for once.  Of a request that ends
+ * with its block the rest is on its way itself.
+ */
+static bool take_leave(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 
-	return cb->verdict == CACHE_PROMOTE_AHEAD &&
+	if (cb->verdict != CACHE_PROMOTE_AHEAD)
+		return false;
+	cb->verdict = CACHE_PROMOTE;
+	return bio_data_dir(bio) == READ &&
 	       bio_end_sector(bio) < cache_block_start(c, cb->block + 1);
 }
 
@@ -621,6 +652,7 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 	bool write = bio_data_dir(bio) == WRITE;
+	bool ahead = take_leave(c, bio);
 	enum promote_result r;
 	u64 block = cb->block;
 
@@ -629,11 +661,11 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 		return PROMOTE_BYPASS;
 	if (write && bio_sectors(bio) == c->block_sectors)
 		return promote_overwrite(c, bio);
-	if (!goes_ahead(c, bio))
+	if (!ahead)
 		return promote_alone(c, bio);
 
 	/* The bio may end at once; a suspend has to wait for the others, too. */
-	cache_migration_started(c, 0);
+	cache_migration_started(c);
 	r = promote_alone(c, bio);
 	if (r == PROMOTE_STARTED)
 		promote_behind(c, block);
@@ -648,7 +680,8 @@ struct fill *cache_fill_reserve(struct cache *c, u64 block,
 {
 	if (!cache_may_migrate(c, false))
 		return NULL;
-	return alloc_fill(c, block, why, fill_pages_wanted(c), GFP_NOWAIT);
+	return alloc_fill(c, block, why, &c->migrating_sectors,
+			  fill_pages_wanted(c), GFP_NOWAIT);
 }
 
 void cache_fill_forget(struct fill *fill)

@@ -320,7 +320,8 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	}
 	if (nr_free > c->reserve)
 		io->flags |= CACHE_IO_FREE_SLOTS;
-	used = atomic_read(&c->migrating_sectors);
+	used = atomic_read(&c->migrating_sectors) +
+	       atomic_read(&c->reading_sectors);
 	if (unlikely(used))
 		io->load = cache_migration_share(c, used);
 

@@ -104,19 +104,6 @@ static int cache_iterate_devices(struct dm_target *ti,
 	return r;
 }
 
-/*
- * Requests are cut into blocks here and to the cache device's measure there: how
- * much that takes at once must not say how far the origin is read ahead.
- */
-static void hint_as_origin(struct cache_table *t, struct queue_limits *limits)
-{
-	struct request_queue *q = bdev_get_queue(t->origin->bdev);
-
-	limits->max_hw_sectors = max(limits->max_hw_sectors,
-				     queue_max_hw_sectors(q));
-	limits->max_sectors = max(limits->max_sectors, queue_max_sectors(q));
-}
-
 static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct cache_table *t = ti->private;
@@ -128,7 +115,12 @@ static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 		limits->io_min = max(block_bytes, limits->physical_block_size);
 		limits->io_opt = block_bytes;
 	}
-	hint_as_origin(t, limits);
+	/*
+	 * Requests are cut into blocks here and to the cache device's measure
+	 * there: what that takes at once must not say how far the origin is
+	 * read ahead.
+	 */
+	compat_raise_max_sectors(limits, t->origin->bdev);
 	limits->max_hw_discard_sectors = t->block_sectors *
 		min(4096U, (U32_MAX >> SECTOR_SHIFT) / t->block_sectors);
 	limits->max_discard_sectors = limits->max_hw_discard_sectors;

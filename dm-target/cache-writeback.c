@@ -143,14 +143,15 @@ static void wait_for_room(struct cache *c)
 /* However little of a block is copied, it counts as a whole one. */
 static void copy_started(struct cache *c)
 {
-	cache_migration_started(c, c->block_sectors);
+	cache_migration_started(c);
+	atomic_add(c->block_sectors, &c->migrating_sectors);
 	atomic_inc(&c->wb_blocks);
 	atomic_add(c->block_sectors, &c->wb_sectors);
 }
 
 static void copy_ended(struct cache *c)
 {
-	cache_migration_copied(c, c->block_sectors);
+	atomic_sub(c->block_sectors, &c->migrating_sectors);
 	atomic_sub(c->block_sectors, &c->wb_sectors);
 	if (wq_has_sleeper(&c->migration_wait) && may_go_on(c))
 		wake_up_all(&c->migration_wait);

@@ -280,7 +280,8 @@ struct cache {
 
 	/* Migrations: fills, evictions, write-backs. */
 	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
-	atomic_t migrating_sectors;	/* promotions and write-backs in flight */
+	atomic_t migrating_sectors;	/* promotions by writes, write-backs */
+	atomic_t reading_sectors;	/* promotions by reads, and ahead of them */
 	/* Settings of the engine's own; cache_core_tunables; READ_ONCE. */
 	u64 migration_threshold;	/* sectors */
 	u64 promote_ahead;		/* sectors */
@@ -522,13 +523,11 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 bool cache_discard_overlaps(struct cache *c, u64 block);
 
 /* cache-fill.c */
-/* May a block be promoted: for a @reader who waits, or just so? */
+/* May a block be promoted, for a @reader or for a writer? */
 bool cache_may_migrate(struct cache *c, bool reader);
 /* @used sectors of the room for migrations, in percent of it. */
 u8 cache_migration_share(struct cache *c, u64 used);
-void cache_migration_started(struct cache *c, u32 sectors);
-/* It copies no more but is not at its end: there is room for another. */
-void cache_migration_copied(struct cache *c, u32 sectors);
+void cache_migration_started(struct cache *c);
 void cache_migration_done(struct cache *c);
 enum promote_result {
 	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */

@@ -937,9 +937,10 @@ static void heat_inserted(struct cache_policy *p, u32 slot, u64 block,
 {
 	struct heat *h = to_heat(p);
 	bool hot = why == CACHE_PROMOTE_HOT;
+	/* A miss of long ago is not why it came. */
+	u32 class = why == CACHE_PROMOTE_AHEAD ? 0 : ghost_find_class(h, block);
 
-	WRITE_ONCE(*fifo_hits(p, slot),
-		   ghost_find_class(h, block) << HEAT_CLASS_SHIFT);
+	WRITE_ONCE(*fifo_hits(p, slot), class << HEAT_CLASS_SHIFT);
 	fifo_add(p, &h->links, hot ? &h->main : &h->small, slot,
 		 FIFO_LIVE | (hot ? FIFO_MAIN : 0));
 }

@@ -51,6 +51,9 @@ static void random_access(struct host *h)
 
 static void fill(struct host *h)
 {
+	static const enum cache_verdict why[] = {
+		CACHE_PROMOTE, CACHE_PROMOTE_AHEAD, CACHE_PROMOTE_HOT,
+	};
 	u32 block = 0, i;
 
 	for (i = 0; i < h->nr_slots; i++) {
@@ -58,8 +61,7 @@ static void fill(struct host *h)
 			continue;
 		while (h->slot_of[block] != NO_SLOT)
 			block++;
-		host_insert(h, i, block, i % 3 ? CACHE_PROMOTE :
-			    CACHE_PROMOTE_HOT);
+		host_insert(h, i, block, why[i % ARRAY_SIZE(why)]);
 	}
 }
 

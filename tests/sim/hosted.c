@@ -128,7 +128,7 @@ static enum outcome hosted_access(struct model *m, u32 index)
 	verdict = h->policy->ops->miss(h->policy, block, &io);
 	if (verdict > CACHE_PROMOTE_HOT)
 		return BYPASSED;
-	insert(h, a->id, verdict);
+	insert(h, a->id, verdict == CACHE_PROMOTE_AHEAD ? CACHE_PROMOTE : verdict);
 	if (verdict == CACHE_PROMOTE_AHEAD)
 		insert_behind(h, block);
 	return h->slot_of[a->id] == NO_SLOT ? BYPASSED : PROMOTED;
