@@ -987,6 +987,7 @@ static void heat_be_wary(struct heat *h)
 
 	for (class = 1; class <= HEAT_WARMTHS * HEAT_KINDS; class++)
 		h->yield[class] = YIELD_WARY;
+	h->yield[HEAT_CLASS_STREAM] = YIELD_STREAM / 2;
 }
 
 static void heat_load_done(struct cache_policy *p)

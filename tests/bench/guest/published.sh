@@ -37,7 +37,7 @@ published_cached() {
 
 # The second half of the set is what the cache holds when the pass begins.
 published_onepass() {
-	local size hits
+	local size hits misses
 	for size in block 4k; do
 		load_engine "$1"
 		zero "$META" 1
@@ -45,9 +45,13 @@ published_onepass() {
 			metadata_of "$META" 128 $((PUB_MIB * 16))
 		by_hand c 128 "metadata2 writeback" "smq 0"
 		sleep 5
+		# What udev read is not of the pass.
+		hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
 		published_job "$1" onepass-$size /dev/mapper/c
 		read_status c
-		figure "onepass-$1-$size" "$(awk -v h="${ST[read_hits]}" -v m="${ST[read_misses]}" \
+		echo "${ST[line]}"
+		figure "onepass-$1-$size" "$(awk -v h=$((ST[read_hits] - hits)) \
+			-v m=$((ST[read_misses] - misses)) \
 			'BEGIN { print h / (h + m) }')"
 		dmsetup remove c
 	done
