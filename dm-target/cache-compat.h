@@ -84,10 +84,11 @@ static inline void compat_raise_max_sectors(struct queue_limits *limits,
 	struct queue_limits *of = &bdev_get_queue(bdev)->limits;
 
 	limits->max_hw_sectors = max(limits->max_hw_sectors, of->max_hw_sectors);
-	limits->max_dev_sectors = max(limits->max_dev_sectors,
-				      of->max_dev_sectors);
+	/* 0: no limit */
+	if (!of->max_dev_sectors || of->max_dev_sectors > limits->max_dev_sectors)
+		limits->max_dev_sectors = of->max_dev_sectors;
 #ifdef HEARTH_HAVE_MAX_USER_SECTORS
-	limits->max_user_sectors = of->max_user_sectors;
+	limits->max_user_sectors = of->max_sectors;
 #else
 	limits->max_sectors = max(limits->max_sectors, of->max_sectors);
 #endif

@@ -38,9 +38,8 @@ struct fill {
 /* ---- How many at a time ---- */
 
 /*
- * Is there room for one more block?  What a reader waits for is read from the
- * origin in any case, so such blocks may be twice as many, and take no room from
- * the others.
+ * Is there room for one more block?  A reader's request goes to the origin in any
+ * case, so such blocks may be twice as many, and take no room from the others.
  */
 static bool migration_room(struct cache *c, bool reader)
 {
@@ -680,6 +679,9 @@ struct fill *cache_fill_reserve(struct cache *c, u64 block,
 {
 	if (!cache_may_migrate(c, false))
 		return NULL;
+	/* A write leads nowhere ahead. */
+	if (why == CACHE_PROMOTE_AHEAD)
+		why = CACHE_PROMOTE;
 	return alloc_fill(c, block, why, &c->migrating_sectors,
 			  fill_pages_wanted(c), GFP_NOWAIT);
 }

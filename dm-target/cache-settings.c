@@ -193,7 +193,7 @@ const struct cache_tunable cache_core_tunables[] = {
 	{
 		.key = "migration_threshold",
 		.unit = "sectors",
-		.help = "in promotions and write-backs at a time",
+		.help = "in promotions by writes and write-backs at a time",
 		.max = U32_MAX,
 		.offset = offsetof(struct cache, migration_threshold),
 	}, {

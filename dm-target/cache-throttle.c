@@ -62,17 +62,21 @@ enum throttle_answer throttle_ask(struct cache *c)
 {
 	struct throttle *th = &c->throttle;
 	enum throttle_answer answer = THROTTLE_OK;
+	bool limited = READ_ONCE(c->max_promote_mbps);
 	unsigned long flags;
 	u64 now = ktime_get_ns();
 
 	spin_lock_irqsave(&th->lock, flags);
+	/* What is promoted without a limit is no debt when one is set. */
+	if (!limited)
+		th->bytes = 0;
 	fill_accounts(c, th, now);
 	draw_busy(th, now);
-	if (READ_ONCE(c->max_promote_mbps) && th->bytes < 0)
+	if (limited && th->bytes < 0)
 		answer = THROTTLE_RATE;
 	else if (READ_ONCE(c->max_promote_share) < 100 && th->busy_ns < 0)
 		answer = THROTTLE_SHARE;
-	else
+	else if (limited)
 		th->bytes -= (s64)c->block_sectors << SECTOR_SHIFT;
 	spin_unlock_irqrestore(&th->lock, flags);
 	return answer;

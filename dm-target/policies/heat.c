@@ -120,6 +120,7 @@
 #define STREAM_TIME_MASK	0xfffu
 #define STREAM_WINDOW		16	/* stream time of one cache of traffic */
 #define STREAM_BACK		(STREAM_PLACES / 4) /* less is reordering */
+#define STREAM_SURE		512	/* sectors: by chance requests follow less long */
 
 struct heat {
 	struct cache_policy policy;
@@ -788,7 +789,8 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 		return CACHE_BYPASS_STREAM;
 	if (fifo_filling(&h->links, io))
 		return CACHE_PROMOTE;
-	if (!READ_ONCE(h->seq_again) || !stream_repeats(h, block))
+	if (io->stream_sectors < STREAM_SURE || !READ_ONCE(h->seq_again) ||
+	    !stream_repeats(h, block))
 		return CACHE_BYPASS_STREAM;
 	if (READ_ONCE(h->yield[HEAT_CLASS_STREAM]) < YIELD_STREAM &&
 	    !class_sampled(READ_ONCE(h->traffic), io))
@@ -987,7 +989,6 @@ static void heat_be_wary(struct heat *h)
 
 	for (class = 1; class <= HEAT_WARMTHS * HEAT_KINDS; class++)
 		h->yield[class] = YIELD_WARY;
-	h->yield[HEAT_CLASS_STREAM] = YIELD_STREAM / 2;
 }
 
 static void heat_load_done(struct cache_policy *p)

@@ -204,6 +204,14 @@ static void test_repeated_streams_get_in(void **state)
 	host_free(h);
 
 	h = steady();
+	host_switch(h, h->policy->ops, true);
+	for (pass = 0; pass < 6; pass++)
+		hits = read_stream(h, 8 * SLOTS, nr);
+	print_message("    %u of %u after a restart\n", hits, nr);
+	assert_true(hits > nr / 2);
+	host_free(h);
+
+	h = steady();
 	assert_int_equal(policy_set(h->policy, "seq_again", 0), 0);
 	for (pass = 0; pass < 6; pass++)
 		hits = read_stream(h, 8 * SLOTS, nr);

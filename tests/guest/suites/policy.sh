@@ -90,7 +90,12 @@ test_promotions_are_bounded() {
 	assert_ge "$(counter c bypass_rate)" 1 "promotions refused"
 	message c max_promote_mbps 0
 	touch_set 0 14 4
-	assert_ge "$(stat_of c promotions)" 150 "promotions without the limit"
+	promoted=$(stat_of c promotions)
+	assert_ge "$promoted" 150 "promotions without the limit"
+	message c max_promote_mbps 1
+	touch_set 32 4 6
+	promoted=$(($(stat_of c promotions) - promoted))
+	assert_ge "$promoted" 2 "promotions as soon as there is a limit again"
 }
 
 # The promotions that a random read of 4 KiB at @1 KiB brings.  The table is
