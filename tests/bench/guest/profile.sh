@@ -19,7 +19,8 @@ bench_profile() {
 	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=4k --size=${HIT_MIB}m \
 		--number_ios=20000 --norandommap
 	cp /proc/kallsyms "$OUT/profile.symbols"
-	(sleep 1.5 && touch "$OUT/profile.begin") &
+	# fio takes a while to begin.
+	(sleep 5 && touch "$OUT/profile.begin") &
 	case $PROFILE_RW in
 	randmiss)
 		dmsetup message c 0 mode writeonly
