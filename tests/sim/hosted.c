@@ -211,8 +211,9 @@ struct model *hosted_create(const char *name, const struct model_params *params)
 	memset(h->slot_of, 0xff, nr * sizeof(*h->slot_of));
 	h->id_of = malloc(params->nr_slots * sizeof(*h->id_of));
 	h->block_of = malloc(params->nr_slots * sizeof(*h->block_of));
-	h->by_block = sort_ids(params->accesses);
 	h->ahead = params->ahead;
+	if (h->ahead)
+		h->by_block = sort_ids(params->accesses);
 	h->free = malloc(params->nr_slots * sizeof(*h->free));
 	for (i = 0; i < params->nr_slots; i++)
 		h->free[h->nr_free++] = params->nr_slots - 1 - i;

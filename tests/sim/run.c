@@ -72,7 +72,6 @@ void run(struct model *m, struct account *acc, void (*progress)(double done))
 
 	for (i = 0; i < as->nr; i++) {
 		const struct access *a = &as->all[i];
-
 		enum outcome outcome;
 
 		m->nr_ahead = 0;
