@@ -138,7 +138,7 @@ def hit_figures(results):
                      hit_cost(results, "hearth-wt", "write", how), unit,
                      most=hit_cost(results, "stock-wt", "write", how))
         for stack, name in (("stock", "stock's "), ("writecache", "dm-writecache's "),
-                            ("linear", "dm-linear's ")):
+                            ("bcache", "bcache's "), ("linear", "dm-linear's ")):
             for rw in ("read", "write"):
                 cost = (hit_cost(results, stack, rw, how) if stack != "linear" else
                         minus(hit_ns(results, "linear", rw, how), hit_ns(results, "ssd", rw, how)))
@@ -267,6 +267,21 @@ def stream_figures(results):
                      ratio(results.said.get(f"stream-{engine}-over"), bare), "")
 
 
+@section("grep", "Searching a copied tree")
+def grep_figures(results):
+    said = results.said.get
+    ssd = said("grep-ssd-second-seconds")
+    for passed in ("first", "second"):
+        for stack in ("uncached", "stock-writeback", "stock-writethrough", "hearth-writeback",
+                      "hearth-writethrough", "ssd"):
+            name = {"uncached": "the disk", "ssd": "the SSD"}.get(stack, stack.replace("-", ", "))
+            seconds = said(f"grep-{stack}-{passed}-seconds")
+            yield Figure(f"{passed} pass: {name}", seconds, "s")
+            if "-" in stack and passed == "second":
+                yield Figure(f"second pass: {name}, of the SSD's speed", ratio(ssd, seconds), "",
+                             least=0.9 if stack.startswith("hearth") else None)
+
+
 @section("fsync", "Metadata traffic of 1,000 writes with an fsync after each")
 def fsync_figures(results):
     for what, words in (("clean", "resident clean blocks"), ("dirty", "dirty blocks"),
@@ -274,6 +289,9 @@ def fsync_figures(results):
         for engine in ("stock", "hearth"):
             sectors = results.said.get(f"fsync-{engine}-{what}-sectors")
             yield Figure(f"{words}, {engine}: metadata written", ratio(sectors, 2), "KiB")
+            for what_is, where in (("meta", "metadata device"), ("ssd", "SSD")):
+                yield Figure(f"{words}, {engine}: flushes of the {where}",
+                             results.said.get(f"fsync-{engine}-{what}-{what_is}-flushes"), "")
             yield Figure(f"{words}, {engine}: writes per second",
                          results.iops(f"fsync-{engine}-{what}"), "/s")
 
@@ -298,10 +316,9 @@ def scale_figures(results):
 # What the sources of tests/bench/published/ say; none where it is not known.
 PUBLISHED = {
     "sysbench-rndwr-fsync": "15.5 times faster with a cache",
-    "dd-1m": "", "dd-512": "", "hdparm-sequential": "",
 }
 # Nothing that a cache could speed up.
-STREAMS = ("dd-1m", "hdparm-sequential")
+STREAMS = ("dd-1m", "hdparm-sequential", "hdparm-cached")
 
 
 @section("published", "Published tests, on the disk")

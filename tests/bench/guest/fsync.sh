@@ -3,20 +3,28 @@
 #
 # Metadata traffic of 1,000 random 4 KiB writes with an fsync after each: to
 # resident clean blocks, to dirty ones, and to blocks that are not resident.
+# Both devices have a write cache that has to be flushed.
+
+# flushes DEVICE: since it was made
+flushes() {
+	awk '{ print $16 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
 
 # fsync_writes ENGINE NAME OFFSET_MIB MIB
 fsync_writes() {
-	local written
-	written=$(sectors_written "$META")
+	local written meta fast
+	written=$(sectors_written "$META") meta=$(flushes "$META") fast=$(flushes "$FAST")
 	job "fsync-$1-$2" /dev/mapper/c --rw=randwrite --offset="$3M" --size="$4M" \
 		--iodepth=1 --fsync=1 --number_ios=1000
 	figure "fsync-$1-$2-sectors" $(($(sectors_written "$META") - written))
+	figure "fsync-$1-$2-meta-flushes" $(($(flushes "$META") - meta))
+	figure "fsync-$1-$2-ssd-flushes" $(($(flushes "$FAST") - fast))
 }
 
 bench_fsync() {
 	local engine
-	device META 16 20000ns
-	MEMORY_BACKED=0 device FAST 400 20000ns
+	WRITE_CACHE=1 device META 16 20000ns
+	WRITE_CACHE=1 device FAST 400 20000ns
 	MEMORY_BACKED=0 device SLOW 4096 100000ns
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
 		load_engine "$engine"

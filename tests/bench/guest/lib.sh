@@ -10,13 +10,24 @@ figure() {
 	echo "$1 $2" | tee -a "$OUT/$SECTION.figures"
 }
 
+# undisturbed COMMAND...: udev, which looks at each device that was closed
+# after writing, in a time that depends on the host, waits meanwhile.
+undisturbed() {
+	local code=0
+	udevadm settle
+	udevadm control --stop-exec-queue
+	"$@" || code=$?
+	udevadm control --start-exec-queue
+	return $code
+}
+
 # job NAME DEVICE FIO-OPTION...: what fio measured, in its last job if there
 # are several, is in $OUT/NAME.json.
 job() {
 	local name=$1 dev=$2
 	shift 2
 	[[ "$*" == *--name=* ]] || set -- --name=j "$@"
-	fio --filename="$dev" --direct=1 --thread --norandommap --ioengine=libaio \
+	undisturbed fio --filename="$dev" --direct=1 --thread --norandommap --ioengine=libaio \
 		--bs=4k --output-format=json --output="$OUT/$name.json" "$@" ||
 		fail "fio $name"
 }

@@ -6,7 +6,7 @@
 # BENCH_QUICK the one-pass reads only: without a cache there is nothing to see.
 
 PUB_MIB=256
-PUB_JOBS="hdparm-sequential dd-1m dd-512 ioping sysbench-rndrw
+PUB_JOBS="hdparm-sequential hdparm-cached dd-1m dd-512 ioping sysbench-rndrw
 	sysbench-rndwr-fsync oltp-4 oltp-8 oltp-16 oltp-64 flashcache-quarter
 	flashcache-half flashcache-full flashcache-twice"
 

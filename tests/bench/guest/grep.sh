@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# A tree of files (the kernel's headers) is copied to a new ext4 and searched
+# twice, each time with an empty page cache: on the disk, on caches of it, and
+# on the SSD alone.
+
+GREP_MIB=1024
+
+# searched NAME: reads every file; how long it took.
+searched() {
+	local began=$EPOCHREALTIME
+	! grep -rq "no header says this" "$T/mnt" || fail "grep found something"
+	figure "grep-$1-seconds" "$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')"
+}
+
+# grep_on NAME DEVICE
+grep_on() {
+	local pass
+	mkfs.ext4 -q "$2"
+	mkdir -p "$T/mnt"
+	mount "$2" "$T/mnt"
+	tar -C "$T/mnt" -xf "$T/tree.tar"
+	for pass in first second; do
+		umount "$T/mnt"
+		echo 3 >/proc/sys/vm/drop_caches
+		mount "$2" "$T/mnt"
+		undisturbed searched "$1-$pass"
+	done
+	umount "$T/mnt"
+}
+
+grep_cached() {
+	load_engine "$1"
+	zero "$META" 1
+	by_hand c 128 "metadata2 $2" "smq 0"
+	grep_on "$1-$2" /dev/mapper/c
+	dmsetup remove c
+}
+
+bench_grep() {
+	local engine mode
+	tar -C /usr/src/linux-headers-*-common -cf "$T/tree.tar" include
+	disk $GREP_MIB keep
+	device META 16 20000ns
+	device SSD $GREP_MIB 20000ns
+	linear fast "$SSD" $((256 * 2048))
+	FAST=/dev/mapper/fast SLOW=$DISK
+	if [ -z "${BENCH_QUICK:-}" ]; then
+		grep_on uncached "$DISK"
+	fi
+	for engine in ${BENCH_ENGINES:-stock hearth}; do
+		for mode in writeback writethrough; do
+			grep_cached "$engine" $mode
+		done
+	done
+	dmsetup remove fast
+	grep_on ssd "$SSD"
+}
