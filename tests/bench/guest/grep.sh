@@ -17,7 +17,7 @@ searched() {
 # grep_on NAME DEVICE
 grep_on() {
 	local pass
-	mkfs.ext4 -q "$2"
+	mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$2"
 	mkdir -p "$T/mnt"
 	mount "$2" "$T/mnt"
 	tar -C "$T/mnt" -xf "$T/tree.tar"

@@ -86,7 +86,7 @@ hit_writecache() {
 hit_bcache() {
 	local c=/sys/block/bcache0/bcache set
 	modprobe bcache
-	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback \
+	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback --bucket 64k \
 		-C $FAST -B $SLOW
 	echo $FAST >/sys/fs/bcache/register
 	echo $SLOW >/sys/fs/bcache/register

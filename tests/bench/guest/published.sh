@@ -48,8 +48,6 @@ published_onepass() {
 		# What udev read is not of the pass.
 		hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
 		published_job "$1" onepass-$size /dev/mapper/c
-		read_status c
-		echo "${ST[line]}"
 		figure "onepass-$1-$size" "$(awk -v h=$((ST[read_hits] - hits)) \
 			-v m=$((ST[read_misses] - misses)) \
 			'BEGIN { print h / (h + m) }')"
