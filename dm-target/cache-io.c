@@ -1121,6 +1121,76 @@ static void drop_then_end(struct cache *c, struct bio *bio,
 		bio_endio(bio);
 }
 
+enum leave_result {
+	LEAVE_GO,		/* it may be mapped again */
+	LEAVE_LOOK,		/* look again */
+	LEAVE_WAIT,
+	LEAVE_NEVER,
+};
+
+/*
+ * A step towards the origin for the block of a slot that could not be written.
+ * What was acknowledged before, it takes along; so it has to be read.
+ */
+static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
+				    u32 slot, u32 word)
+{
+	if (word & cache_kept_marks(c)) {
+		if (slot_state(word) != SLOT_VALID || (word & SLOT_WRITER_MASK))
+			return LEAVE_WAIT;
+		if (!cb->tries || !cache_may_go_home(c))
+			return LEAVE_NEVER;
+		cb->tries--;
+		cache_write_home(c, slot);
+		return LEAVE_LOOK;
+	}
+	/* Else the cache's health says what becomes of the write. */
+	if (!cache_writable(c))
+		return LEAVE_GO;
+	return cache_begin_unmap(c, slot, cb->block, false,
+				 CACHE_REMOVED_INVALID) ? LEAVE_LOOK :
+							  LEAVE_WAIT;
+}
+
+/* True when the bio may be mapped again; else it waits or was ended. */
+static bool leave_block(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	u32 slot, word;
+
+	for (;;) {
+		slot = slot_map_find(&c->map, cb->block);
+		if (slot == SLOT_NONE)
+			return true;
+		word = slot_word(slot_at(&c->map, slot));
+		if (slot_block(slot_at(&c->map, slot)) != cb->block ||
+		    slot_state(word) == SLOT_FREE)
+			continue;
+		switch (leave_slot(c, cb, slot, word)) {
+		case LEAVE_GO:
+			return true;
+		case LEAVE_LOOK:
+			break;
+		case LEAVE_WAIT:
+			if (is_busy(word) &&
+			    cache_wait_for_slot(c, slot, word, bio))
+				return false;
+			break;
+		case LEAVE_NEVER:
+			bio_io_error(bio);
+			return false;
+		}
+	}
+}
+
+static void leave_then_write(struct cache *c, struct bio *bio,
+			     struct cache_bio *cb)
+{
+	if (!leave_block(c, bio, cb))
+		return;
+	cb->step = STEP_MAP;
+	submit_if_mapped(bio, map_data(c, bio, cb, true));
+}
+
 /* Nothing that was to be flushed is only on the cache device, or it is lost. */
 static void end_held_flush(struct cache *c, struct bio *bio)
 {
@@ -1151,6 +1221,9 @@ static void process_bio(struct cache *c, struct bio *bio)
 		return;
 	case STEP_DROP_THEN_END:
 		drop_then_end(c, bio, cb);
+		return;
+	case STEP_LEAVE_THEN_WRITE:
+		leave_then_write(c, bio, cb);
 		return;
 	case STEP_DISCARD:
 		process_discard(c, bio, cb);
@@ -1221,6 +1294,23 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	return DM_ENDIO_INCOMPLETE;
 }
 
+/* Others that write to the block begin anew what its way home had to copy. */
+#define LEAVE_TRIES	8
+
+/*
+ * The cache device has refused a write to a dirty block.  If the block can be
+ * read, it goes home, and the write to the origin.
+ */
+static noinline int write_elsewhere(struct cache *c, struct bio *bio,
+				    struct cache_bio *cb)
+{
+	cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
+	rewind_bio(bio, cb);
+	cb->tries = LEAVE_TRIES;
+	cache_defer_bio(c, bio, STEP_LEAVE_THEN_WRITE);
+	return DM_ENDIO_INCOMPLETE;
+}
+
 /*
  * Both copies of a write have ended.  If they may differ, the slot goes before
  * the write is acknowledged, unless its content is the only good one.
@@ -1237,13 +1327,17 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 		return DM_ENDIO_DONE;
 	}
 
+	if (dirty && cb->fast_status) {
+		unpin_writer(c, cb);
+		return write_elsewhere(c, bio, cb);
+	}
 	if (cb->fast_status)
 		cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
 	else
 		cache_stat_inc(c, STAT_ORIGIN_ERROR);
 	if (dirty) {
 		unpin_writer(c, cb);
-		*error = cb->fast_status;
+		*error = BLK_STS_OK;
 		return DM_ENDIO_DONE;
 	}
 	/* Until it is dropped, nobody may say that the copies are equal. */
@@ -1324,10 +1418,10 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	case BIO_PINNED_READ:
 		return end_read(c, bio, cb, error);
 	case BIO_PINNED_WRITE:
-		if (unlikely(*error && !was_refused(bio, error)))
-			cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
 		/* It has no units: no mode that keeps nothing dirty ends meanwhile. */
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+		if (unlikely(*error) && !was_refused(bio, error))
+			return write_elsewhere(c, bio, cb);
 		break;
 	case BIO_GATED:
 		end_gated(c, cb, *error);

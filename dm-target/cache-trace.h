@@ -26,6 +26,7 @@ TRACE_DEFINE_ENUM(CACHE_WB_DRAIN);
 TRACE_DEFINE_ENUM(CACHE_WB_ROOM);
 TRACE_DEFINE_ENUM(CACHE_WB_SHARE);
 TRACE_DEFINE_ENUM(CACHE_WB_IDLE);
+TRACE_DEFINE_ENUM(CACHE_WB_REFUSED);
 
 /* A block was copied from one device to the other, or not, with an error. */
 DECLARE_EVENT_CLASS(dm_cache_copy,
@@ -120,7 +121,8 @@ DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 				   { CACHE_WB_DRAIN, "drain" },
 				   { CACHE_WB_ROOM, "room" },
 				   { CACHE_WB_SHARE, "share" },
-				   { CACHE_WB_IDLE, "idle" }),
+				   { CACHE_WB_IDLE, "idle" },
+				   { CACHE_WB_REFUSED, "refused" }),
 		  __entry->usecs, __entry->error)
 );
 

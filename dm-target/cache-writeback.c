@@ -321,6 +321,19 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
 }
 
+bool cache_may_go_home(struct cache *c)
+{
+	return cache_writable(c) && !cache_flush_failed(c) &&
+	       !time_before(jiffies, READ_ONCE(c->wb_backoff));
+}
+
+void cache_write_home(struct cache *c, u32 slot)
+{
+	struct writeback_item item = { .slot = slot };
+
+	write_back(c, &item, CACHE_WB_REFUSED);
+}
+
 /* ---- What to write, and in which order ---- */
 
 static int by_block(const void *a, const void *b)

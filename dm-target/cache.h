@@ -331,6 +331,7 @@ enum cache_wb_reason {
 	CACHE_WB_ROOM,		/* an eviction met only dirty blocks */
 	CACHE_WB_SHARE,		/* too much is dirty */
 	CACHE_WB_IDLE,		/* nobody uses the volume */
+	CACHE_WB_REFUSED,	/* the cache device refused a write to it */
 };
 
 /*
@@ -367,6 +368,7 @@ enum bio_step {
 	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
 	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
 	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
+	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: home, then again */
 	STEP_DISCARD,		/* unmap what it covers, then pass it down */
 	STEP_END_FLUSH,		/* the cache device would not flush */
 };
@@ -386,6 +388,7 @@ struct cache_bio {
 	u8 kind;		/* enum bio_kind */
 	u8 step;		/* enum bio_step */
 	u8 verdict;		/* enum cache_verdict */
+	u8 tries;		/* that STEP_LEAVE_THEN_WRITE has left */
 	struct cache_io io;	/* what the policy is told; not on a stack for speed */
 	u64 block;
 	u64 began;		/* if cache_bio_is_timed(); ns */
@@ -568,6 +571,13 @@ void cache_writeback_work(struct work_struct *work);
 /* Are more blocks dirty than dirty_limit has it?  Any context. */
 bool cache_above_dirty_limit(struct cache *c);
 void cache_kick_writeback(struct cache *c);
+/* Can a dirty block go home and be clean afterwards?  Any context. */
+bool cache_may_go_home(struct cache *c);
+/*
+ * Start to write this slot's block home, if it is VALID, dirty and nobody writes
+ * to it; its word changes when that has ended.  May sleep.
+ */
+void cache_write_home(struct cache *c, u32 slot);
 
 /* cache-commit.c */
 void cache_commit_queue(struct cache *c, struct commit_op *op);
