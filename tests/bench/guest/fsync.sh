@@ -12,13 +12,14 @@ flushes() {
 
 # fsync_writes ENGINE NAME OFFSET_MIB MIB
 fsync_writes() {
-	local written meta fast
-	written=$(sectors_written "$META") meta=$(flushes "$META") fast=$(flushes "$FAST")
+	local written of_meta of_ssd
+	written=$(sectors_written "$META")
+	of_meta=$(flushes "$META") of_ssd=$(flushes "$FAST")
 	job "fsync-$1-$2" /dev/mapper/c --rw=randwrite --offset="$3M" --size="$4M" \
 		--iodepth=1 --fsync=1 --number_ios=1000
 	figure "fsync-$1-$2-sectors" $(($(sectors_written "$META") - written))
-	figure "fsync-$1-$2-meta-flushes" $(($(flushes "$META") - meta))
-	figure "fsync-$1-$2-ssd-flushes" $(($(flushes "$FAST") - fast))
+	figure "fsync-$1-$2-meta-flushes" $(($(flushes "$META") - of_meta))
+	figure "fsync-$1-$2-ssd-flushes" $(($(flushes "$FAST") - of_ssd))
 }
 
 bench_fsync() {

@@ -87,9 +87,9 @@ hit_bcache() {
 	local c=/sys/block/bcache0/bcache set
 	modprobe bcache
 	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback --bucket 64k \
-		-C $FAST -B $SLOW
-	echo $FAST >/sys/fs/bcache/register
-	echo $SLOW >/sys/fs/bcache/register
+		-C "$FAST" -B "$SLOW"
+	echo "$FAST" >/sys/fs/bcache/register
+	echo "$SLOW" >/sys/fs/bcache/register
 	udevadm settle
 	echo 0 >$c/sequential_cutoff
 	echo 40 >$c/writeback_percent
