@@ -194,14 +194,21 @@ test_stock_opens_the_profiles_that_say_so() {
 	done
 }
 
+# times_of KIND: how many requests were timed, and their nanoseconds, at one
+# moment: udev may read meanwhile.
+times_of() {
+	message c stats | awk -v nr="timed_$1" -v ns="$1_ns" '$1 == nr { a = $2 } $1 == ns { b = $2 } END { print a, b }'
+}
+
 # timed KIND HOW_MANY MILLISECONDS_LEAST MOST COMMAND...: so many requests were
 # timed, and took so long in the mean.
 timed() {
-	local kind=$1 want=$2 least=$3 most=$4 nr ns
+	local kind=$1 want=$2 least=$3 most=$4 before after nr ns
 	shift 4
-	nr=$(counter c "timed_$kind") ns=$(counter c "${kind}_ns")
+	read -ra before < <(times_of "$kind")
 	"$@"
-	nr=$(($(counter c "timed_$kind") - nr)) ns=$(($(counter c "${kind}_ns") - ns))
+	read -ra after < <(times_of "$kind")
+	nr=$((after[0] - before[0])) ns=$((after[1] - before[1]))
 	# udev looks at what was written, and hits as well
 	[ "$want" != 0 ] || assert_eq $nr 0 "$kind timed"
 	assert_ge $nr "$want" "$kind timed"
