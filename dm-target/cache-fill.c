@@ -244,12 +244,8 @@ static int publish_slot(struct fill *fill)
 /* Map a write again that could not be its own promotion. */
 static void redirect_to_origin(struct cache *c, struct bio *bio)
 {
-	struct cache_bio *cb = cache_bio(bio);
-
-	cb->verdict = CACHE_BYPASS_LIMIT;
-	cb->kind = BIO_PLAIN;
-	bio->bi_iter = cb->iter;
-	bio->bi_status = BLK_STS_OK;
+	cache_rewind_bio(bio);
+	cache_bio(bio)->verdict = CACHE_BYPASS_LIMIT;
 	cache_defer_bio(c, bio, STEP_MAP);
 }
 

@@ -1254,11 +1254,21 @@ void cache_deferred_work(struct work_struct *work)
 
 /* ---- Completion.  Any context ---- */
 
-static void rewind_bio(struct bio *bio, struct cache_bio *cb)
+/*
+ * A bio that has ended is as it was before it was issued.  A device that splits
+ * it leaves its count of parts at none; one without a volatile cache has taken
+ * REQ_FUA off it, which the other device may need: a write has it from here on.
+ */
+void cache_rewind_bio(struct bio *bio)
 {
+	struct cache_bio *cb = cache_bio(bio);
+
 	cb->kind = BIO_PLAIN;
 	bio->bi_iter = cb->iter;
 	bio->bi_status = BLK_STS_OK;
+	atomic_set(&bio->__bi_remaining, 1);
+	if (op_is_write(bio_op(bio)))
+		bio->bi_opf |= REQ_FUA;
 }
 
 /*
@@ -1289,7 +1299,7 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	cache_fast_error(c, STAT_CACHE_READ_ERROR);
 	if (word & SLOT_DIRTY)
 		return DM_ENDIO_DONE;
-	rewind_bio(bio, cb);
+	cache_rewind_bio(bio);
 	cache_defer_bio(c, bio, STEP_DROP_THEN_READ);
 	return DM_ENDIO_INCOMPLETE;
 }
@@ -1305,7 +1315,7 @@ static noinline int write_elsewhere(struct cache *c, struct bio *bio,
 				    struct cache_bio *cb)
 {
 	cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
-	rewind_bio(bio, cb);
+	cache_rewind_bio(bio);
 	cb->tries = LEAVE_TRIES;
 	cache_defer_bio(c, bio, STEP_LEAVE_THEN_WRITE);
 	return DM_ENDIO_INCOMPLETE;

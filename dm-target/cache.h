@@ -521,6 +521,8 @@ void cache_wake_waiters(struct cache *c, u32 slot);
 /* Drop a pin, and wake whom that lets go on. */
 void cache_unpin(struct cache *c, u32 slot, u32 unit);
 void cache_remap_origin(struct cache *c, struct bio *bio);
+/* To issue a bio again that has ended with an error.  Any context. */
+void cache_rewind_bio(struct bio *bio);
 int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 /* Whether @block is being discarded: it must not be promoted now. */
 bool cache_discard_overlaps(struct cache *c, u64 block);

@@ -342,6 +342,61 @@ test_ssd_fails_to_write_dirty_blocks() {
 	check_data "$SLOW" 1 8 24
 }
 
+# striped VARIABLE: in its place a stripe of its halves, which splits requests.
+striped() {
+	local -n device=$1
+	local half=$(($(sectors "$device") / 2))
+	dmsetup create "${1,,}_striped" --table \
+		"0 $((2 * half)) striped 2 8 $device 0 $device $half"
+	device=/dev/mapper/${1,,}_striped
+}
+
+# ... nor does it matter that both devices split what they get.
+#@ fast hearth-only timeout=90
+test_refused_requests_that_were_split() {
+	breakable_devices 16 32
+	striped FAST
+	striped SLOW
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 2 writeback_idle 0"
+	warm c 8
+	write_data /dev/mapper/c 2 0 4
+	now FAST failing_writes
+	write_data /dev/mapper/c 3 0 1
+	check_data /dev/mapper/c 3 0 1
+	now FAST failing
+	check_data /dev/mapper/c 1 5 3
+	now FAST failing_writes
+	check_data /dev/mapper/c 2 1 3
+	until_true 20 health_is c bypass || fail "health: $(health c)"
+	check_data "$SLOW" 3 0 1
+	check_data "$SLOW" 2 1 3
+	check_data "$SLOW" 1 4 28
+}
+
+# An SSD without a volatile cache, over a disk that has one: what has to be
+# durable is so on the disk, too.
+#@ fast hearth-only timeout=90
+test_refused_write_stays_durable() {
+	local trace=/sys/kernel/tracing disk ssd
+	WRITE_CACHE=1 breakable_devices 16 32
+	by_hand c 128 "writeback" "default 2 writeback_idle 0"
+	warm c 8
+	write_data /dev/mapper/c 2 0 4
+	now FAST failing_writes
+	ssd=$(basename "$(readlink -f "$FAST")")
+	disk=$(cat "/sys/block/$(basename "$(readlink -f "$SLOW")")/dev")
+	echo "write through" >"/sys/block/$ssd/queue/write_cache"
+	mount_trace
+	echo 1 >$trace/events/block/block_bio_queue/enable
+	dd if=/dev/zero of=/dev/mapper/c bs=4k seek=5 count=1 oflag=direct,dsync
+	echo 0 >$trace/events/block/block_bio_queue/enable
+	grep -E "block_bio_queue: ${disk/:/,} W" $trace/trace | tee "$T/writes"
+	echo >$trace/trace
+	grep -q ' WF[A-Z]* 40 + 8 ' "$T/writes" || fail "no FUA"
+	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
+}
+
 # Writeback: only what is nowhere else is lost, and it is back with the SSD.
 #@ fast hearth-only timeout=120
 test_dead_ssd_writeback() {
