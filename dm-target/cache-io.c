@@ -432,7 +432,9 @@ retry:
 		goto retry;
 	}
 
-	if (unlikely((word & SLOT_PIN_MASK) == SLOT_PIN_MASK)) {
+	/* Readers are in nobody's way while a block is on its way home. */
+	if (unlikely(slot_is_closed(word)) &&
+	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL))) {
 		if (!cache_wait_for_slot(c, slot, word, bio))
 			goto retry;
 		return DM_MAPIO_SUBMITTED;
@@ -607,9 +609,9 @@ static enum hit_result park_on_slot(struct cache *c, struct bio *bio,
 
 /*
  * May a write to both devices start on its slot, of this word?  It waits while a
- * dirty block's older content is on its way to the origin, for others who wait,
- * for writers who may be of a time when only the slot was written, and for its
- * units.  HIT_PINNED: they are taken, and it may pin.
+ * dirty block's older content is on its way to the origin, for writers who may
+ * be of a time when only the slot was written, and for its units.  HIT_PINNED:
+ * they are taken, and it may pin.
  */
 static noinline enum hit_result claim_both(struct cache *c, struct bio *bio,
 					   struct cache_bio *cb, u32 word,
@@ -619,8 +621,7 @@ static noinline enum hit_result claim_both(struct cache *c, struct bio *bio,
 	bool others = (word & SLOT_WRITER_MASK) &&
 		      ((word & SLOT_DIRTY) || mode == MODE_PASSTHROUGH);
 
-	if (others || slot_state(word) == SLOT_WRITEBACK ||
-	    (word & SLOT_WAITERS))
+	if (others || slot_state(word) == SLOT_WRITEBACK)
 		return park_on_slot(c, bio, cb->slot, word);
 	if (take_units(c, cb, units))
 		return HIT_PINNED;
@@ -637,7 +638,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	bool counted = false;
 
 	/* Who writes has pinned, too. */
-	if (unlikely((word & SLOT_PIN_MASK) == SLOT_PIN_MASK))
+	if (unlikely(slot_is_closed(word)))
 		return park_on_slot(c, bio, slot, word);
 	cb->slot = slot;
 	cb->units = 0;

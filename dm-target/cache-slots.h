@@ -52,9 +52,10 @@ enum slot_state {
 #define SLOT_DIRTY	BIT(3)	/* newer than the origin's copy; implies INTENT */
 #define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
 #define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
-#define SLOT_WAITERS	BIT(6)	/* bios wait for this word to change */
-#define SLOT_PIN	BIT(8)	/* an I/O uses it: 10 bits */
+#define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for its last unpin */
+#define SLOT_PIN	BIT(8)	/* an I/O uses it: 10 bits, no more once the last is set */
 #define SLOT_PIN_MASK	GENMASK(17, 8)
+#define SLOT_FULL	BIT(17)
 #define SLOT_WRITER	BIT(18)	/* of which writes: 10 bits */
 #define SLOT_WRITER_MASK GENMASK(27, 18)
 /*
@@ -203,16 +204,34 @@ static inline u32 slot_map_find(struct slot_map *map, u64 block)
 }
 
 /*
- * Drop a pin (@unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER) and take the
- * waiters' flag with it.  Returns true if there were waiters to wake.
+ * Does a slot of this word get no more pins?  Who waits until it has none never
+ * would, if others went on to come.
  */
-static inline bool slot_unpin(struct slot *s, u32 unit)
+static inline bool slot_is_closed(u32 word)
+{
+	return word & (SLOT_WAITERS | SLOT_FULL);
+}
+
+/* Take the waiters' flag off a slot that has no pins.  Returns true if it did. */
+static inline bool slot_reopen(struct slot *s)
 {
 	u32 old = slot_word(s);
 
-	while (!slot_try_change(s, &old, (old - unit) & ~SLOT_WAITERS))
-		;
-	return old & SLOT_WAITERS;
+	do {
+		if (!(old & SLOT_WAITERS) || (old & SLOT_PIN_MASK))
+			return false;
+	} while (!slot_try_change(s, &old, old & ~SLOT_WAITERS));
+	return true;
+}
+
+/*
+ * Drop a pin (@unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER).  Returns true if it
+ * was the last and there are waiters to wake.
+ */
+static inline bool slot_unpin(struct slot *s, u32 unit)
+{
+	return unlikely(atomic_fetch_sub(unit, &s->word) & SLOT_WAITERS) &&
+	       slot_reopen(s);
 }
 
 #endif

@@ -375,12 +375,20 @@ inline wake_if(old)
 	fi
 }
 
-/* cache_unpin() */
+/* cache_unpin(), slot_reopen() */
 inline unpin(s, unit)
 {
+	d_step { old = word[s]; word[s] = old - (unit) };
 	d_step {
-		old = word[s];
-		word[s] = (old - (unit)) & ~WAITERS;
+		if
+		:: (old & WAITERS) && (word[s] & WAITERS) && !PINS(word[s]) ->
+#ifndef BUG_STAYS_CLOSED
+			word[s] = word[s] & ~WAITERS
+#else
+			skip
+#endif
+		:: else -> old = 0
+		fi
 	}
 	wake_if(old);
 	old = 0
@@ -757,8 +765,9 @@ retry:
 		goto read_origin
 	:: else
 	fi;
+	/* slot_is_closed() */
 	if
-	:: PINS(w) == PINS_FULL ->
+	:: PINS(w) == PINS_FULL || ((w & WAITERS) && STATE(w) == VALID) ->
 		wait_for_slot(slot, w);
 		goto retry
 	:: else
@@ -930,11 +939,10 @@ retry:
 	:: else
 	fi;
 
-	/* claim_both() */
+	/* slot_is_closed(), claim_both() */
 	both = !KEEPS_DIRTY;
 	if
-	:: PINS(w) == PINS_FULL ||
-	   (both && (w & WAITERS)) ||
+	:: PINS(w) == PINS_FULL || (w & WAITERS) ||
 	   (both && WRITERS(w) && ((w & DIRTY) || IS_PASSTHROUGH)) ||
 	   (both && STATE(w) == WRITEBACK) ->
 		wait_for_slot(slot, w);

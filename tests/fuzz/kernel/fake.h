@@ -45,6 +45,14 @@ typedef struct {
 #define atomic_set_release(a, v) atomic_set(a, v)
 #define smp_store_release(p, v)	(*(p) = (v))
 
+static inline int atomic_fetch_sub(int n, atomic_t *a)
+{
+	int old = a->counter;
+
+	a->counter -= n;
+	return old;
+}
+
 static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
 {
 	if (a->counter != *old) {

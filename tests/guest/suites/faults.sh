@@ -35,6 +35,15 @@ failing_writes() {
 	echo "0 $(sectors "$real") flakey $real 0 0 60 1 error_writes"
 }
 
+# Reads take 400 ms, writes fail, flushes do not. Once it is in use, losetup -D.
+slow_and_read_only() {
+	local -n real=real_$1
+	local loop
+	modprobe -q -a loop dm-delay
+	loop=$(losetup --show --direct-io=on -r -f "$real")
+	echo "0 $(sectors "$real") delay $loop 0 400 $loop 0 0"
+}
+
 # One 4 KiB piece at SECTOR can be neither read nor written.
 bad_at() {
 	local -n real=real_$1
@@ -394,6 +403,25 @@ test_refused_write_stays_durable() {
 	grep -E "block_bio_queue: ${disk/:/,} W" $trace/trace | tee "$T/writes"
 	echo >$trace/trace
 	grep -q ' WF[A-Z]* 40 + 8 ' "$T/writes" || fail "no FUA"
+	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
+}
+
+# ... and it is not kept waiting by those who read its block all the time.
+#@ fast hearth-only timeout=90
+test_refused_write_beside_readers() {
+	breakable_devices 16 32
+	by_hand c 128 "writeback" "default 2 writeback_idle 0"
+	warm c 8
+	write_data /dev/mapper/c 2 0 4
+	now FAST slow_and_read_only
+	losetup -D
+	for _ in 1 2 3 4; do
+		dd if=/dev/mapper/c of=/dev/null bs=4k count=16 iflag=direct &
+		sleep 0.1
+	done
+	timeout 4 dd if=/dev/zero of=/dev/mapper/c bs=4k seek=5 count=1 oflag=direct ||
+		fail "the write waits for the last reader"
+	wait
 	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
 }
 
