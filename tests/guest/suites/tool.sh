@@ -43,6 +43,8 @@ test_status_agrees_with_lvs() {
 	cached_lv pool writeback
 	is_stock || message vg-lv writeback_idle 0
 	write_data /dev/vg/lv 1 0 16
+	# Or all of it is clean before anybody has looked.
+	! is_stock || message vg-lv migration_threshold 0
 	reads 0 8 1m
 	reads 64 8 1m
 	# Nothing goes home between two looks.
