@@ -26,86 +26,94 @@ TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile lvm-plugin/Makefile
 
 all: modules tools
 
+# These two, and what installs or packs them, install nothing on the machine: they
+# name the packages that they miss.
 modules:
+	@scripts/needs modules $(KVER)
 	$(if $(wildcard dm-target/Kbuild),$(MAKE) -C $(KDIR) M=$(CURDIR)/dm-target W=1 modules)
 
 tools:
+	@scripts/needs tools
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) &&) true
 
-setup:
-	scripts/setup
+# What tests, benches or demonstrates has first got what it needs, once. The
+# modules are made afterwards, because setup may bring the kernel's headers.
+setup setup-fuzz setup-debug-kernel:
+	@scripts/setup $(patsubst -%,%,$(@:setup%=%))
 
-test:
+modules-ready: setup
+	@$(MAKE) modules
+
+test: setup
 	scripts/test fast
 
-test-full:
+test-full: setup
 	scripts/test full
 
 # Tests in user space, under sanitizers.
-unit:
+unit: setup
 	$(foreach d,$(UNITS),$(MAKE) -C $(d) check &&) true
 
 # make policy-test POLICY=name: the conformance suite on one policy.
-policy-test:
+policy-test: setup
 	$(MAKE) -C tests/policy check POLICY=$(POLICY)
 
 # make fuzz [TIME=seconds]: crafted metadata, by libFuzzer and AFL++ (scripts/setup
 # fuzz installs them); then which lines were reached. make model: the models of
 # docs/models.
-fuzz:
+fuzz: setup-fuzz
 	$(MAKE) -C tests/fuzz fuzz $(if $(TIME),TIME=$(TIME))
 
-model:
+model: setup
 	$(MAKE) -C tests/model check
 
 # make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
-guest-test: modules
+guest-test: modules-ready
 	$(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
 # make test-sanitize [T=pattern]: the guest tests in a kernel that looks for
 # mistakes (KASAN, lockdep); make test-faults [T=pattern]: failing devices, and
 # in that kernel refused memory and bad sectors. Both build it first (scripts/debug-kernel).
-test-sanitize:
+test-sanitize: setup
 	scripts/debug-kernel
 	HEARTH_KERNEL=debug-kernel $(PYTEST) -v tests/guest $(if $(T),-k '$(T)')
 
-test-faults: modules
+test-faults: modules-ready
 	HEARTH_SET=all $(PYTEST) -v tests/guest/suites/faults.sh $(if $(T),-k '$(T)')
 	scripts/debug-kernel
 	HEARTH_KERNEL=debug-kernel HEARTH_APPEND=kmemleak=on $(PYTEST) -v tests/guest/suites/faults-debug.sh $(if $(T),-k '$(T)')
 
 # make test-crash [SEED=n]: power cuts and kills, the long version. make test-crash
 # SEED=n CUT=m: one cut of a recording that a failed run has saved.
-test-crash: modules
+test-crash: modules-ready
 	$(if $(CUT),tests/crash/replay $(SEED) $(CUT),tests/crash/all $(SEED))
 
 # Checked load and random administration for so long: make soak [MINUTES=30].
-soak: modules
+soak: modules-ready
 	$(if $(MINUTES),HEARTH_MINUTES=$(MINUTES)) $(PYTEST) -v tests/guest -k soak.sh
 
 # Figures in a guest whose clock counts instructions: make bench measures all of
 # them and writes docs/performance.md, make bench-check fails when one misses its
 # limit. S='hit writeback' chooses sections.
-bench: modules
+bench: modules-ready
 	$(BENCH) run $(S)
 
-bench-check: modules
+bench-check: modules-ready
 	$(BENCH) check $(S)
 
 # Where the instructions of a hit go.
-bench-profile: modules
+bench-profile: modules-ready
 	$(BENCH:bench.py=profile.py) $(or $(RW),randread)
 
 # Compiles for every kernel that Debian has, K='trixie sid' for some.
-kernels:
+kernels: setup
 	scripts/kernels $(K)
 
-lint:
+lint: setup
 	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
 		boot/* tests/boot/guest/run dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
 
-demo: setup
-	$(MAKE) modules
+demo: modules-ready
 	scripts/demo
 
 # What is not part of a module: programs, man pages, what initramfs generators use.
@@ -155,16 +163,17 @@ uninstall:
 		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d || exit; done
 	$(if $(DESTDIR),,depmod $(KVER))
 
-# Debian packages, into build/deb. Of the files that are under version control.
+# Debian packages, into build/deb, of a clone or of an unpacked source archive.
 deb:
+	@scripts/needs tools deb
 	rm -rf build/deb
 	mkdir -p build/deb/hearth-$(VERSION)
-	git ls-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
+	scripts/source-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
 	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
 
 # Packages, DKMS and initramfs images in a Debian tree under build/boot, and
 # machines that boot from a cached volume. Needs root.
-test-boot: modules tools
+test-boot: modules-ready tools
 	@[ "$$(id -u)" = 0 ] || { echo "make test-boot: needs root"; exit 1; }
 	$(MAKE) -C tests/boot check HEARTH_SET=all
 
@@ -175,5 +184,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: all modules tools setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean

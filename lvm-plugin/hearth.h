@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define HEARTH_VERSION	"0.1"
 
 /* hearth(8) lists them. */
 enum exit_code {

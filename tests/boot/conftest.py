@@ -35,12 +35,12 @@ def bare(root):
 
 @pytest.fixture(scope="session")
 def packages(bare):
-    """A tree in which make deb has run; they are in /src/build/deb."""
+    """A tree in which make deb has run, in an archive without .git; they are in /src/build/deb."""
     built = bare.copy(VIEWS / "packages")
     files = subprocess.run(["git", "ls-files", "-z"], cwd=trees.TOP, stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-C", trees.TOP, "--null", "-T", "-", "-cf", built.share / "src.tar"], input=files, check=True)
     built.run(
-        "mkdir /src && cd /src && tar -xf /tmp/share/src.tar && git init -q . && git add -A && make deb"
+        "mkdir /src && cd /src && tar -xf /tmp/share/src.tar && make deb"
         " >/src/deb.log 2>&1 || { tail -n 40 /src/deb.log; exit 1; }"
     )
     return built

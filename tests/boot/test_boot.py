@@ -13,7 +13,7 @@ import pytest
 import tree as trees
 
 PLACE = trees.BUILD / "machines"
-VERSION = re.search(r'PACKAGE_VERSION="(.*)"', (trees.TOP / "dkms.conf").read_text())[1]
+VERSION = trees.VERSION
 TOOL = trees.TOP / "build/tools/hearth-metadata"
 
 # generator, kind of cache, mode: every generator has either kind and mode.

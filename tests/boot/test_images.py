@@ -4,6 +4,7 @@
 import re
 
 import pytest
+import tree as trees
 
 DKMS = "updates/dkms"
 POLICIES = ["smq", "lru", "nhit", "cleaner"]
@@ -180,7 +181,7 @@ def test_half_of_hearth_is_an_error(generator):
 
 def test_not_built_for_this_kernel(generator):
     """The metadata is the same: the kernel's own module opens it, and the machine boots."""
-    generator.tree.run("dkms uninstall hearth/0.1.0 --all")
+    generator.tree.run(f"dkms uninstall hearth/{trees.VERSION} --all")
     out = made(generator.make())
     assert "hearth: not built for kernel" in out
     place = f"/lib/modules/{generator.tree.kernel()}/kernel/drivers/md"

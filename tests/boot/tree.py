@@ -10,12 +10,14 @@ guests boot that machine.py starts.
 """
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
+VERSION = re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "dkms.conf").read_text())[1]
 BUILD = TOP / "build/boot"
 RELEASE = os.environ.get("HEARTH_RELEASE", "bookworm")
 PACKAGES = (

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the front door promises: who installs what on the machine, one version, packages of an archive."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from fake import BIN
+
+TOP = Path(__file__).resolve().parents[2]
+TESTS = """test test-full unit policy-test fuzz model guest-test test-sanitize test-faults test-crash
+soak bench bench-check bench-profile kernels lint demo test-boot""".split()
+BUILDS = "all modules tools install install-modules install-tools deb install-dkms".split()
+
+
+def run(*command, **options):
+    return subprocess.run(command, cwd=TOP, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+
+
+@pytest.fixture(scope="module")
+def needs():
+    """What each target of the Makefile depends on, directly or not."""
+    text = run("make", "-pq", "no-such-target").stdout
+    direct = {m[1]: m[2].split() for m in re.finditer(r"^([\w-]+):(?!=)([^=\n]*)$", text, re.M)}
+
+    def closure(target, seen):
+        for other in direct.get(target, []):
+            if other not in seen:
+                seen.add(other)
+                closure(other, seen)
+        return seen
+
+    return {target: closure(target, set()) for target in direct}
+
+
+@pytest.mark.parametrize("target", TESTS)
+def test_what_tests_gets_what_it_needs(needs, target):
+    assert {"setup", "setup-fuzz", "setup-debug-kernel"} & needs[target]
+
+
+@pytest.mark.parametrize("target", BUILDS)
+def test_what_builds_installs_nothing(needs, target):
+    assert not {"setup", "setup-fuzz", "setup-debug-kernel", "modules-ready"} & needs[target]
+
+
+def test_ci_is_the_test_command():
+    lines = [line for line in (TOP / ".ci/run").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
+
+
+def test_a_second_setup_costs_nothing():
+    assert (TOP / "build/.setup-test").exists(), "make test runs it"
+    began = time.monotonic()
+    done = run("scripts/setup")
+    assert done.returncode == 0 and done.stdout == ""
+    assert time.monotonic() - began < 1
+
+
+def test_another_setup_script_is_run(tmp_path):
+    """The stamp is of the script's content: one that has changed looks again."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "build/venv/bin").mkdir(parents=True)
+    pytest_there = tmp_path / "build/venv/bin/pytest"
+    pytest_there.write_text("")
+    pytest_there.chmod(0o755)
+    shutil.copy(TOP / "scripts/kver", tmp_path / "scripts")
+    text = (TOP / "scripts/setup").read_text().replace("\ninstall_packages\n", "\necho looked; state >$stamp; exit\n", 1)
+    assert "echo looked" in text
+    setup = tmp_path / "scripts/setup"
+    setup.write_text(text)
+
+    def output():
+        return subprocess.run(["bash", setup], text=True, stdout=subprocess.PIPE, check=True).stdout
+
+    assert output() == "looked\n"
+    assert output() == ""
+    setup.write_text(text + "# changed\n")
+    assert output() == "looked\n"
+    assert output() == ""
+
+
+def test_missing_headers_are_named():
+    done = run("scripts/needs", "modules", "9.9.9-none")
+    assert done.returncode == 1
+    assert "apt install linux-headers-9.9.9-none\n" in done.stdout
+
+
+def test_missing_tools_are_named(tmp_path):
+    """A machine with a shell and little else."""
+    for program in "bash echo sort env test".split():
+        (tmp_path / program).symlink_to(shutil.which(program))
+    done = run("bash", "scripts/needs", "tools", "deb", env={"PATH": str(tmp_path)})
+    assert done.returncode == 1
+    packages = re.search(r"apt install (.*)", done.stdout)[1].split()
+    assert {"build-essential", "libdevmapper-dev", "debhelper", "dh-dkms"} <= set(packages)
+    assert len(packages) == len(set(packages))
+
+
+def test_nothing_is_missing_here():
+    kver = run("scripts/kver").stdout.strip()
+    assert run("scripts/needs", "modules", kver, "tools").returncode == 0
+
+
+def test_an_archive_has_the_files_of_the_clone(tmp_path):
+    listed = [f for f in run("scripts/source-files").stdout.splitlines() if (TOP / f).is_file()]
+    for name in listed:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOP / name, tmp_path / name)
+    for made in ("build/x", "dm-target/x.o", "dm-target/x.ko", "dm-target/.x.o.cmd", "dm-target/Module.symvers"):
+        (tmp_path / made).parent.mkdir(exist_ok=True)
+        (tmp_path / made).write_text("")
+    found = subprocess.run(["bash", tmp_path / "scripts/source-files"], text=True, stdout=subprocess.PIPE, check=True)
+    assert sorted(found.stdout.splitlines()) == sorted(listed)
+
+
+def test_one_version(dm):
+    version = re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "dkms.conf").read_text())[1]
+    assert re.match(r"hearth \((.*)\)", (TOP / "debian/changelog").read_text())[1] == version
+    spec = (TOP / "rpm/hearth.spec").read_text()
+    assert re.search(r"^Version: +(.*)$", spec, re.M)[1] == version
+    assert f" - {version}-1\n" in spec
+    assert f"dkms install hearth/{version} " in (TOP / "README.md").read_text()
+    assert run(BIN / "fake/hearth", "--version").stdout == f"hearth {version}\n"
+    assert json.loads(dm.run("status", "--json").stdout)["version"] == version
+    for module in (TOP / "dm-target").glob("*.ko"):
+        assert run("/sbin/modinfo", "-F", "version", module).stdout.strip() == version
