@@ -1297,4 +1297,12 @@ struct pd_tm *cmd_transaction(struct cmd *cmd)
 {
 	return &cmd->tm;
 }
+
+u32 cmd_superblock_record(const struct cmd_superblock *sb, u8 *data)
+{
+	u32 length = record_length(sb);
+
+	memcpy(data, sb->record.data, length);
+	return length;
+}
 #endif

@@ -370,6 +370,13 @@ struct pd_tm;
 /* For tools and tests that look below the schema: the state last committed. */
 const struct cmd_superblock *cmd_committed_superblock(const struct cmd *cmd);
 struct pd_tm *cmd_transaction(struct cmd *cmd);
+
+/*
+ * The record of a superblock that is intact: copies it to @data, which has room
+ * for CMD_RECORD_MAX bytes, and returns its length, 0 if there is none or it is
+ * void.
+ */
+u32 cmd_superblock_record(const struct cmd_superblock *sb, u8 *data);
 #endif
 
 #endif

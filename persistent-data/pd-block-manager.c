@@ -106,8 +106,10 @@ void pd_block_seal(void *data, u64 block, unsigned int kind)
 	memcpy(data, &csum, sizeof(csum));
 }
 
-static const char *find_fault(const void *data, u64 nr, const struct kind *k)
+const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind)
 {
+	const struct kind *k = kinds + kind;
+
 	if (le32_at(data, 0) != checksum(data, k))
 		return "has a bad checksum";
 	if (le64_at(data, k->blocknr_at) != nr)
@@ -124,7 +126,7 @@ static int check_kind(struct pd_block *b, enum pd_kind kind)
 	if (kind == PD_KIND_RAW || have == kind)
 		return 0;
 
-	fault = have == PD_KIND_RAW ? find_fault(b->data, b->nr, kinds + kind) :
+	fault = have == PD_KIND_RAW ? pd_block_fault(b->data, b->nr, kind) :
 				      "is in use as something else";
 	if (fault) {
 		pd_err("block %llu, which should be a %s, %s",

@@ -30,6 +30,17 @@ struct pd_block {
 int pd_block_read(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		  struct pd_block *b);
 
+/**
+ * pd_block_fault() - why a block's content is not what it should be
+ * @data: a whole block, as it is on the disk
+ * @nr: where it is
+ * @kind: what it has to be; not PD_KIND_RAW
+ *
+ * Any context.
+ * Return: words that follow "block N ...", or NULL if it is in order.
+ */
+const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind);
+
 /** pd_block_write() - hold a block for changing it in place */
 int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		   struct pd_block *b);

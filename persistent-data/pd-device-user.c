@@ -20,7 +20,9 @@
 #ifndef NR_BUCKETS
 #define NR_BUCKETS	4096u	/* a power of two */
 #endif
-#define MAX_CLEAN	16384u	/* buffers kept before clean ones are dropped */
+#ifndef MAX_BUFFERS
+#define MAX_BUFFERS	16384u	/* kept before those that nobody holds are dropped */
+#endif
 
 bool pd_quiet;
 bool (*pd_alloc_fails)(void);
@@ -120,31 +122,41 @@ static void file_close(void *ctx)
 	free(f);
 }
 
-int pd_device_open_file(const char *path, bool read_only,
-			struct pd_device **out)
+int pd_backend_of_fd(int fd, struct pd_backend *be)
 {
-	struct pd_backend be = {
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->fd = fd;
+	*be = (struct pd_backend) {
 		.read = file_read,
 		.write = file_write,
 		.flush = file_flush,
 		.nr_blocks = file_nr_blocks,
 		.close = file_close,
+		.ctx = f,
 	};
-	struct file *f = calloc(1, sizeof(*f));
+	return 0;
+}
+
+int pd_device_open_file(const char *path, bool read_only,
+			struct pd_device **out)
+{
+	int fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	struct pd_backend be;
 	int r;
 
-	if (!f)
-		return -ENOMEM;
-	f->fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	if (f->fd < 0) {
-		r = -errno;
-		free(f);
+	if (fd < 0)
+		return -errno;
+	r = pd_backend_of_fd(fd, &be);
+	if (r) {
+		close(fd);
 		return r;
 	}
-	be.ctx = f;
 	r = pd_device_open_backend(&be, read_only, out);
 	if (r)
-		file_close(f);
+		be.close(be.ctx);
 	return r;
 }
 
@@ -176,7 +188,18 @@ static void unlink_buffer(struct pd_device *dev, struct pd_buffer *b)
 	free(b);
 }
 
-/* Frees every buffer for which nobody can tell the difference. */
+static void write_buffer(struct pd_device *dev, struct pd_buffer *b)
+{
+	int r;
+
+	pd_block_seal(b->data, b->block, b->kind);
+	r = dev->be.write(dev->be.ctx, b->block, b->data);
+	if (r && !dev->write_error)
+		dev->write_error = r;
+	b->dirty = false;
+}
+
+/* Frees every buffer that nobody holds; what is dirty is written before. */
 static void shrink(struct pd_device *dev)
 {
 	struct pd_buffer *b, *next;
@@ -184,8 +207,11 @@ static void shrink(struct pd_device *dev)
 	for (unsigned int i = 0; i < NR_BUCKETS; i++)
 		for (b = dev->buckets[i]; b; b = next) {
 			next = b->next;
-			if (!b->holders && !b->dirty)
-				unlink_buffer(dev, b);
+			if (b->holders)
+				continue;
+			if (b->dirty)
+				write_buffer(dev, b);
+			unlink_buffer(dev, b);
 		}
 }
 
@@ -193,7 +219,7 @@ static struct pd_buffer *add(struct pd_device *dev, u64 block)
 {
 	struct pd_buffer *b;
 
-	if (dev->nr_buffers >= MAX_CLEAN)
+	if (dev->nr_buffers >= MAX_BUFFERS)
 		shrink(dev);
 	b = malloc(sizeof(*b));
 	if (!b)
@@ -205,17 +231,6 @@ static struct pd_buffer *add(struct pd_device *dev, u64 block)
 	*bucket(dev, block) = b;
 	dev->nr_buffers++;
 	return b;
-}
-
-static void write_buffer(struct pd_device *dev, struct pd_buffer *b)
-{
-	int r;
-
-	pd_block_seal(b->data, b->block, b->kind);
-	r = dev->be.write(dev->be.ctx, b->block, b->data);
-	if (r && !dev->write_error)
-		dev->write_error = r;
-	b->dirty = false;
 }
 
 int pd_device_open_backend(const struct pd_backend *be, bool read_only,

@@ -57,6 +57,14 @@ struct pd_backend {
 	void *ctx;
 };
 
+/**
+ * pd_backend_of_fd() - storage that is an open file or block device
+ * @fd: belongs to the backend from here on; its close() closes it
+ *
+ * Return: 0, or -ENOMEM; then @fd stays the caller's.
+ */
+int pd_backend_of_fd(int fd, struct pd_backend *be);
+
 /** pd_device_open_file() - use a file or a block device by its path */
 int pd_device_open_file(const char *path, bool read_only,
 			struct pd_device **out);

@@ -1,30 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth-metadata: reads a cache's metadata.  Never writes.
+ * hearth-metadata: checks, shows and repairs a cache's metadata.
  *
  *	hearth-metadata check [-q] DEVICE
  *	hearth-metadata dump [-o FILE] DEVICE
  *	hearth-metadata info DEVICE
+ *	hearth-metadata repair [OPTION...] -i IN -o OUT
  *
- * Exit status: 0 all is well, 1 faults were found or the metadata cannot be
- * read, 2 the command line is wrong.
+ * Called as hearth-cache-repair, it is "repair": lvm2 takes the name of a
+ * program and nothing more.
+ *
+ * Only repair writes, and only to OUT.
  */
 
 #include "metadata-check.h"
+#include "metadata-repair.h"
 
+#include <getopt.h>
 #include <unistd.h>
+
+enum status {
+	STATUS_OK = 0,
+	STATUS_FAILED = 1,	/* damaged, or cannot be read or written */
+	STATUS_USAGE = 2,
+	STATUS_LEAKS = 3,	/* check: space is lost, nothing is damaged */
+	STATUS_LOST = 4,	/* repair: OUT is written, dirty blocks are lost */
+};
 
 struct options {
 	const char *device;
 	const char *output;
 	bool quiet;
+	bool accept_lost;
+	struct repair_options repair;
 };
 
-static void usage(FILE *out)
+struct command {
+	const char *name;
+	const char *usage;
+	const char *what;
+	const char *options;
+	int (*run)(const struct options *o);
+	const char *details;
+};
+
+static void __printf(2, 3) complain(const struct options *o, const char *fmt,
+				    ...)
 {
-	fputs("Usage: hearth-metadata check [-q] DEVICE\n"
-	      "       hearth-metadata dump [-o FILE] DEVICE\n"
-	      "       hearth-metadata info DEVICE\n", out);
+	va_list ap;
+
+	if (o->quiet)
+		return;
+	va_start(ap, fmt);
+	fputs("hearth-metadata: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* ---- Commands that read a device ---- */
+
+static int with_device(const struct options *o,
+		       int (*fn)(struct cmd *cmd, const struct options *o))
+{
+	const struct cmd_geometry any = { 0 };
+	struct pd_device *dev;
+	const char *why = "";
+	struct cmd *cmd;
+	int r;
+
+	r = pd_device_open_file(o->device, true, &dev);
+	if (r) {
+		complain(o, "%s: %s", o->device, metadata_error(r));
+		return STATUS_FAILED;
+	}
+	r = cmd_open(dev, &any, &cmd, &why);
+	if (r) {
+		if (r == -EIO || r == -ENOMEM)
+			complain(o, "%s: %s: %s", o->device, why,
+				 metadata_error(r));
+		else
+			complain(o, "%s: %s", o->device, why);
+		pd_device_close(dev);
+		return STATUS_FAILED;
+	}
+	r = fn(cmd, o);
+	cmd_close(cmd);
+	pd_device_close(dev);
+	return r;
 }
 
 static void print_fault(void *ctx, const char *msg)
@@ -33,42 +96,71 @@ static void print_fault(void *ctx, const char *msg)
 	fprintf(stderr, "%s\n", msg);
 }
 
-static int check(struct cmd *cmd, const struct options *o)
+static const char *plural(u32 n)
 {
-	u64 used, total;
-	int n = metadata_check(cmd, o->quiet ? NULL : print_fault, NULL);
-
-	if (n < 0) {
-		fprintf(stderr, "check: %s\n", strerror(-n));
-		return 1;
-	}
-	if (o->quiet)
-		return !!n;
-	cmd_usage(cmd, &used, &total);
-	printf("%d faults; %llu of %llu blocks in use\n", n, used, total);
-	if (cmd_needs_check(cmd))
-		puts("the needs_check flag is set");
-	return !!n;
+	return n == 1 ? "" : "s";
 }
 
-static int dump(struct cmd *cmd, const struct options *o)
+static void print_found(struct cmd *cmd, const struct metadata_faults *f)
+{
+	u64 used, total;
+
+	cmd_usage(cmd, &used, &total);
+	printf("%u fault%s", f->damage, plural(f->damage));
+	if (f->leaks)
+		printf(", %u leak%s%s", f->leaks, plural(f->leaks),
+		       f->damage ? "" : ": space is lost, nothing is damaged");
+	printf("; %llu of %llu blocks in use\n", used, total);
+	if (cmd_needs_check(cmd))
+		puts("the needs_check flag is set");
+}
+
+static int check_metadata(struct cmd *cmd, const struct options *o)
+{
+	struct metadata_faults f;
+	int r = metadata_find_faults(cmd, o->quiet ? NULL : print_fault, NULL,
+				     &f);
+
+	if (r) {
+		complain(o, "%s: %s", o->device, metadata_error(r));
+		return STATUS_FAILED;
+	}
+	if (!o->quiet)
+		print_found(cmd, &f);
+	if (f.damage)
+		return STATUS_FAILED;
+	return f.leaks ? STATUS_LEAKS : STATUS_OK;
+}
+
+static int check(const struct options *o)
+{
+	return with_device(o, check_metadata);
+}
+
+static int dump_metadata(struct cmd *cmd, const struct options *o)
 {
 	FILE *out = o->output ? fopen(o->output, "w") : stdout;
 	int r;
 
 	if (!out) {
-		perror(o->output);
-		return 1;
+		complain(o, "%s: %s", o->output, strerror(errno));
+		return STATUS_FAILED;
 	}
 	r = metadata_dump(cmd, out);
 	if (out != stdout && fclose(out) && !r)
 		r = -errno;
 	if (r)
-		fprintf(stderr, "dump: %s\n", strerror(-r));
-	return !!r;
+		complain(o, "%s: not all of it could be dumped: %s", o->device,
+			 metadata_error(r));
+	return r ? STATUS_FAILED : STATUS_OK;
 }
 
-static int info(struct cmd *cmd, const struct options *o)
+static int dump(const struct options *o)
+{
+	return with_device(o, dump_metadata);
+}
+
+static int info_metadata(struct cmd *cmd, const struct options *o)
 {
 	u64 used, total, dsize, dnr;
 	struct cmd_stats s;
@@ -90,42 +182,112 @@ static int info(struct cmd *cmd, const struct options *o)
 	printf("metadata_blocks %llu of %llu\n", used, total);
 	printf("reads %u hits %u misses\n", s.read_hits, s.read_misses);
 	printf("writes %u hits %u misses\n", s.write_hits, s.write_misses);
-	return 0;
+	return STATUS_OK;
 }
 
-static const struct command {
-	const char *name;
-	const char *options;
-	int (*run)(struct cmd *cmd, const struct options *o);
-} commands[] = {
-	{ "check", "q", check },
-	{ "dump", "o:", dump },
-	{ "info", "", info },
-};
-
-static int run(const struct command *c, const struct options *o)
+static int info(const struct options *o)
 {
-	const struct cmd_geometry any = { 0 };
-	struct pd_device *dev;
-	const char *why = "";
-	struct cmd *cmd;
+	return with_device(o, info_metadata);
+}
+
+/* ---- Repair ---- */
+
+static void print_repair(void *ctx, const char *msg)
+{
+	const struct options *o = ctx;
+
+	if (!o->quiet)
+		printf("%s\n", msg);
+}
+
+static void print_progress(void *ctx, const char *what, unsigned int percent)
+{
+	const struct options *o = ctx;
+
+	if (o->quiet || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, percent < 100 ? "\r%s: %u%%" : "\r%s: %u%%\n", what,
+		percent);
+}
+
+static int repair(const struct options *given)
+{
+	struct options o = *given;
+	struct repair_result result;
 	int r;
 
-	r = pd_device_open_file(o->device, true, &dev);
+	o.repair.say = print_repair;
+	o.repair.progress = print_progress;
+	o.repair.ctx = &o;
+	r = metadata_repair_files(o.device, o.output, &o.repair, &result);
 	if (r) {
-		fprintf(stderr, "%s: %s\n", o->device, strerror(-r));
-		return 1;
+		complain(&o, "%s", result.why);
+		return STATUS_FAILED;
 	}
-	r = cmd_open(dev, &any, &cmd, &why);
-	if (r) {
-		fprintf(stderr, "%s: %s (%s)\n", o->device, why, strerror(-r));
-		pd_device_close(dev);
-		return 1;
-	}
-	r = c->run(cmd, o);
-	cmd_close(cmd);
-	pd_device_close(dev);
-	return r;
+	if (!result.lost_dirty)
+		return STATUS_OK;
+	if (o.accept_lost)
+		return STATUS_OK;
+	complain(&o, "%s is whole, but what was dirty in %u cache block%s is lost; --accept-lost makes this a success",
+		 o.output, result.lost_dirty, plural(result.lost_dirty));
+	return STATUS_LOST;
+}
+
+/* ---- The command line ---- */
+
+static const struct command commands[] = {
+	{ "check", "check [-q] DEVICE", "verify all of the metadata", "q",
+	  check,
+	  "  -q, --quiet  print nothing; the exit status says it\n"
+	  "Exit status: 0 all is well, 1 damaged, 3 nothing is damaged but blocks leaked.\n" },
+	{ "dump", "dump [-o FILE] DEVICE",
+	  "write the XML that cache_restore reads", "o:", dump,
+	  "  -o, --output FILE  write to FILE\n" },
+	{ "info", "info DEVICE", "show the superblock", "", info, "" },
+	{ "repair", "repair [OPTION...] -i IN -o OUT",
+	  "write to OUT what is certain of the metadata on IN", "i:o:q",
+	  repair,
+	  "  -i, --input IN        the damaged metadata, a device or a file; only read\n"
+	  "  -o, --output OUT      another device or file, which is overwritten\n"
+	  "  -q, --quiet           print nothing\n"
+	  "  --accept-lost         exit status 0 even if dirty blocks are lost\n"
+	  "  --block-size SECTORS  of a cache block, and\n"
+	  "  --cache-blocks N      if the superblock is lost\n"
+	  "Exit status: 0 no dirty block is lost, 1 OUT holds no metadata, 4 dirty\n"
+	  "blocks are lost; those are listed.\n" },
+};
+
+enum { OPT_ACCEPT_LOST = 256, OPT_BLOCK_SIZE, OPT_CACHE_BLOCKS };
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "input", required_argument, NULL, 'i' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "accept-lost", no_argument, NULL, OPT_ACCEPT_LOST },
+	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
+	{ "cache-blocks", required_argument, NULL, OPT_CACHE_BLOCKS },
+	{ NULL, 0, NULL, 0 }
+};
+
+static int usage(FILE *out)
+{
+	fputs("Usage: hearth-metadata SUBCOMMAND ...\n", out);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-32s %s\n", commands[i].usage,
+			commands[i].what);
+	fputs("  help [SUBCOMMAND], --help, --version\n", out);
+	return out == stdout ? STATUS_OK : STATUS_USAGE;
+}
+
+static int command_usage(const struct command *c, FILE *out)
+{
+	fprintf(out, "Usage: hearth-metadata %s\n", c->usage);
+	if (out == stderr)
+		return STATUS_USAGE;
+	fprintf(out, "%s.\n%s", c->what, c->details);
+	return STATUS_OK;
 }
 
 static const struct command *find_command(const char *name)
@@ -136,33 +298,139 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static int version(void)
 {
-	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
+	puts("hearth-metadata " HEARTH_VERSION);
+	return STATUS_OK;
+}
+
+static bool number(const char *text, u32 *value)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	*value = v;
+	return *text >= '0' && *text <= '9' && !*end && !errno && v &&
+	       v <= U32_MAX;
+}
+
+/* Whether @opt is one that @c knows. */
+static bool belongs(const struct command *c, int opt)
+{
+	if (opt == 'h' || opt == 'V')
+		return true;
+	if (opt >= OPT_ACCEPT_LOST)
+		return c->run == repair;
+	return opt != ':' && strchr(c->options, opt);
+}
+
+static bool take_option(struct options *o, int opt)
+{
+	switch (opt) {
+	case 'q':
+		o->quiet = true;
+		return true;
+	case 'i':
+		o->device = optarg;
+		return true;
+	case 'o':
+		o->output = optarg;
+		return true;
+	case OPT_ACCEPT_LOST:
+		o->accept_lost = true;
+		return true;
+	case OPT_BLOCK_SIZE:
+		return number(optarg, &o->repair.block_size);
+	case OPT_CACHE_BLOCKS:
+		return number(optarg, &o->repair.cache_blocks);
+	}
+	return false;
+}
+
+/* The words that are no options; lvm2 may pass an empty one. */
+static bool take_words(const struct command *c, struct options *o, char **word)
+{
+	unsigned int nr = 0;
+
+	for (; *word; word++) {
+		if (c->run == repair && !**word)
+			continue;
+		o->device = *word;
+		nr++;
+	}
+	if (c->run == repair)
+		return !nr && o->device && o->output;
+	return nr == 1;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
 	struct options o = { 0 };
 	int opt;
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
-		usage(stdout);
-		return 0;
+	while ((opt = getopt_long(argc, argv, "hVqi:o:", long_options,
+				  NULL)) != -1) {
+		if (opt == '?' || !belongs(c, opt))
+			return command_usage(c, stderr);
+		if (opt == 'h')
+			return command_usage(c, stdout);
+		if (opt == 'V')
+			return version();
+		if (!take_option(&o, opt))
+			return command_usage(c, stderr);
 	}
-	if (!c) {
-		usage(stderr);
-		return 2;
-	}
+	if (!take_words(c, &o, argv + optind))
+		return command_usage(c, stderr);
+	pd_quiet = o.quiet;
+	return c->run(&o);
+}
+
+static int help(const char *name)
+{
+	const struct command *c = name ? find_command(name) : NULL;
+
+	if (c)
+		return command_usage(c, stdout);
+	return usage(name ? stderr : stdout);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int run_what_is_asked(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	const struct command *c;
+
+	if (argc && !strcmp(base_name(argv[0]), "hearth-cache-repair"))
+		return run(find_command("repair"), argc, argv);
+	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+		return usage(stdout);
+	if (!strcmp(word, "--version") || !strcmp(word, "-V"))
+		return version();
+	if (!strcmp(word, "help"))
+		return help(argv[2]);
+	c = find_command(word);
+	if (!c)
+		return usage(stderr);
 	optind = 2;
-	while ((opt = getopt(argc, argv, c->options)) != -1) {
-		if (opt == 'q')
-			o.quiet = true;
-		else if (opt == 'o')
-			o.output = optarg;
-		else
-			return usage(stderr), 2;
+	return run(c, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	int status = run_what_is_asked(argc, argv);
+
+	/* A full disk is not a success. */
+	if ((fflush(stdout) || ferror(stdout)) && status == STATUS_OK) {
+		perror("hearth-metadata: standard output");
+		return STATUS_FAILED;
 	}
-	if (optind + 1 != argc) {
-		usage(stderr);
-		return 2;
-	}
-	o.device = argv[optind];
-	return run(c, &o);
+	return status;
 }

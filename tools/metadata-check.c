@@ -11,32 +11,52 @@
 #include "../dm-target/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
+/* Of an array block that could not be read; nothing more is said of it. */
+#define UNKNOWN		U64_MAX
+
 struct checker {
 	struct pd_tm *tm;
 	const struct cmd_superblock *sb;
 	void (*report)(void *ctx, const char *msg);
 	void *ctx;
-	int faults;
+	struct metadata_faults found;
 	u32 nr_blocks;
 	u32 *refs;		/* references met, by block */
 	u32 *overflow;		/* counts in the overflow tree, by block */
 	u32 cache_blocks;
-	u64 *mapping;
+	u64 *mapping;		/* entries, or UNKNOWN */
 	u32 past_end;		/* bits set past the end of a bitset */
 };
 
-static void __printf(2, 3) fault(struct checker *c, const char *fmt, ...)
+static void __printf(2, 0) tell(struct checker *c, const char *fmt, va_list ap)
 {
 	char msg[256];
-	va_list ap;
 
-	c->faults++;
 	if (!c->report)
 		return;
-	va_start(ap, fmt);
 	vsnprintf(msg, sizeof(msg), fmt, ap);
-	va_end(ap);
 	c->report(c->ctx, msg);
+}
+
+static void __printf(2, 3) fault(struct checker *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->found.damage++;
+	va_start(ap, fmt);
+	tell(c, fmt, ap);
+	va_end(ap);
+}
+
+/* Space that is lost to the metadata; nothing in it is wrong. */
+static void __printf(2, 3) leak(struct checker *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->found.leaks++;
+	va_start(ap, fmt);
+	tell(c, fmt, ap);
+	va_end(ap);
 }
 
 /* Counts a reference.  False if the block cannot or need not be entered. */
@@ -106,7 +126,7 @@ static void check_node(struct tree *t, u64 nr, int depth, u64 lo, u64 hi)
 	r = pd_block_read(c->tm->dev, nr, PD_KIND_NODE, &b);
 	if (r) {
 		fault(c, "%s: node %llu cannot be used: %s", t->what, nr,
-		      strerror(-r));
+		      metadata_error(r));
 		return;
 	}
 
@@ -153,7 +173,7 @@ static void check_array_block(struct tree *t, u64 k, u64 nr)
 	r = pd_block_read(t->c->tm->dev, nr, PD_KIND_ARRAY, &b);
 	if (r) {
 		fault(t->c, "%s: array block %llu at %llu cannot be used: %s",
-		      t->what, k, nr, strerror(-r));
+		      t->what, k, nr, metadata_error(r));
 		return;
 	}
 	a = b.data;
@@ -297,7 +317,8 @@ static void check_oblocks(struct checker *c)
 	for (u32 i = 0; i < c->cache_blocks; i++) {
 		u64 oblock = c->mapping[i] >> CMD_MAPPING_SHIFT;
 
-		if (!(c->mapping[i] & CMD_MAPPING_VALID))
+		if (c->mapping[i] == UNKNOWN ||
+		    !(c->mapping[i] & CMD_MAPPING_VALID))
 			continue;
 		if (oblock == last)
 			fault(c, "mapping: origin block %llu is mapped twice",
@@ -340,8 +361,8 @@ static void compare_counts(struct checker *c)
 		}
 		allocated += !!have;
 		if (have > c->refs[nr])
-			fault(c, "counts: block %u leaked: count %u, references %u",
-			      nr, have, c->refs[nr]);
+			leak(c, "leak: block %u has count %u, but %u references",
+			     nr, have, c->refs[nr]);
 		else if (have < c->refs[nr])
 			fault(c, "counts: block %u has count %u, but %u references",
 			      nr, have, c->refs[nr]);
@@ -390,8 +411,23 @@ static void check_contents(struct checker *c)
 	check_oblocks(c);
 }
 
+const char *metadata_error(int r)
+{
+	return r == -EILSEQ ? "it is damaged" : strerror(-r);
+}
+
 int metadata_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
 		   void *ctx)
+{
+	struct metadata_faults f;
+	int r = metadata_find_faults(cmd, report, ctx, &f);
+
+	return r ? r : (int)(f.damage + f.leaks);
+}
+
+int metadata_find_faults(struct cmd *cmd,
+			 void (*report)(void *ctx, const char *msg), void *ctx,
+			 struct metadata_faults *found)
 {
 	struct checker c = {
 		.tm = cmd_transaction(cmd),
@@ -407,9 +443,11 @@ int metadata_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
 	c.overflow = calloc(c.nr_blocks, sizeof(*c.overflow));
 	c.mapping = calloc((size_t)c.cache_blocks + 1, sizeof(*c.mapping));
 	if (c.refs && c.overflow && c.mapping) {
+		memset(c.mapping, 0xff, c.cache_blocks * sizeof(*c.mapping));
 		check_contents(&c);
 		check_space_map(&c);
-		r = c.faults;
+		*found = c.found;
+		r = 0;
 	}
 	free(c.refs);
 	free(c.overflow);

@@ -9,20 +9,49 @@
 #include "../dm-target/cache-metadata.h"
 
 /**
- * metadata_check() - verify every block, every reference count, every value
+ * struct metadata_faults - how many were found
+ * @damage: what is wrong
+ * @leaks: blocks that are counted as used more often than they are: space is
+ *	lost, and nothing else
+ */
+struct metadata_faults {
+	u32 damage;
+	u32 leaks;
+};
+
+/**
+ * metadata_find_faults() - verify every block, every reference count, every
+ * value
  * @report: told about each fault, one line without a newline; may be NULL
+ * @found: receives the numbers, when 0 is returned
  *
  * Looks at the last committed state; nothing uncommitted may be pending.
  *
- * Return: the number of faults found, or a negative error.
+ * Return: 0 when all was looked at, or -ENOMEM.
+ */
+int metadata_find_faults(struct cmd *cmd,
+			 void (*report)(void *ctx, const char *msg), void *ctx,
+			 struct metadata_faults *found);
+
+/**
+ * metadata_check() - the same, for callers to whom a fault is a fault
+ *
+ * Return: the number of damages and leaks, or -ENOMEM.
  */
 int metadata_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
 		   void *ctx);
 
 /**
+ * metadata_error() - words for an error of the library, for people
+ * @r: negative.  strerror() has nothing to say of damage that they understand.
+ */
+const char *metadata_error(int r);
+
+/**
  * metadata_dump() - write the XML that cache_restore reads
  *
  * Every block is dirty in the output if the metadata was left unclean.
+ * Return: 0, -EIO if @out cannot be written, or an error of cmd_load().
  */
 int metadata_dump(struct cmd *cmd, FILE *out);
 

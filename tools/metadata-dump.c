@@ -27,6 +27,31 @@ static void put_base64(FILE *out, u32 hint)
 	}
 }
 
+/* XML has no place for control characters; no policy has them in its name. */
+static void put_attribute(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '\'':
+			fputs("&apos;", out);
+			break;
+		default:
+			putc(*text < ' ' || *text > '~' ? '?' : *text, out);
+		}
+}
+
 static int put_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 		     bool hint_valid)
 {
@@ -53,10 +78,10 @@ int metadata_dump(struct cmd *cmd, FILE *out)
 	int r;
 
 	cmd_policy_version(cmd, version);
-	fprintf(out, "<superblock uuid=\"\" block_size=\"%u\" nr_cache_blocks=\"%u\" policy=\"%s\" hint_width=\"4\">\n",
-		cmd_data_block_size(cmd), cmd_cache_blocks(cmd),
-		cmd_policy_name(cmd));
-	fputs("  <mappings>\n", out);
+	fprintf(out, "<superblock uuid=\"\" block_size=\"%u\" nr_cache_blocks=\"%u\" policy=\"",
+		cmd_data_block_size(cmd), cmd_cache_blocks(cmd));
+	put_attribute(out, cmd_policy_name(cmd));
+	fputs("\" hint_width=\"4\">\n  <mappings>\n", out);
 	r = cmd_load(cmd, NULL, NULL, put_block, &d);
 	fputs("  </mappings>\n  <hints>\n", out);
 	d.hints = true;
@@ -65,5 +90,5 @@ int metadata_dump(struct cmd *cmd, FILE *out)
 	if (r)
 		return r;
 	fputs("  </hints>\n</superblock>\n", out);
-	return fflush(out) ? -EIO : 0;
+	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -1,0 +1,970 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth-metadata repair: what was dirty is dirty or named as lost, nothing is
+ * mapped to another place than it was, and the result passes every checker:
+ * ours, cache_check of the release that is installed, and of the next one.
+ */
+
+#include "util.h"
+#include "tools/metadata-repair.h"
+#include "tests/fuzz/memdev.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE	128u
+#define SETTINGS	"mode writeonly\n"
+
+static char tmp[64];
+static char next_check[600];
+
+static int __printf(1, 2) shell(const char *fmt, ...)
+{
+	char cmd[2000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	fflush(stdout);
+	return system(cmd);
+}
+
+/* ---- The output: memory, which may stop taking writes ---- */
+
+struct mem {
+	u64 nr_blocks;
+	u8 *data;
+	u64 writes;
+	u64 stop_at;		/* the write that fails, and all after it */
+};
+
+static int mem_read(void *ctx, u64 block, void *data)
+{
+	struct mem *m = ctx;
+
+	memcpy(data, m->data + block * PD_BLOCK_SIZE, PD_BLOCK_SIZE);
+	return 0;
+}
+
+static int mem_write(void *ctx, u64 block, const void *data)
+{
+	struct mem *m = ctx;
+
+	if (m->writes++ >= m->stop_at)
+		return -EIO;
+	memcpy(m->data + block * PD_BLOCK_SIZE, data, PD_BLOCK_SIZE);
+	return 0;
+}
+
+static int mem_flush(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static u64 mem_nr_blocks(void *ctx)
+{
+	return ((struct mem *)ctx)->nr_blocks;
+}
+
+static struct pd_backend mem_backend(struct mem *m)
+{
+	struct pd_backend be = {
+		.read = mem_read, .write = mem_write, .flush = mem_flush,
+		.nr_blocks = mem_nr_blocks, .ctx = m,
+	};
+
+	return be;
+}
+
+/* Not zero: what was on it before is none of anybody's business. */
+static struct mem *mem_new(u64 nr_blocks)
+{
+	struct mem *m = calloc(1, sizeof(*m));
+
+	m->nr_blocks = nr_blocks;
+	m->stop_at = ~0ULL;
+	m->data = malloc(nr_blocks * PD_BLOCK_SIZE);
+	memset(m->data, 0x5a, nr_blocks * PD_BLOCK_SIZE);
+	return m;
+}
+
+static void mem_free(struct mem *m)
+{
+	free(m->data);
+	free(m);
+}
+
+static void mem_save(const struct mem *m, const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(m->data, PD_BLOCK_SIZE, m->nr_blocks, f),
+			 m->nr_blocks);
+	assert_ok(fclose(f));
+}
+
+/* ---- What is on a device, and what was said of it ---- */
+
+struct content {
+	u32 nr;
+	u64 *oblock;	/* U64_MAX: unmapped */
+	bool *dirty;
+	u32 *hint;
+	bool *lost;	/* named as lost, dirty or perhaps so */
+	bool *gone;	/* named as not mapped any more, and clean */
+	bool *guessed;	/* named as dirty because that is not known */
+};
+
+static struct content *content_new(u32 nr)
+{
+	struct content *c = calloc(1, sizeof(*c));
+
+	c->nr = nr;
+	c->oblock = malloc((nr + 1) * sizeof(u64));
+	c->dirty = calloc(nr + 1, sizeof(bool));
+	c->hint = calloc(nr + 1, sizeof(u32));
+	c->lost = calloc(nr + 1, sizeof(bool));
+	c->gone = calloc(nr + 1, sizeof(bool));
+	c->guessed = calloc(nr + 1, sizeof(bool));
+	for (u32 i = 0; i < nr; i++)
+		c->oblock[i] = U64_MAX;
+	return c;
+}
+
+static void content_free(struct content *c)
+{
+	free(c->oblock);
+	free(c->dirty);
+	free(c->hint);
+	free(c->lost);
+	free(c->gone);
+	free(c->guessed);
+	free(c);
+}
+
+static int take_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
+		      bool hint_valid)
+{
+	struct content *c = ctx;
+
+	assert_true(cblock < c->nr);
+	c->oblock[cblock] = oblock;
+	c->dirty[cblock] = dirty;
+	c->hint[cblock] = hint_valid ? hint : 0;
+	return 0;
+}
+
+static void take_ranges(const char *line, const char *label, bool *named,
+			u32 nr)
+{
+	size_t n = strlen(label);
+	u32 from, to;
+	int used;
+
+	if (strncmp(line, label, n) || line[n] != ':')
+		return;
+	for (line += n + 1; sscanf(line, " %u%n", &from, &used) == 1;) {
+		line += used;
+		to = from;
+		if (sscanf(line, "-%u%n", &to, &used) == 1)
+			line += used;
+		assert_true(from <= to && to < nr);
+		memset(named + from, true, to - from + 1);
+	}
+	assert_int_equal(*line, 0);
+}
+
+static void take_line(void *ctx, const char *msg)
+{
+	struct content *c = ctx;
+
+	if (!pd_quiet)
+		printf("said: %s\n", msg);
+	take_ranges(msg, "lost, and was dirty", c->lost, c->nr);
+	take_ranges(msg, "lost, and may have been dirty", c->lost, c->nr);
+	take_ranges(msg, "not mapped any more, and was not dirty", c->gone,
+		    c->nr);
+	take_ranges(msg, "dirty, because that is not known", c->guessed,
+		    c->nr);
+}
+
+/* ---- Inputs ---- */
+
+static const u32 version[3] = { 2, 0, 0 };
+
+static u32 hint_of(void *ctx, u32 cblock)
+{
+	return ((struct content *)ctx)->hint[cblock];
+}
+
+static bool discard_of(void *ctx, u64 bit)
+{
+	(void)ctx;
+	return bit % 5 == 0;
+}
+
+/* Four commits, in which blocks come, go and change. */
+static struct content *fill(struct cmd *cmd, u32 nr, bool clean, u64 *rng)
+{
+	struct content *c = content_new(nr);
+	struct cmd_stats stats = { 11, 22, 33, 44 };
+
+	assert_ok(cmd_resize(cmd, nr));
+	for (u32 round = 0; round < 4; round++) {
+		for (u32 k = 0; k < nr / 2 + 1; k++) {
+			u32 i = below(rng, nr);
+
+			if (one_in(rng, 5)) {
+				assert_ok(cmd_remove(cmd, i));
+				c->oblock[i] = U64_MAX;
+				c->dirty[i] = false;
+				continue;
+			}
+			c->oblock[i] = (u64)i * 4 + below(rng, 4);
+			c->dirty[i] = one_in(rng, 3);
+			assert_ok(cmd_insert(cmd, i, c->oblock[i],
+					     c->dirty[i]));
+		}
+		for (u32 i = 0; i < nr; i++)
+			c->hint[i] = below(rng, 64);
+		assert_ok(cmd_write_hints(cmd, "smq", version, hint_of, c));
+		assert_ok(cmd_set_discard_geometry(cmd, BLOCK_SIZE, nr * 4));
+		assert_ok(cmd_write_discards(cmd, discard_of, NULL));
+		assert_ok(cmd_record_set(cmd, SETTINGS, strlen(SETTINGS)));
+		cmd_set_stats(cmd, &stats);
+		assert_ok(cmd_commit(cmd, clean));
+	}
+	return c;
+}
+
+static struct content *make(struct ramdev *rd, unsigned int format, u32 nr,
+			    bool clean, u64 *rng)
+{
+	struct meta m;
+	struct content *c;
+
+	assert_ok(meta_open(&m, rd, format));
+	c = fill(m.cmd, nr, clean, rng);
+	meta_shut(&m);
+	return c;
+}
+
+/* ---- A repair, and what has to be true of it ---- */
+
+static int repair(struct ramdev *rd, struct mem *out,
+		  const struct repair_options *with, struct content *said,
+		  struct repair_result *result)
+{
+	struct repair_options o = { 0 };
+	struct pd_device *in = ramdev_open(rd, true);
+	struct pd_backend be = mem_backend(out);
+	int r;
+
+	if (with)
+		o = *with;
+	o.say = take_line;
+	o.ctx = said;
+	r = metadata_repair(in, &be, &o, result);
+	if (r)
+		assert_true(*result->why);
+	pd_device_close(in);
+	return r;
+}
+
+static void read_output(struct mem *out, struct content *c, u32 *nr,
+			unsigned int *format, bool *kept)
+{
+	const struct cmd_geometry g = { 0 };
+	struct pd_backend be = mem_backend(out);
+	struct cmd_stats stats;
+	char record[CMD_RECORD_MAX];
+	struct pd_device *dev;
+	const char *why;
+	struct cmd *cmd;
+	u32 v[3];
+
+	assert_ok(pd_device_open_backend(&be, true, &dev));
+	assert_ok(cmd_open(dev, &g, &cmd, &why));
+	assert_sound(cmd);
+	assert_true(cmd_opened_clean(cmd));
+	assert_false(cmd_needs_check(cmd));
+	*nr = cmd_cache_blocks(cmd);
+	*format = cmd_format(cmd);
+	cmd_policy_version(cmd, v);
+	assert_ok(cmd_load(cmd, cmd_policy_name(cmd), v, take_block, c));
+	cmd_get_stats(cmd, &stats);
+	*kept = cmd_record_get(cmd, record, sizeof(record)) ==
+			(int)strlen(SETTINGS) &&
+		!memcmp(record, SETTINGS, strlen(SETTINGS)) &&
+		stats.read_hits == 11 && stats.write_misses == 44;
+	cmd_close(cmd);
+	pd_device_close(dev);
+}
+
+static void both_cache_checks(struct mem *out)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/out", tmp);
+	mem_save(out, path);
+	if (shell("cache_check -q %s >%s/log 2>&1", path, tmp))
+		fail_msg("cache_check refuses");
+	if (*next_check && shell("%s -q %s >%s/log 2>&1", next_check, path, tmp))
+		fail_msg("cache_check of the next release refuses");
+}
+
+struct outcome {
+	u32 lost_dirty, gone, guessed, other_hints;
+	bool kept;
+};
+
+/* @was is the truth; @after also knows what was named. */
+static struct outcome judge(const struct content *was,
+			    const struct content *after, bool clean)
+{
+	struct outcome o = { 0 };
+
+	for (u32 i = 0; i < was->nr; i++) {
+		bool mapped = after->oblock[i] != U64_MAX;
+		bool was_mapped = was->oblock[i] != U64_MAX;
+		bool was_dirty = was_mapped && (was->dirty[i] || !clean);
+
+		if (mapped && after->oblock[i] != was->oblock[i])
+			fail_msg("cache block %u: origin block %llu, was %llu",
+				 i, after->oblock[i], was->oblock[i]);
+		if (was_dirty && !after->dirty[i] && !after->lost[i])
+			fail_msg("cache block %u was dirty, and is neither dirty nor named",
+				 i);
+		if (was_mapped && !mapped && !after->lost[i] && !after->gone[i])
+			fail_msg("cache block %u is gone without a word", i);
+		if (mapped && (after->lost[i] || after->gone[i]))
+			fail_msg("cache block %u is mapped, and said not to be",
+				 i);
+		if (mapped && after->dirty[i] != was_dirty && !after->guessed[i])
+			fail_msg("cache block %u became dirty without a word",
+				 i);
+		o.lost_dirty += was_dirty && after->lost[i];
+		o.gone += was_mapped && after->gone[i];
+		o.guessed += after->guessed[i];
+		o.other_hints += mapped && was->hint[i] != after->hint[i];
+	}
+	return o;
+}
+
+/* Repairs and judges; the result's format must be @format. */
+static struct outcome repaired(struct ramdev *rd, const struct content *was,
+			       unsigned int format, bool clean,
+			       const struct repair_options *with)
+{
+	struct content *after = content_new(was->nr);
+	struct mem *out = mem_new(rd->nr_blocks);
+	struct repair_result result;
+	unsigned int f;
+	struct outcome o;
+	bool kept;
+	u32 nr;
+
+	if (repair(rd, out, with, after, &result))
+		fail_msg("not repaired: %s", result.why);
+	read_output(out, after, &nr, &f, &kept);
+	assert_int_equal(nr, was->nr);
+	assert_int_equal(f, format);
+	both_cache_checks(out);
+	o = judge(was, after, clean);
+	o.kept = kept;
+	assert_true(result.lost_dirty >= o.lost_dirty);
+	mem_free(out);
+	content_free(after);
+	return o;
+}
+
+/* ---- Damage ---- */
+
+enum pattern { ZEROS, NOISE, ONE_BIT, NR_PATTERNS };
+
+static void damage(struct ramdev *rd, u64 nr, enum pattern p, u64 *rng)
+{
+	u8 data[PD_BLOCK_SIZE];
+
+	ramdev_get(rd, nr, data);
+	for (u32 i = 0; i < PD_BLOCK_SIZE; i++)
+		if (p == ZEROS)
+			data[i] = 0;
+		else if (p == NOISE)
+			data[i] = rnd(rng);
+	if (p == ONE_BIT)
+		data[below(rng, PD_BLOCK_SIZE)] ^= 1 << below(rng, 8);
+	ramdev_set(rd, nr, data);
+}
+
+/* What the block is to the last commit. */
+enum role { FREE, OTHER, MAPPING, DIRTY, HINTS };
+
+struct roles {
+	enum role *of;
+	enum role now;
+	struct pd_tm *tm;
+};
+
+static int mark_node(void *ctx, u64 nr, const struct pd_node *n, bool is_root)
+{
+	struct roles *r = ctx;
+
+	(void)n;
+	(void)is_root;
+	r->of[nr] = r->now;
+	return 0;
+}
+
+static int mark_entry(void *ctx, u64 key, const void *value)
+{
+	struct roles *r = ctx;
+
+	(void)key;
+	r->of[le64_to_cpu(*(const __le64 *)value)] = r->now;
+	return 0;
+}
+
+static void mark(struct roles *r, enum role role, u64 root)
+{
+	struct pd_btree bt = { r->tm, 8 };
+	struct pd_btree_visitor v = {
+		.node = mark_node, .entry = mark_entry, .ctx = r,
+	};
+
+	r->now = role;
+	if (root)
+		assert_ok(pd_btree_walk(&bt, root, &v));
+}
+
+static enum role *find_roles(struct ramdev *rd)
+{
+	struct roles r = { .of = calloc(rd->nr_blocks, sizeof(enum role)) };
+	const struct cmd_superblock *sb;
+	struct meta m;
+
+	assert_ok(meta_open(&m, rd, 0));
+	r.tm = cmd_transaction(m.cmd);
+	sb = cmd_committed_superblock(m.cmd);
+	for (u64 nr = 0; nr < rd->nr_blocks; nr++)
+		if (pd_sm_count(r.tm->sm, nr))
+			r.of[nr] = OTHER;
+	mark(&r, MAPPING, le64_to_cpu(sb->mapping_root));
+	mark(&r, HINTS, le64_to_cpu(sb->hint_root));
+	mark(&r, DIRTY, le64_to_cpu(sb->dirty_root));
+	meta_shut(&m);
+	return r.of;
+}
+
+static void assert_nothing_lost(struct outcome o, bool clean)
+{
+	assert_int_equal(o.lost_dirty, 0);
+	assert_int_equal(o.gone, 0);
+	assert_int_equal(o.guessed, 0);
+	assert_true(o.kept);
+	if (clean)
+		assert_int_equal(o.other_hints, 0);
+}
+
+/* More than what the block held must not be lost. */
+static void assert_expected(struct outcome o, enum role role,
+			    unsigned int format, bool clean)
+{
+	switch (role) {
+	case MAPPING:
+		assert_true(o.lost_dirty + o.gone > 0);
+		if (!clean || format == 1)
+			assert_int_equal(o.gone, 0);
+		assert_int_equal(o.guessed, 0);
+		break;
+	case DIRTY:
+		assert_int_equal(o.lost_dirty + o.gone, 0);
+		assert_int_equal(!!o.guessed, clean);
+		break;
+	case HINTS:
+		assert_int_equal(o.lost_dirty + o.gone + o.guessed, 0);
+		if (clean)
+			assert_true(o.other_hints > 0);
+		break;
+	default:
+		assert_nothing_lost(o, clean);
+	}
+	assert_true(o.kept);
+}
+
+/* Each block that is in use, each pattern; a few of the free ones. */
+static void each_block(unsigned int format, u32 nr, bool clean,
+		       bool only_nodes)
+{
+	u64 rng = test_seed("each block", 900 + format + nr);
+	struct ramdev *rd = ramdev_new(80 + nr / 60);
+	struct content *c = make(rd, format, nr, clean, &rng);
+	enum role *role = find_roles(rd);
+	u32 tried = 0;
+
+	pd_quiet = true;
+	assert_nothing_lost(repaired(rd, c, format, clean, NULL), clean);
+	for (u64 b = 1; b < rd->nr_blocks; b++) {
+		u8 data[PD_BLOCK_SIZE];
+
+		ramdev_get(rd, b, data);
+		if ((role[b] == FREE && b % 16) ||
+		    (only_nodes && pd_block_fault(data, b, PD_KIND_NODE)))
+			continue;
+		for (enum pattern p = 0; p < NR_PATTERNS; p++) {
+			struct ramdev *bad = ramdev_clone(rd);
+
+			damage(bad, b, p, &rng);
+			assert_expected(repaired(bad, c, format, clean, NULL),
+					role[b], format, clean);
+			ramdev_free(bad);
+			tried++;
+		}
+	}
+	pd_quiet = false;
+	printf("note: %u damaged devices\n", tried);
+	assert_true(tried > 15);
+	free(role);
+	content_free(c);
+	ramdev_free(rd);
+}
+
+static void each_block_format_1(void **state)
+{
+	(void)state;
+	each_block(1, 1500, true, false);
+}
+
+static void each_block_format_2(void **state)
+{
+	(void)state;
+	each_block(2, 1500, true, false);
+}
+
+static void each_block_unclean(void **state)
+{
+	(void)state;
+	each_block(1, 600, false, false);
+	each_block(2, 600, false, false);
+}
+
+/* Three levels of nodes would need more than 64,000 array blocks; two. */
+static void each_node_of_a_deep_tree(void **state)
+{
+	(void)state;
+	each_block(2, 130000, true, true);
+}
+
+/* ---- Older blocks in the place of newer ones ---- */
+
+static u64 root_of(struct ramdev *rd)
+{
+	struct meta m;
+	u64 root;
+
+	assert_ok(meta_open(&m, rd, 0));
+	root = le64_to_cpu(cmd_committed_superblock(m.cmd)->mapping_root);
+	meta_shut(&m);
+	return root;
+}
+
+static u64 leaf_of(struct ramdev *rd, u64 key)
+{
+	struct pd_btree bt = { NULL, 8 };
+	struct meta m;
+	__le64 v;
+
+	assert_ok(meta_open(&m, rd, 0));
+	bt.tm = cmd_transaction(m.cmd);
+	assert_ok(pd_btree_lookup(&bt,
+		le64_to_cpu(cmd_committed_superblock(m.cmd)->mapping_root),
+		key, &v));
+	meta_shut(&m);
+	return le64_to_cpu(v);
+}
+
+static void change(struct ramdev *rd, struct content *c, u32 cblock, u64 oblock)
+{
+	struct meta m;
+
+	assert_ok(meta_open(&m, rd, 0));
+	assert_ok(cmd_insert(m.cmd, cblock, oblock, true));
+	assert_ok(cmd_commit(m.cmd, true));
+	meta_shut(&m);
+	c->oblock[cblock] = oblock;
+	c->dirty[cblock] = true;
+}
+
+static void put_older(struct ramdev *rd, u64 from, u64 to, enum pd_kind kind)
+{
+	u8 data[PD_BLOCK_SIZE];
+
+	ramdev_get(rd, from, data);
+	pd_block_seal(data, to, kind);
+	ramdev_set(rd, to, data);
+}
+
+/*
+ * The write of a leaf did not arrive, and what was in that place before is a
+ * leaf, too.  It gives itself away by an origin block that lies elsewhere now.
+ */
+static void older_leaf(void **state)
+{
+	u64 rng = test_seed("older leaf", 911);
+
+	(void)state;
+	pd_quiet = true;
+	for (unsigned int format = 1; format <= 2; format++) {
+		struct ramdev *rd = ramdev_new(200);
+		struct content *c = make(rd, format, 1500, true, &rng);
+		struct outcome o;
+		u64 old;
+
+		change(rd, c, 5, 5900);
+		old = leaf_of(rd, 0);
+		change(rd, c, 5, 5901);
+		change(rd, c, 1200, 5900);
+		put_older(rd, old, leaf_of(rd, 0), PD_KIND_ARRAY);
+		o = repaired(rd, c, format, true, NULL);
+		assert_true(o.lost_dirty > 2);
+		content_free(c);
+		ramdev_free(rd);
+	}
+	pd_quiet = false;
+}
+
+/* A root of before: the space map knows that what it points to is free. */
+static void older_root(void **state)
+{
+	u64 rng = test_seed("older root", 912);
+
+	(void)state;
+	pd_quiet = true;
+	for (unsigned int format = 1; format <= 2; format++) {
+		struct ramdev *rd = ramdev_new(200);
+		struct content *c = make(rd, format, 1500, true, &rng);
+		u64 old = root_of(rd);
+		struct outcome o;
+
+		change(rd, c, 5, 5900);
+		put_older(rd, old, root_of(rd), PD_KIND_NODE);
+		o = repaired(rd, c, format, true, NULL);
+		assert_true(o.lost_dirty > 0);
+		content_free(c);
+		ramdev_free(rd);
+	}
+	pd_quiet = false;
+}
+
+/* ---- The superblock is lost ---- */
+
+static void must_refuse(struct ramdev *rd, const struct repair_options *with,
+			const char *words)
+{
+	struct content *said = content_new(100000);
+	struct mem *out = mem_new(rd->nr_blocks);
+	struct repair_result result;
+
+	assert_true(repair(rd, out, with, said, &result) < 0);
+	if (!strstr(result.why, words))
+		fail_msg("\"%s\" does not say \"%s\"", result.why, words);
+	assert_int_equal(out->writes, 0);
+	mem_free(out);
+	content_free(said);
+}
+
+static u64 any_leaf(struct ramdev *rd)
+{
+	u8 data[PD_BLOCK_SIZE];
+	u64 nr = 0;
+
+	do
+		ramdev_get(rd, ++nr, data);
+	while (pd_block_fault(data, nr, PD_KIND_ARRAY));
+	return nr;
+}
+
+static void no_superblock(void **state)
+{
+	static const struct repair_options geometry = {
+		.block_size = BLOCK_SIZE, .cache_blocks = 1500,
+	}, other = { .block_size = BLOCK_SIZE, .cache_blocks = 1400 };
+	u64 rng = test_seed("no superblock", 913);
+
+	(void)state;
+	pd_quiet = true;
+	for (u32 i = 0; i < 2 * NR_PATTERNS; i++) {
+		unsigned int format = 1 + i % 2;
+		struct ramdev *rd = ramdev_new(120);
+		struct content *c = make(rd, format, 1500, true, &rng);
+		struct outcome o;
+
+		change(rd, c, 700, 5900);
+		change(rd, c, 700, 5901);
+		damage(rd, 0, i / 2, &rng);
+		must_refuse(rd, NULL, "--block-size");
+		must_refuse(rd, &other, "no complete mapping");
+		/* what all complete mappings say; 700 is not of that */
+		o = repaired(rd, c, format, false, &geometry);
+		assert_true(o.lost_dirty > 0);
+		assert_true(o.lost_dirty < 1500);
+		assert_false(o.kept);
+
+		damage(rd, any_leaf(rd), NOISE, &rng);
+		must_refuse(rd, &geometry, "damaged, too");
+		content_free(c);
+		ramdev_free(rd);
+	}
+	pd_quiet = false;
+}
+
+static void geometry_is_compared(void **state)
+{
+	static const struct repair_options other = {
+		.block_size = 2 * BLOCK_SIZE, .cache_blocks = 600,
+	};
+	u64 rng = test_seed("geometry", 914);
+	struct ramdev *rd = ramdev_new(100);
+
+	(void)state;
+	content_free(make(rd, 2, 600, true, &rng));
+	must_refuse(rd, &other, "--block-size 128 --cache-blocks 600");
+	ramdev_free(rd);
+}
+
+/* ---- The output ---- */
+
+/* One block less than is needed is refused before anything is written. */
+static void room(void **state)
+{
+	static const u32 sizes[] = { 1, 10, 600, 5000, 40000, 130000, 200000 };
+	u64 rng = test_seed("room", 915);
+
+	(void)state;
+	for (u32 i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
+		u32 nr = sizes[i / 2], low = 0, high = 200 + nr / 60;
+		struct ramdev *rd = ramdev_new(high);
+		struct content *c = make(rd, 1 + i % 2, nr, true, &rng);
+		struct repair_result result;
+
+		while (high - low > 1) {	/* high is enough, low is not */
+			struct mem *out = mem_new((low + high) / 2);
+			int r = repair(rd, out, NULL, c, &result);
+
+			if (r) {
+				assert_int_equal(r, -ENOSPC);
+				assert_int_equal(out->writes, 0);
+				low = out->nr_blocks;
+			} else {
+				high = out->nr_blocks;
+			}
+			mem_free(out);
+		}
+		printf("note: %u cache blocks, format %u: %u blocks\n", nr,
+		       1 + i % 2, high);
+		content_free(c);
+		ramdev_free(rd);
+	}
+}
+
+/* Whatever write is the last: the output is metadata or can't be opened. */
+static void interrupted(void **state)
+{
+	u64 rng = test_seed("interrupted", 916);
+	struct ramdev *rd = ramdev_new(100);
+	struct content *c = make(rd, 2, 600, true, &rng);
+	int r = -1;
+
+	(void)state;
+	pd_quiet = true;
+	for (u64 stop = 0; r; stop++) {
+		const struct cmd_geometry g = {
+			.data_block_size = BLOCK_SIZE, .format = 2,
+			.may_format = true,
+		};
+		struct mem *out = mem_new(100);
+		struct pd_backend be = mem_backend(out);
+		struct repair_result result;
+		struct pd_device *dev;
+		const char *why;
+		struct cmd *cmd;
+
+		out->stop_at = stop;
+		r = repair(rd, out, NULL, c, &result);
+		out->stop_at = ~0ULL;
+		assert_ok(pd_device_open_backend(&be, false, &dev));
+		if (r) {
+			assert_int_equal(cmd_open(dev, &g, &cmd, &why),
+					 -EILSEQ);
+		} else {
+			assert_true(stop > 10);
+			assert_ok(cmd_open(dev, &g, &cmd, &why));
+			assert_false(cmd_formatted(cmd));
+			cmd_close(cmd);
+		}
+		pd_device_close(dev);
+		mem_free(out);
+	}
+	pd_quiet = false;
+	content_free(c);
+	ramdev_free(rd);
+}
+
+/* ---- The fuzzers' corpus ---- */
+
+static void load_image(struct image *im, const char *path)
+{
+	static u8 bytes[IMAGE_MAX_BYTES];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	image_parse(im, bytes, n);
+}
+
+/* What our reader makes of it; NULL if it refuses. */
+static struct content *read_image(struct memdev *md, u32 nr, bool *clean)
+{
+	const struct cmd_geometry g = { 0 };
+	struct pd_device *dev = memdev_open(md, true);
+	struct content *c = NULL;
+	const char *why;
+	struct cmd *cmd;
+	u32 v[3];
+
+	if (!cmd_open(dev, &g, &cmd, &why)) {
+		c = content_new(nr);
+		*clean = cmd_opened_clean(cmd);
+		cmd_policy_version(cmd, v);
+		if (cmd_load(cmd, cmd_policy_name(cmd), v, take_block, c)) {
+			content_free(c);
+			c = NULL;
+		}
+		cmd_close(cmd);
+	}
+	pd_device_close(dev);
+	return c;
+}
+
+static u32 image_cache_blocks(struct memdev *md)
+{
+	struct pd_device *dev = memdev_open(md, true);
+	struct pd_block b;
+	u32 nr;
+
+	assert_ok(pd_block_read(dev, 0, PD_KIND_RAW, &b));
+	nr = le32_to_cpu(((struct cmd_superblock *)b.data)->cache_blocks);
+	pd_block_put(&b);
+	pd_device_close(dev);
+	return min_t(u64, nr, (u64)(md->nr_blocks + 1) * 509);
+}
+
+/*
+ * Of metadata that was made up nobody knows what was true.  But what our reader
+ * takes for dirty must be dirty or named, nothing may be mapped to another
+ * place, and all that comes out must be good.
+ */
+static bool repair_image(struct memdev *md)
+{
+	u32 nr = image_cache_blocks(md), found;
+	struct content *after = content_new(nr), *was;
+	struct repair_options o = { .say = take_line, .ctx = after };
+	struct pd_device *in = memdev_open(md, true);
+	struct mem *out = mem_new(md->nr_blocks + 1000);
+	struct pd_backend be = mem_backend(out);
+	struct repair_result result;
+	bool clean, kept;
+	unsigned int format;
+	int r = metadata_repair(in, &be, &o, &result);
+
+	pd_device_close(in);
+	if (r) {
+		assert_true(*result.why);
+	} else {
+		both_cache_checks(out);
+		was = read_image(md, nr, &clean);
+		if (was) {
+			read_output(out, after, &found, &format, &kept);
+			judge(was, after, clean);
+			content_free(was);
+		}
+	}
+	mem_free(out);
+	content_free(after);
+	return !r;
+}
+
+static void corpus(void **state)
+{
+	const char *top = getenv("TOP");
+	static struct memdev md;
+	struct image *im = image_new();
+	u32 nr = 0, good = 0;
+	char dir[500], path[800];
+	struct dirent *e;
+	DIR *d;
+
+	(void)state;
+	pd_quiet = true;
+	snprintf(dir, sizeof(dir), "%s/tests/fuzz/corpus-metadata",
+		 top ? top : ".");
+	d = opendir(dir);
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		load_image(im, path);
+		memdev_load(&md, im);
+		if (!md.nr_blocks)
+			continue;
+		nr++;
+		good += repair_image(&md);
+		memdev_clear(&md);
+	}
+	closedir(d);
+	pd_quiet = false;
+	printf("note: %u images, %u repaired\n", nr, good);
+	assert_true(good > nr / 4);
+	image_free(im);
+}
+
+static int clean_up(void **state)
+{
+	(void)state;
+	return shell("rm -rf %s", tmp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_block_format_1),
+		cmocka_unit_test(each_block_format_2),
+		cmocka_unit_test(each_block_unclean),
+		cmocka_unit_test(each_node_of_a_deep_tree),
+		cmocka_unit_test(older_leaf),
+		cmocka_unit_test(older_root),
+		cmocka_unit_test(no_superblock),
+		cmocka_unit_test(geometry_is_compared),
+		cmocka_unit_test(room),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(corpus),
+	};
+	const char *top = getenv("TOP");
+
+	snprintf(next_check, sizeof(next_check),
+		 "%s/build/trixie/bin/cache_check", top ? top : ".");
+	if (access(next_check, X_OK)) {
+		printf("skip: no cache_check of the next release\n");
+		next_check[0] = 0;
+	}
+	strcpy(tmp, "/tmp/hearth-repair-XXXXXX");
+	if (!mkdtemp(tmp))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, clean_up);
+}
