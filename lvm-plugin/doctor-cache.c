@@ -21,7 +21,7 @@ static void examine_health(const struct cache *c)
 		      c->health, f->what);
 	if (c->needs_check)
 		found(PROBLEM, "needs-check", c->name,
-		      "deactivate it, 'lvconvert --repair', activate it",
+		      "deactivate it and activate it, for LVM checks it; if that fails, " SAFE_REPAIR,
 		      "the metadata is marked as needing a check");
 	if (c->dm->suspended)
 		found(PROBLEM, "suspended", c->name,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "findings.h"
 #include "hearth.h"
@@ -82,27 +83,84 @@ static int fix_policy(const char *subject)
 	return run(argv);
 }
 
-static int fix_no_repair(const char *subject)
+#define REPAIR_LINE	"global/cache_repair_executable"
+#define BACKUP		".before-hearth"
+
+static void local_conf(char *path, size_t len)
 {
 	const char *directory = getenv("LVM_SYSTEM_DIR");
-	char path[700];
-	FILE *f;
-	bool ok;
 
 	if (directory && directory[0])
-		snprintf(path, sizeof(path), "%s/" LVM_CONF, directory);
+		snprintf(path, len, "%s/" LVM_CONF, directory);
 	else
-		snprintf(path, sizeof(path), "%s/etc/lvm/" LVM_CONF, dm_root());
-	f = fopen(path, "ae");
-	ok = f && fputs("\n# By 'hearth doctor --fix'. This cache_repair takes what is dirty for clean.\n"
-			"# Remove it when thin-provisioning-tools is 1.0 or later.\n"
-			"global/cache_repair_executable = \"" REPAIR_OFF "\"\n",
-			f) >= 0;
-	if (f && fclose(f))
-		ok = false;
-	if (!ok)
+		snprintf(path, len, "%s/etc/lvm/" LVM_CONF, dm_root());
+}
+
+/*
+ * Copies the file without the line that is to be set, and with it at the end:
+ * LVM warns of a value that is there twice.  False, and nothing is done, if it is
+ * set in another form, which is somebody's own.
+ */
+static bool copy_conf(FILE *from, FILE *to)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool ok = true;
+
+	while (ok && getline(&line, &room, from) > 0) {
+		const char *text = line + strspn(line, " \t");
+
+		if (!strncmp(text, REPAIR_LINE, strlen(REPAIR_LINE)) ||
+		    strstr(line, "By 'hearth doctor --fix'"))
+			continue;
+		ok = text[0] == '#' || !strstr(text, "cache_repair_executable");
+		fputs(line, to);
+	}
+	free(line);
+	return ok;
+}
+
+static int put_in_place(const char *path, const char *made)
+{
+	char backup[720];
+
+	snprintf(backup, sizeof(backup), "%s" BACKUP, path);
+	if ((rename(path, backup) && errno != ENOENT) || rename(made, path)) {
 		complain("%s: %s", path, strerror(errno));
-	return ok ? EXIT_OK : EXIT_FAILED;
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static int fix_repair(const char *subject)
+{
+	char path[700], made[720];
+	FILE *from, *to;
+	bool ours = true, ok;
+
+	local_conf(path, sizeof(path));
+	snprintf(made, sizeof(made), "%s.hearth-new", path);
+	to = fopen(made, "we");
+	if (!to) {
+		complain("%s: %s", made, strerror(errno));
+		return EXIT_FAILED;
+	}
+	from = fopen(path, "re");
+	if (from) {
+		ours = copy_conf(from, to);
+		fclose(from);
+	}
+	fputs("# By 'hearth doctor --fix': what repairs a cache's metadata, hearth-metadata(8).\n"
+	      REPAIR_LINE " = \"" HEARTH_REPAIR "\"\n", to);
+	ok = !ferror(to);
+	ok = !fclose(to) && ok;
+	if (ours && ok)
+		return put_in_place(path, made);
+	unlink(made);
+	complain(ours ? "%s: it could not be written" :
+		 "%s: it sets cache_repair_executable; change that to \"" HEARTH_REPAIR "\"",
+		 path);
+	return EXIT_FAILED;
 }
 
 /* ---- ---- */
@@ -116,9 +174,9 @@ static const struct fix fixes[] = {
 	[FIX_INITRAMFS_TOOLS] = { "update-initramfs -u", fix_initramfs_tools },
 	[FIX_DRACUT] = { "dracut --force", fix_dracut },
 	[FIX_POLICY] = { "lvchange --cachepolicy smq", fix_policy },
-	[FIX_NO_REPAIR] = {
-		"write global/cache_repair_executable = \"" REPAIR_OFF "\" to LVM's " LVM_CONF,
-		fix_no_repair
+	[FIX_REPAIR] = {
+		"write global/cache_repair_executable = \"" HEARTH_REPAIR "\" to LVM's " LVM_CONF " (the file before: " LVM_CONF BACKUP ")",
+		fix_repair
 	},
 };
 

@@ -284,8 +284,10 @@ static bool any_of_format_2(const struct caches *cs)
 	return false;
 }
 
-/* Somebody has seen to it that LVM repairs nothing. */
-static bool repair_is_off(void)
+enum repair { REPAIR_OURS, REPAIR_OFF, REPAIR_OTHER };
+
+/* What LVM runs to repair a cache's metadata. */
+static enum repair configured_repair(void)
 {
 	const char *const argv[] = {
 		"lvmconfig", "--type", "full", "global/cache_repair_executable",
@@ -293,8 +295,40 @@ static bool repair_is_off(void)
 	};
 	char line[300];
 
-	return !command_output(argv, line, sizeof(line)) &&
-	       (strstr(line, "\"" REPAIR_OFF "\"") || strstr(line, "\"\""));
+	if (command_output(argv, line, sizeof(line)))
+		return REPAIR_OTHER;
+	if (strstr(line, "/hearth-cache-repair\""))
+		return REPAIR_OURS;
+	return strstr(line, "/false\"") || strstr(line, "\"\"") ?
+	       REPAIR_OFF : REPAIR_OTHER;
+}
+
+/* @version of cache_repair, which belongs to the cache_check that is there. */
+static void examine_cache_repair(const struct caches *cs, const char *version,
+				 bool loses_dirty)
+{
+	static const char configure[] =
+		"global/cache_repair_executable = \"" HEARTH_REPAIR "\" in LVM's lvmlocal.conf";
+	enum repair repair = configured_repair();
+	char path[400];
+
+	if (repair == REPAIR_OURS) {
+		found(FINE, "cache-repair", "system", NULL,
+		      "LVM repairs metadata with hearth-cache-repair");
+		return;
+	}
+	if (repair == REPAIR_OFF)
+		found(NOTE, "cache-repair", "system", configure,
+		      "LVM is configured not to repair metadata");
+	else if (loses_dirty && any_of_format_2(cs))
+		found(WARNING, "cache-repair", "system", configure,
+		      "cache_repair %s takes every block of metadata format 2 for clean: what is dirty would be lost",
+		      version);
+	else
+		return;
+	snprintf(path, sizeof(path), "%s" HEARTH_REPAIR, dm_root());
+	if (!access(path, X_OK))
+		fixable(FIX_REPAIR);
 }
 
 static void examine_cache_check(const struct caches *cs)
@@ -313,20 +347,8 @@ static void examine_cache_check(const struct caches *cs)
 	if (sscanf(version, "%*[^0-9]%u", &major) != 1 &&
 	    sscanf(version, "%u", &major) != 1)
 		major = 1;
-	if (major < 1 && any_of_format_2(cs) && repair_is_off()) {
-		found(FINE, "cache-repair", "system", NULL,
-		      "LVM does not run cache_repair %s, which loses what is dirty",
-		      version);
-	} else if (major < 1 && any_of_format_2(cs)) {
-		found(WARNING, "cache-repair", "system",
-		      "install thin-provisioning-tools 1.0 or later; with this one, do not repair a cache that is in writeback",
-		      "cache_repair %s takes every block of metadata format 2 for clean: what is dirty would be lost",
-		      version);
-		fixable(FIX_NO_REPAIR);
-	} else {
-		found(FINE, "cache-check", "system", NULL, "cache_check %s",
-		      version);
-	}
+	found(FINE, "cache-check", "system", NULL, "cache_check %s", version);
+	examine_cache_repair(cs, version, major < 1);
 }
 
 /* "  LVM version:     2.03.16(2) (2022-05-18)" */

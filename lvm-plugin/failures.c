@@ -10,7 +10,7 @@
 static const struct failure failures[] = {
 	{ "read-only",
 	  "the metadata cannot be written; writes that need it fail",
-	  "repair or replace the metadata device, then 'lvchange --refresh'; lvconvert --repair if it has to be checked" },
+	  "replace the metadata device if it is failing, then 'lvchange --refresh'; if it has to be checked, deactivate and activate it, for LVM checks it; if that fails, " SAFE_REPAIR },
 	{ "holding",
 	  "the metadata cannot be written, and writes to cached blocks wait",
 	  "bring the metadata device back, or let them go on: 'hearth set CACHE fail_open=1'" },

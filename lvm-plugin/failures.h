@@ -5,6 +5,13 @@
 #ifndef HEARTH_FAILURES_H
 #define HEARTH_FAILURES_H
 
+/*
+ * How to repair, wherever that is advised: cache_repair 0.9 takes dirty blocks of
+ * format 2 for clean.
+ */
+#define SAFE_REPAIR \
+	"'lvconvert --repair' with hearth-cache-repair or cache_repair 1.0 and later, never with 0.9 (hearth-metadata(8))"
+
 struct failure {
 	const char *health, *what, *remedy;
 };

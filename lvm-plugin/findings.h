@@ -25,7 +25,7 @@ void found(enum level level, const char *id, const char *subject,
 /* What --fix can do; doctor-fix.c. */
 enum fix_id {
 	FIX_NONE, FIX_DEPMOD, FIX_RELOAD, FIX_INITRAMFS_TOOLS, FIX_DRACUT,
-	FIX_POLICY, FIX_NO_REPAIR
+	FIX_POLICY, FIX_REPAIR
 };
 
 struct fix {
@@ -43,8 +43,8 @@ const struct fix *fix_of(enum fix_id id);
 /* --fix may do this about what was found last. */
 void fixable(enum fix_id fix);
 
-/* In the place of a cache_repair that loses what is dirty. */
-#define REPAIR_OFF	"/bin/false"
+/* What LVM should run in the place of cache_repair: hearth-metadata(8). */
+#define HEARTH_REPAIR	"/usr/sbin/hearth-cache-repair"
 
 const char *kernel_release(void);	/* of the running one */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth doctor: a sound machine, and one thing wrong with it at a time."""
 
+import json
 import os
 
 import pytest
@@ -293,19 +294,55 @@ def test_fix_policy_of_a_cached_root(cached_root):
     assert ran(cached_root) == ["lvchange -y --cachepolicy smq -- vg/lv"]
 
 
-def test_fix_keeps_lvm_from_repairing(sound):
+def ours(dm):
+    dm.write("usr/sbin/hearth-cache-repair", "#!/bin/sh\n").chmod(0o755)
+
+
+def test_fix_has_lvm_repair_with_hearth(sound):
     """The real lvmconfig reads what is written."""
     tools(sound, check="0.9.0")
+    ours(sound)
     conf = sound.write("etc/lvm/lvm.conf", 'global { cache_repair_executable = "/usr/sbin/cache_repair" }\n')
+    local = conf.parent / "lvmlocal.conf"
     env = {"LVM_SYSTEM_DIR": str(conf.parent), "PATH": f"{sound.path}/bin:{os.environ['PATH']}:/usr/sbin"}
     sound.run("doctor", code=6, env=env)
     assert not (conf.parent / "lvmlocal.conf").exists()
     out = sound.out("doctor", "--fix", "--yes", env=env)
-    assert "LVM does not run cache_repair 0.9.0" in out
+    assert "LVM repairs metadata with hearth-cache-repair" in out
     sound.out("doctor", env=env)
+    assert set(conf.parent.iterdir()) == {conf, local}
+    # what is there is kept, but for the same setting, and there is a copy of it
+    before = '# mine\nlocal { extra_system_ids = [] }\nglobal/cache_repair_executable = "/bin/false"\n'
+    local.write_text(before)
+    notes = [f for f in json.loads(sound.out("doctor", "--json", env=env))["findings"] if f["level"] == "note"]
+    assert [f["id"] for f in notes] == ["cache-repair"] and "hearth-cache-repair" in notes[0]["fix"]
+    sound.out("doctor", "--fix", "--yes", env=env)
+    assert local.read_text().startswith("# mine\nlocal { extra_system_ids = [] }\n")
+    assert "/bin/false" not in local.read_text()
+    assert (conf.parent / "lvmlocal.conf.before-hearth").read_text() == before
+    # what somebody has written in another form is his
+    local.write_text('global {\n\tcache_repair_executable = ""\n}\n')
+    done = sound.run("doctor", "--fix", "--yes", code=1, env=env)
+    assert "change that to" in done.stderr and local.read_text().count("cache_repair") == 1
     # without the variable, where lvm2 looks then
+    local.unlink()
     sound.run("doctor", "--fix", "--yes", code=6, env={"LVM_SYSTEM_DIR": "", "PATH": f"{sound.path}/bin"})
-    assert (conf.parent / "lvmlocal.conf").read_text().count("/bin/false") == 2
+    assert local.read_text().count('"/usr/sbin/hearth-cache-repair"') == 1
+
+
+def test_repair_is_not_configured_if_it_is_not_there(sound):
+    tools(sound, check="0.9.0")
+    only(sound, "warning", "cache-repair")
+    finding = next(f for f in findings(sound) if f["id"] == "cache-repair")
+    assert finding["fix"] == "" and "hearth-cache-repair" in finding["remedy"]
+
+
+@pytest.mark.parametrize("health", ["good", "read-only"])
+def test_no_repair_is_advised_without_saying_by_what(sound, health):
+    healthy(sound, check="needs_check", rw="ro", health=health)
+    for finding in findings(sound):
+        if "--repair" in finding["remedy"]:
+            assert "hearth-cache-repair" in finding["remedy"] and "never with 0.9" in finding["remedy"]
 
 
 def test_nothing_to_fix(sound):
