@@ -207,6 +207,22 @@ remove_old_metadata() {
 	lvremove -y "vg/$(lvs --noheadings -o lv_name vg | grep -o '[a-z_]*_meta0')"
 }
 
+# What has LVM repair with hearth's program: --config "$(hearth_repairs [OPTION])".
+hearth_repairs() {
+	echo "global { cache_repair_executable=\"$TOP/build/tools/hearth-cache-repair\" cache_repair_options=[\"${1:-}\"] }"
+}
+
+# spoil_leaf DEVICE SECTOR ROOT: damages the first array block of the array whose
+# root is at that byte of the superblock, in metadata that begins at that sector.
+spoil_leaf() {
+	local start=$(($2 * 512)) root leaf
+	root=$(od -An -tu8 -j$((start + $3)) -N8 "$1")
+	leaf=$(od -An -tu8 -j$((start + root * 4096 + 2048)) -N8 "$1")
+	assert_ge "$((root))" 1 "root at byte $3"
+	assert_ge "$((leaf))" 1 "array block of the root at byte $3"
+	printf damage | dd of="$1" bs=1 seek=$((start + leaf * 4096 + 100)) conv=notrunc,fsync status=none
+}
+
 # by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": a cache made with dmsetup of
 # $META, $FAST and $SLOW.
 # shellcheck disable=SC2153

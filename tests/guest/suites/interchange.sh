@@ -132,3 +132,48 @@ test_power_cut_leaves_it_warm_and_mostly_clean() {
 	assert_ge "${ST[used]}" 90 "still warm"
 	check_data /dev/mapper/c 1 0 12
 }
+
+# dirty_and_damaged FORMAT ROOT: a volume that is stopped with dirty blocks, and
+# damage in the array whose root is at that byte of the superblock.
+dirty_and_damaged() {
+	local dev offset
+	standard_vg
+	cached_lv pool writeback --cachemetadataformat "$1"
+	write_data /dev/vg/lv 1 0 24
+	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
+	read -r _ _ _ dev offset < <(dmsetup table vg-fast_cpool_cmeta)
+	lvchange -an vg/lv
+	spoil_leaf "/dev/block/$dev" "$offset" "$2"
+}
+
+# Damaged dirty bits, of format 2, or hints, of format 1: all that was dirty is
+# dirty still, and the kernel's own target opens it.
+#@ hearth-only fast timeout=180 on=2:284 slow=1:200
+test_stock_opens_what_was_repaired() {
+	dirty_and_damaged "$@"
+	lvconvert -y --repair --config "$(hearth_repairs)" vg/lv | tee "$T/log"
+	grep -q 'has a bad checksum' "$T/log" || fail "the damage was not met"
+	load_engine stock
+	lvchange -ay vg/lv
+	assert_ge "$(stat_of vg-lv used)" 64 "mapped blocks"
+	check_data /dev/vg/lv 1 0 24
+	remove_old_metadata
+	lvconvert -y --uncache vg/lv
+	check_data /dev/vg/lv 1 0 24
+}
+
+# A damaged mapping: dirty blocks are lost, and lvm2 is not told that all is
+# well. The metadata is what it was until somebody accepts the loss.
+#@ hearth-only fast timeout=180
+test_repair_that_loses_is_not_taken_for_one() {
+	local before
+	dirty_and_damaged 2 192
+	before=$(lvs --noheadings -a -o lv_name,lv_uuid vg/fast_cpool_cmeta)
+	must_fail lvconvert -y --repair --config "$(hearth_repairs)" vg/lv >"$T/log" 2>&1
+	grep -q 'lost, and was dirty: [0-9]' "$T/log" || fail "not listed: $(cat "$T/log")"
+	assert_eq "$(lvs --noheadings -a -o lv_name,lv_uuid vg/fast_cpool_cmeta)" "$before" metadata
+	lvconvert -y --repair --config "$(hearth_repairs --accept-lost)" vg/lv
+	load_engine stock
+	lvchange -ay vg/lv
+	remove_old_metadata
+}

@@ -163,6 +163,12 @@ test_lvconvert_repair_format_2() {
 	repaired 2 --config "global/cache_repair_executable=\"$tool\""
 }
 
+# hearth's own, of sound metadata: it is called as lvm2 calls cache_repair.
+#@ fast timeout=120 on=2 slow=1
+test_lvconvert_repair_by_hearth() {
+	repaired "$1" --config "$(hearth_repairs)"
+}
+
 # lvm2 has no repair for these; nothing may be lost by asking for it.
 #@ fast timeout=90
 test_lvconvert_repair_of_cachevol_is_refused() {
