@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "dm.h"
@@ -219,6 +223,35 @@ void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
 	dm_log_with_errno_init(keep_complaint);
 	if (!dm_device_get_name(major, minor, 1, name, len) || !name[0])
 		snprintf(name, len, "%u:%u", major, minor);
+}
+
+int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
+		    uint64_t *bytes)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		r = -errno;
+	else if (!S_ISBLK(st.st_mode))
+		r = -ENOTBLK;
+	else if (ioctl(fd, BLKGETSIZE64, bytes))
+		r = -errno;
+	close(fd);
+	if (r)
+		return r;
+	*major = major(st.st_rdev);
+	*minor = minor(st.st_rdev);
+	return 0;
+}
+
+int dm_unclaimed(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+	return fd < 0 ? -errno : close(fd);
 }
 
 /* ---- Changes ---- */

@@ -52,6 +52,12 @@ int dm_cache_version(uint32_t version[3]);
 /* The device's name, or "major:minor" if it has none. */
 void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len);
 
+/* Number and size in bytes of the block device at @path; -ENOTBLK if it is none. */
+int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
+		    uint64_t *bytes);
+/* 0 if nothing has claimed the device at @path: -EBUSY if it is mounted, say. */
+int dm_unclaimed(const char *path);
+
 const char *dm_error(void);
 void dm_quiet(void);		/* keep complaints of libdevmapper for it */
 const char *dm_root(void);	/* in front of /sys, /run, /lib, /boot: "" */

@@ -55,5 +55,7 @@ void examine_cache(const struct cache *c);
 long sys_number(struct device d, const char *file, long otherwise);
 /* Is @wanted @d itself or below it?  With NULL: is something mirrored below? */
 bool stands_on(struct device d, const struct device *wanted);
+/* Is @d, or something below it, on the disk that @other is, or is a part of? */
+bool shares_disk(struct device d, struct device other);
 
 #endif

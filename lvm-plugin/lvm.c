@@ -148,3 +148,25 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	snprintf(active, active_len, "%s", bar);
 	return 0;
 }
+
+#define MAX_FIELDS	8
+
+bool lvm_report(const char *command, const char *fields, const char *what,
+		char values[][FIELD_LEN], unsigned int nr)
+{
+	const char *const argv[] = {
+		command, "-a", "--noheadings", "--nosuffix", "--units", "b",
+		"--separator", "|", "-o", fields, "--", what, NULL
+	};
+	char line[MAX_FIELDS * FIELD_LEN], *at = line, *value;
+	unsigned int i;
+
+	if (command_output(argv, line, sizeof(line)))
+		return false;
+	at += strspn(at, " ");
+	for (i = 0; i < nr; i++) {
+		value = strsep(&at, "|");
+		snprintf(values[i], FIELD_LEN, "%s", value ?: "");
+	}
+	return line[0];
+}

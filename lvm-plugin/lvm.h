@@ -5,6 +5,7 @@
 #ifndef HEARTH_LVM_H
 #define HEARTH_LVM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,6 +25,14 @@ int lvm_run(const char *const argv[]);
 
 /* The first line that a command prints, without the newline; -1 if it fails. */
 int command_output(const char *const argv[], char *line, size_t len);
+
+/*
+ * The first line of what lvs, pvs or vgs report of @what, cut into @nr fields;
+ * sizes are in bytes.  False if there is none.
+ */
+#define FIELD_LEN	256
+bool lvm_report(const char *command, const char *fields, const char *what,
+		char values[][FIELD_LEN], unsigned int nr);
 
 /* All that it prints, allocated; NULL if it fails. */
 char *command_text(const char *const argv[]);

@@ -3,6 +3,9 @@
  * hearth replace-ssd: the cache comes off one device, and another of the same
  * settings is made on another.
  *
+ * The new device becomes a member of the volume group, with room enough, before
+ * the old cache comes off; the old one leaves when the new cache is in place.
+ *
  * Once the cache is off nothing in the volume group tells any longer what it was
  * like.  Therefore all of that is written to a file first, which stays until the
  * new cache is in place: whatever stops the command, the same command goes on.
@@ -10,11 +13,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +23,10 @@
 #include "drain.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "replace.h"
 #include "text.h"
 
 #define MIB		1048576.0
-#define FIELD_LEN	256
 
 /* What the cache was like, and where the new one goes.  Words of LVM's. */
 enum item {
@@ -48,33 +49,12 @@ struct plan {
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
 	char name[2 * DM_NAME_MAX];	/* VG/LV */
 	char item[NR_ITEMS][FIELD_LEN];
+	char origin[FIELD_LEN];		/* the hidden volume below the cache */
+	char hidden[FIELD_LEN];		/* the cache's own while it is on */
 	bool missing;			/* LVM does not find the old device */
 };
 
 /* ---- Asking lvm2 ---- */
-
-#define MAX_FIELDS	8
-
-/* The first line of a report, cut into @nr fields.  False if there is none. */
-static bool report(const char *command, const char *fields, const char *what,
-		   char values[][FIELD_LEN], unsigned int nr)
-{
-	const char *const argv[] = {
-		command, "-a", "--noheadings", "--nosuffix", "--units", "b",
-		"--separator", "|", "-o", fields, "--", what, NULL
-	};
-	char line[MAX_FIELDS * FIELD_LEN], *at = line, *value;
-	unsigned int i;
-
-	if (command_output(argv, line, sizeof(line)))
-		return false;
-	at += strspn(at, " ");
-	for (i = 0; i < nr; i++) {
-		value = strsep(&at, "|");
-		snprintf(values[i], FIELD_LEN, "%s", value ?: "");
-	}
-	return line[0];
-}
 
 /* A hidden volume stands in brackets. */
 static void unbracket(char *s)
@@ -190,6 +170,7 @@ static void set_fast(struct plan *p, const char *hidden)
 	size_t len = strlen(hidden), n;
 	unsigned int i;
 
+	snprintf(p->hidden, FIELD_LEN, "%s", hidden);
 	snprintf(p->item[FAST], FIELD_LEN, "%s", hidden);
 	for (i = 0; i < 2; i++) {
 		n = strlen(suffixes[i]);
@@ -216,7 +197,7 @@ static int ask_fast(struct plan *p, const char *hidden)
 	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
 
 	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
-	if (!report("lvs", "segtype,lv_size,lv_metadata_size,chunk_size,data_lv",
+	if (!lvm_report("lvs", "segtype,lv_size,lv_metadata_size,chunk_size,data_lv",
 		    name, v, 5))
 		return refuse(p, "LVM says nothing of its cache");
 	set_fast(p, hidden);
@@ -229,7 +210,7 @@ static int ask_fast(struct plan *p, const char *hidden)
 		unbracket(v[4]);
 		snprintf(name, sizeof(name), "%s/%s", p->vg, v[4]);
 	}
-	if (!report("lvs", "devices", name, v, 1))
+	if (!lvm_report("lvs", "devices", name, v, 1))
 		return refuse(p, "LVM says nothing of its cache's device");
 	return set_old_pv(p, v[0]);
 }
@@ -259,15 +240,16 @@ static int make_plan(struct plan *p, const struct cache *c)
 {
 	char v[7][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	if (!report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format,chunk_size",
+	if (!lvm_report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format,chunk_size",
 		    p->name, v, 7))
 		return refuse(p, "no such volume");
 	unbracket(v[0]);
 	unbracket(v[1]);
 	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
-	if (!report("lvs", "lv_health_status", name, origin, 1) ||
+	if (!lvm_report("lvs", "lv_health_status", name, origin, 1) ||
 	    origin[0][0])
 		return refuse(p, "a device of the volume itself is missing, not only the cache's");
+	strcpy(p->origin, v[1]);
 	strcpy(p->item[MODE], v[2]);
 	strcpy(p->item[POLICY], v[3]);
 	strcpy(p->item[SETTINGS], v[4]);
@@ -282,39 +264,53 @@ static int make_plan(struct plan *p, const struct cache *c)
 
 /* ---- The new device ---- */
 
-/* Bytes that the new device has for us. */
-static double room(const struct plan *p)
+/* The volume that becomes the new cache: is it made? */
+static bool fast_exists(const struct plan *p)
 {
-	const char *path = p->item[NEW_PV];
-	char v[2][FIELD_LEN];
-	uint64_t bytes = 0;
-	int fd;
+	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	if (report("pvs", "vg_name,pv_free", path, v, 2) && v[0][0])
-		return strcmp(v[0], p->vg) ? 0 : strtod(v[1], NULL);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (ioctl(fd, BLKGETSIZE64, &bytes))
-		bytes = 0;
-	close(fd);
-	/* LVM keeps the first MiB for itself. */
-	return bytes > MIB ? bytes - MIB : 0;
+	/* Older lvm2 let the old one keep its name while it was on. */
+	if (!strcmp(p->item[FAST], p->hidden) && type_is(p->name, "cache"))
+		return false;
+	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[FAST]);
+	return lvm_report("lvs", "segtype", name, v, 1);
 }
 
-/* Before anything is taken off: is there a place for the new cache? */
-static int check_room(const struct plan *p)
+static struct new_device new_device(const struct plan *p,
+				    const struct cache *c)
 {
-	double need = strtod(p->item[SIZE], NULL) +
-		      strtod(p->item[METADATA_SIZE], NULL);
-	char a[SIZE_LEN], b[SIZE_LEN];
-	double have = room(p);
+	struct new_device n = {
+		.path = p->item[NEW_PV], .vg = p->vg, .origin = p->origin,
+		.cache = c, .force = p->o->force,
+	};
 
-	if (have >= need)
+	if (!fast_exists(p))
+		n.need = strtod(p->item[SIZE], NULL) +
+			 strtod(p->item[METADATA_SIZE], NULL);
+	return n;
+}
+
+static bool is_pv(const char *device, char *vg)
+{
+	char v[1][FIELD_LEN];
+
+	if (!lvm_report("pvs", "vg_name", device, v, 1))
+		return false;
+	snprintf(vg, FIELD_LEN, "%s", v[0]);
+	return true;
+}
+
+/* What vgextend may fail at, for a group that misses a device takes no other. */
+static int make_pv(const struct plan *p)
+{
+	const char *const argv[] = {
+		"pvcreate", "-qq", p->item[NEW_PV], NULL
+	};
+	char vg[FIELD_LEN];
+
+	if (is_pv(p->item[NEW_PV], vg))
 		return EXIT_OK;
-	complain("%s: %s is free for this volume group, and a cache of the same size needs %s; --size makes it smaller",
-		 p->item[NEW_PV], size_text(a, have), size_text(b, need));
-	return EXIT_FAILED;
+	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 }
 
 static int extend_group(const struct plan *p)
@@ -322,12 +318,14 @@ static int extend_group(const struct plan *p)
 	const char *const argv[] = {
 		"vgextend", "-qq", p->vg, p->item[NEW_PV], NULL
 	};
-	char v[1][FIELD_LEN];
+	const struct new_device n = new_device(p, NULL);
+	char vg[FIELD_LEN];
 
-	if (report("pvs", "vg_name", p->item[NEW_PV], v, 1) &&
-	    !strcmp(v[0], p->vg))
-		return EXIT_OK;
-	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
+	if ((!is_pv(p->item[NEW_PV], vg) || strcmp(vg, p->vg)) &&
+	    lvm_run(argv))
+		return EXIT_FAILED;
+	/* Now LVM says it to the byte. */
+	return new_device_check_room(&n);
 }
 
 /* ---- The old device ---- */
@@ -338,13 +336,14 @@ static bool is_pool(const struct plan *p)
 }
 
 /* Where LVM would look for the cache's metadata on the missing device. */
-static int find_metadata(const struct plan *p, char *uuid, double *offset)
+static int find_metadata(const struct plan *p, char *uuid, double *offset,
+			 double *size)
 {
 	char name[2 * FIELD_LEN], v[1][FIELD_LEN], extent[1][FIELD_LEN];
-	char which[FIELD_LEN], *text, *start;
+	char which[FIELD_LEN], *text, *start, *end;
 	const char *const missing[] = {
 		"pvs", "-a", "--noheadings", "--nosuffix", "--units", "b",
-		"--separator", "|", "-o", "pv_uuid,pe_start", "-S", which, NULL
+		"--separator", "|", "-o", "pv_uuid,pe_start,pv_size", "-S", which, NULL
 	};
 	bool ok;
 
@@ -354,19 +353,35 @@ static int find_metadata(const struct plan *p, char *uuid, double *offset)
 	text = command_text(missing);
 	start = text ? strchr(text, '|') : NULL;
 	/* With two missing nobody knows which is the cache's. */
-	ok = start && !strchr(start + 1, '|') &&
-	     report("lvs", "devices", name, v, 1) && strchr(v[0], '(') &&
-	     report("vgs", "vg_extent_size", p->vg, extent, 1);
+	end = start ? strchr(start + 1, '|') : NULL;
+	ok = end && !strchr(end + 1, '|') &&
+	     lvm_report("lvs", "devices", name, v, 1) && strchr(v[0], '(') &&
+	     lvm_report("vgs", "vg_extent_size", p->vg, extent, 1);
 	if (!ok) {
 		free(text);
 		return refuse(p, "LVM does not say where the metadata was, or misses more than one device; see hearth-root(7)");
 	}
 	*start++ = '\0';
 	snprintf(uuid, FIELD_LEN, "%s", text + strspn(text, " "));
+	*size = strtod(start, NULL) + strtod(end + 1, NULL);
 	*offset = strtod(start, NULL) + strtod(extent[0], NULL) *
 		  strtod(strchr(v[0], '(') + 1, NULL);
 	free(text);
 	return EXIT_OK;
+}
+
+static int check_as_large(const struct plan *p, double size)
+{
+	char a[SIZE_LEN], b[SIZE_LEN];
+	uint32_t major, minor;
+	uint64_t bytes = 0;
+
+	if (!dm_block_device(p->item[NEW_PV], &major, &minor, &bytes) &&
+	    bytes >= size)
+		return EXIT_OK;
+	complain("%s: it has %s, and takes the place of a device of %s",
+		 p->item[NEW_PV], size_text(a, bytes), size_text(b, size));
+	return EXIT_FAILED;
 }
 
 /* An empty superblock: the cache begins empty. */
@@ -403,16 +418,17 @@ static int stand_in(const struct plan *p)
 		"vgextend", "-qq", "--restoremissing", p->vg, p->item[NEW_PV],
 		NULL
 	};
-	double offset;
+	double offset, size;
 
-	if (report("pvs", "vg_name", p->item[NEW_PV], v, 1))
+	if (lvm_report("pvs", "vg_name", p->item[NEW_PV], v, 1))
 		return refuse(p, "the new device must not be a physical volume yet; 'pvremove' makes it none");
-	if (find_metadata(p, uuid, &offset) || clear(p, offset) ||
+	if (find_metadata(p, uuid, &offset, &size) || check_as_large(p, size) ||
+	    clear(p, offset) ||
 	    lvm_run(create))
 		return EXIT_FAILED;
 	/* It is missing on record only if something else was changed since. */
 	lvm_run(restore);
-	return report("lvs", "lv_health_status", p->name, v, 1) && !v[0][0] ?
+	return lvm_report("lvs", "lv_health_status", p->name, v, 1) && !v[0][0] ?
 	       EXIT_OK : refuse(p, "a device of it is missing still");
 }
 
@@ -454,25 +470,42 @@ static int uncache_living(const struct plan *p, const struct cache *c)
 	/* LVM activates it, if there may be something to write back. */
 	if (!c)
 		return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
+	return drain_and_uncache(c, p->o->json);
+}
+
+static int check_living(const struct plan *p, const struct cache *c)
+{
+	if (!c)
+		return EXIT_OK;
 	if (c->dirty && strcmp(c->health, "good") && p->o->force)
 		return refuse(p, "the failing device still answers, so that LVM would wait for ever; disconnect it, and say --force again");
-	return drain_check_health(c) ?: drain_and_uncache(c, p->o->json);
+	return drain_check_health(c);
+}
+
+/* The missing one: LVM changes nothing in the group before. */
+static int strike_off_lost(const struct plan *p)
+{
+	const char *const argv[] = {
+		"vgreduce", "-qq", "--removemissing", p->vg, NULL
+	};
+
+	if (p->item[OLD_PV][0])
+		return EXIT_OK;
+	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Out of the volume group, if nothing else is on it. */
 static int strike_off(const struct plan *p)
 {
-	const char *const lost[] = {
-		"vgreduce", "-qq", "--removemissing", p->vg, NULL
-	};
 	const char *const old[] = {
 		"vgreduce", "-qq", p->vg, p->item[OLD_PV], NULL
 	};
 	char v[2][FIELD_LEN];
 
-	if (!p->item[OLD_PV][0])
-		return lvm_run(lost) ? EXIT_FAILED : EXIT_OK;
-	if (!report("pvs", "vg_name,pv_used", p->item[OLD_PV], v, 2) ||
+	if (!p->item[OLD_PV][0] ||
+	    same_device(p->item[OLD_PV], p->item[NEW_PV]))
+		return EXIT_OK;
+	if (!lvm_report("pvs", "vg_name,pv_used", p->item[OLD_PV], v, 2) ||
 	    strcmp(v[0], p->vg))
 		return EXIT_OK;
 	if (strcmp(v[1], "0")) {
@@ -529,10 +562,8 @@ static int make_fast(const struct plan *p)
 	struct command c = {
 		.argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4
 	};
-	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[FAST]);
-	if (report("lvs", "segtype", name, v, 1))
+	if (fast_exists(p))
 		return EXIT_OK;
 	put(&c, p->item[FAST]);
 	put(&c, "-L");
@@ -612,7 +643,7 @@ static int tell_target(const struct plan *p)
 /* The cache is off: put the other one on. */
 static int put_on(const struct plan *p)
 {
-	int r = strike_off(p) ?: extend_group(p) ?: make_fast(p);
+	int r = strike_off_lost(p) ?: extend_group(p) ?: make_fast(p);
 
 	if (r)
 		return r;
@@ -621,9 +652,9 @@ static int put_on(const struct plan *p)
 
 static int take_off(const struct plan *p, const struct cache *c)
 {
-	int r = p->missing ? check_dead(p, c) : EXIT_OK;
+	int r = p->missing ? make_pv(p) : extend_group(p);
 
-	r = r ?: check_room(p) ?: save(p);
+	r = r ?: save(p);
 	if (r)
 		return r;
 	r = p->missing ? uncache_dead(p) : uncache_living(p, c);
@@ -633,23 +664,93 @@ static int take_off(const struct plan *p, const struct cache *c)
 	return r ?: interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
+/* All that can be asked before anything is done. */
+static int check(const struct plan *p, const struct cache *c, enum stage stage)
+{
+	const struct new_device n = new_device(p, c);
+	int r = EXIT_OK;
+
+	if (stage == WITH_NEW)
+		return EXIT_OK;
+	/* First, for --force that was meant for the device gives this up too. */
+	if (stage == WITH_OLD)
+		r = p->missing ? check_dead(p, c) : check_living(p, c);
+	if (!r && stage == WITH_OLD && fast_exists(p)) {
+		complain("%s: the volume group has a volume %s, and the new cache needs this name; 'lvrename' gives it another",
+			 p->name, p->item[FAST]);
+		r = EXIT_FAILED;
+	}
+	return r ?: new_device_check(&n);
+}
+
 static int replace(const struct plan *p, const struct cache *c,
 		   enum stage stage)
 {
-	int r = EXIT_OK;
+	int r = check(p, c, stage);
 
-	if (stage == WITH_OLD && p->missing &&
+	if (!r && stage == WITH_OLD && p->missing &&
 	    !strcmp(p->item[MODE], "writeback"))
-		return check_dead(p, c) ?: stand_in(p);
-	if (stage == WITH_OLD)
+		return stand_in(p);
+	if (!r && stage == WITH_OLD)
 		r = take_off(p, c);
 	if (!r && stage < WITH_NEW)
 		r = put_on(p);
-	if (!r)
-		r = tell_target(p);
+	r = r ?: strike_off(p) ?: tell_target(p);
 	if (!r)
 		forget(p);
 	return r;
+}
+
+/* ---- What is said of it ---- */
+
+/* The device below the cache @hidden, be it of a pool or not. */
+static bool device_of(const struct plan *p, const char *hidden, char *device)
+{
+	char name[2 * FIELD_LEN], v[2][FIELD_LEN];
+
+	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
+	if (!lvm_report("lvs", "devices,data_lv", name, v, 2))
+		return false;
+	unbracket(v[1]);
+	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
+	if (v[1][0] && !lvm_report("lvs", "devices", name, v, 1))
+		return false;
+	v[0][strcspn(v[0], "(")] = '\0';
+	strcpy(device, strstr(v[0], "unknown") ? "a device that is missing" :
+						 v[0]);
+	return true;
+}
+
+/* After a failure: what is the volume now? */
+static void say_state(const struct plan *p)
+{
+	char v[3][FIELD_LEN], device[FIELD_LEN], path[700], vg[FIELD_LEN] = "";
+	bool begun, joined;
+
+	path_of(p, path, sizeof(path));
+	begun = !access(path, F_OK);
+	joined = is_pv(p->item[NEW_PV], vg) && !strcmp(vg, p->vg);
+	if (!lvm_report("lvs", "segtype,pool_lv,cache_mode", p->name, v, 3)) {
+		complain("%s: LVM does not say what it is now", p->name);
+		return;
+	}
+	unbracket(v[1]);
+	if (strcmp(v[0], "cache"))
+		complain("%s: it is not cached now; %s", p->name, begun ?
+			 "the same command goes on from here" :
+			 "nothing was changed");
+	else if (!device_of(p, v[1], device))
+		complain("%s: it is cached now, LVM does not say by which device",
+			 p->name);
+	else if (begun || same_device(device, p->item[NEW_PV]))
+		complain("%s: it is cached by %s now, in %s%s", p->name,
+			 device, v[2],
+			 begun ? "; the same command goes on from here" : "");
+	else
+		complain("%s: its cache is as it was, on %s, in %s%s%s%s",
+			 p->name, device, v[2], joined ? "; " : "",
+			 joined ? p->item[NEW_PV] : "",
+			 joined ? " is in the volume group" : "");
 }
 
 static void print_result(const struct plan *p, int code)
@@ -697,7 +798,13 @@ static int split_name(struct plan *p, const char *name)
 /* What the command line changes in a plan, be it new or not. */
 static void take_options(struct plan *p)
 {
-	snprintf(p->item[NEW_PV], FIELD_LEN, "%s", p->o->args[1]);
+	char *path = NULL;
+
+	/* LVM knows only names below /dev. */
+	if (strncmp(p->o->args[1], "/dev/", 5))
+		path = realpath(p->o->args[1], NULL);
+	snprintf(p->item[NEW_PV], FIELD_LEN, "%s", path ?: p->o->args[1]);
+	free(path);
 	if (p->o->size)
 		snprintf(p->item[SIZE], FIELD_LEN, "%.0f",
 			 p->o->size * 1024 * MIB);
@@ -722,7 +829,8 @@ static int find_stage(struct plan *p, const struct cache *c, enum stage *stage)
 	r = make_plan(p, c);
 	if (r)
 		return r;
-	*stage = strcmp(p->item[OLD_PV], p->o->args[1]) ? WITH_OLD : WITH_NEW;
+	*stage = same_device(p->item[OLD_PV], p->o->args[1]) ? WITH_NEW :
+							       WITH_OLD;
 	if (*stage == WITH_NEW) {
 		*p = was;
 		if (!load(p))
@@ -748,9 +856,15 @@ int hearth_replace(const struct options *o)
 		goto out;
 	catch_signals();
 	c = caches_find(&cs, p->name);
-	r = find_stage(p, c, &stage) ?: replace(p, c, stage);
+	r = find_stage(p, c, &stage);
+	if (r)
+		goto free_caches;
+	r = replace(p, c, stage);
 	if (!r || r == EXIT_INTERRUPTED)
 		print_result(p, r);
+	if (r)
+		say_state(p);
+free_caches:
 	caches_free(&cs);
 out:
 	free(p);

@@ -64,7 +64,34 @@ static bool is_mirrored(struct device d)
 	       (strstr(name, "_rimage_") || strstr(name, "_mimage_"));
 }
 
-static bool search(struct device d, const struct device *wanted, int depth)
+/* The disk that a partition is a part of; otherwise the device itself. */
+static struct device disk_of(struct device d)
+{
+	struct device disk;
+	char text[32];
+
+	if (has(d, "partition") &&
+	    read_text(d, "../dev", text, sizeof(text)) &&
+	    sscanf(text, "%u:%u", &disk.major, &disk.minor) == 2)
+		return disk;
+	return d;
+}
+
+static bool is_same(struct device d, struct device wanted)
+{
+	return d.major == wanted.major && d.minor == wanted.minor;
+}
+
+static bool matches(struct device d, const struct device *wanted, bool by_disk)
+{
+	if (!wanted)
+		return is_mirrored(d);
+	return is_same(by_disk ? disk_of(d) : d, *wanted);
+}
+
+/* @d and all below it. */
+static bool search(struct device d, const struct device *wanted, bool by_disk,
+		   int depth)
 {
 	struct dirent *e;
 	struct device s;
@@ -73,8 +100,7 @@ static bool search(struct device d, const struct device *wanted, int depth)
 	char text[32];
 	DIR *dir;
 
-	if (wanted ? d.major == wanted->major && d.minor == wanted->minor :
-		     is_mirrored(d))
+	if (matches(d, wanted, by_disk))
 		return true;
 	path_of(path, sizeof(path), d, "slaves");
 	dir = depth ? opendir(path) : NULL;
@@ -83,7 +109,7 @@ static bool search(struct device d, const struct device *wanted, int depth)
 		if (e->d_name[0] != '.' &&
 		    read_text(d, path, text, sizeof(text)) &&
 		    sscanf(text, "%u:%u", &s.major, &s.minor) == 2)
-			hit = search(s, wanted, depth - 1);
+			hit = search(s, wanted, by_disk, depth - 1);
 	}
 	if (dir)
 		closedir(dir);
@@ -92,5 +118,11 @@ static bool search(struct device d, const struct device *wanted, int depth)
 
 bool stands_on(struct device d, const struct device *wanted)
 {
-	return search(d, wanted, MAX_DEPTH);
+	return search(d, wanted, false, MAX_DEPTH);
+}
+
+bool shares_disk(struct device d, struct device other)
+{
+	other = disk_of(other);
+	return search(d, &other, true, MAX_DEPTH);
 }

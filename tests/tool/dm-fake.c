@@ -6,7 +6,8 @@
  * suspended, start, length, alone, table, status. NAME.stats is what the message
  * stats answers. sys, run, lib and boot stand for those of the root. version holds the target's.
  * The n-th listing prefers NAME.dev.n and NAME.stats.n. Messages and new tables are appended to
- * "log"; a message in "refuse" fails.
+ * "log"; a message in "refuse" fails. A line of "devices" is a block device: PATH MAJOR:MINOR BYTES,
+ * and "busy" behind them if something has claimed it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -220,4 +221,42 @@ int dm_cache_version(uint32_t version[3])
 void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
 {
 	snprintf(name, len, "%u:%u", major, minor);
+}
+
+/* The line of "devices" that begins with @path. */
+static int find_device(const char *path, uint32_t *major, uint32_t *minor,
+		       uint64_t *bytes, char *word)
+{
+	char *text = whole_file(in_fake("devices", "")), *line, *save = NULL;
+	char name[512];
+	int r = -ENOENT;
+
+	word[0] = '\0';
+	for (line = text ? strtok_r(text, "\n", &save) : NULL; line && r;
+	     line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "%511s %u:%u %ju %15s", name, major, minor,
+			   bytes, word) >= 4 && !strcmp(name, path))
+			r = 0;
+	free(text);
+	return r;
+}
+
+int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
+		    uint64_t *bytes)
+{
+	char word[16];
+
+	return find_device(path, major, minor, bytes, word);
+}
+
+int dm_unclaimed(const char *path)
+{
+	uint32_t major, minor;
+	uint64_t bytes;
+	char word[16];
+	int r = find_device(path, &major, &minor, &bytes, word);
+
+	if (r)
+		return r;
+	return strcmp(word, "busy") ? 0 : -EBUSY;
 }

@@ -12,7 +12,8 @@ from pathlib import Path
 
 FILE = Path(os.environ["HEARTH_FAKE"]) / "lvm.json"
 state = json.loads(FILE.read_text())
-name, args = Path(sys.argv[0]).name, sys.argv[1:]
+name, said = Path(sys.argv[0]).name, sys.argv[1:]
+args = [state.get("aliases", {}).get(a, a) for a in said]
 
 
 def kill_hearth():
@@ -46,8 +47,6 @@ def uncache():
 
 def lvconvert():
     if "--uncache" in args:
-        if state.get("refuse"):
-            sys.exit(5)
         return uncache()
     fast = state["lvs"].pop("vg/fast")
     state["lvs"]["vg/lv"] = {
@@ -67,13 +66,14 @@ def lvcreate():
 
 
 def pvcreate():
-    pass
+    if "--uuid" not in args:
+        state["pvs"][args[-1]] = {"vg_name": "", "pv_free": 0, "pv_used": 0}
 
 
 def vgextend():
     if "--restoremissing" in args:
         return
-    state["pvs"][args[-1]] = {"vg_name": "vg", "pv_free": 100 << 20, "pv_used": 0}
+    state["pvs"][args[-1]] = {"vg_name": "vg", "pv_free": state.get("extended", 100 << 20), "pv_used": 0}
 
 
 def vgreduce():
@@ -83,11 +83,16 @@ def vgreduce():
 
 if name in ("lvs", "pvs", "vgs"):
     report(name)
+elif name == "wipefs":
+    print(state.get("signatures", {}).get(args[-1], ""), end="")
 else:
+    if state.get("refuse") == name:
+        print(f"  {name} refuses", file=sys.stderr)
+        sys.exit(5)
     if state.get("die") == name:
         kill_hearth()
     with (FILE.parent / "log").open("a") as log:
-        print(name, *args, file=log)
+        print(name, *said, file=log)
     globals()[name]()
     FILE.write_text(json.dumps(state))
     if state.get("die_after") == name:

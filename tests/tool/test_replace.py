@@ -20,11 +20,13 @@ class Lvm:
     def __init__(self, dm):
         self.dm = dm
         for name in ("lvs", "pvs", "lvconvert", "lvcreate", "vgextend", "vgreduce", "vgs",
-                     "pvcreate"):
+                     "pvcreate", "wipefs"):
             (dm.path / "bin" / name).symlink_to(HERE / "lvm-fake.py")
         self.new = dm.write("new", "")
         with self.new.open("wb") as f:
             f.truncate(100 * MIB)
+        self.devices(("/dev/disk", "8:0", 200), ("/dev/old", "8:16", 100), ("/dev/new", "8:32", 101),
+                     (self.new.resolve(), "8:48", 100))
         self.state = {
             "lvs": {
                 "vg/lv": {"segtype": "cache", "pool_lv": "[fast_cpool]", "origin": "[lv_corig]",
@@ -49,6 +51,15 @@ class Lvm:
         self.state = json.loads((self.dm.path / "lvm.json").read_text())
         return self.state
 
+    def devices(self, *devices):
+        """Block devices: path, number, size in MiB, and "busy" if something has claimed it."""
+        self.dm.write("devices", "".join(
+            f"{path} {number} {mib * MIB} {' '.join(busy)}\n" for path, number, mib, *busy in devices))
+
+    def no_pv(self, device="/dev/new"):
+        del self.state["pvs"][device]
+        self.save()
+
     def cached_by(self):
         return self.load()["lvs"].get("vg/fast_cpool_cdata", {}).get("devices")
 
@@ -62,27 +73,159 @@ def lvm(dm):
     return Lvm(dm)
 
 
+def refused(dm, *args, code=1):
+    """What it says when it refuses: why, and what the volume is now."""
+    lines = dm.run("replace-ssd", *args, code=code).stderr.splitlines()
+    assert len(lines) == 2 and all(line.startswith("hearth: ") for line in lines), lines
+    assert "vg/lv: its cache is as it was, on " in lines[1], lines
+    return lines[0]
+
+
+AS_IT_WAS = "hearth: vg/lv: its cache is as it was, on /dev/old, in writeback"
+
+
 def test_a_living_ssd(dm, lvm):
     r = dm.json("replace-ssd", "vg/lv", "/dev/new", schema="replace")
     assert r == {"name": "vg/lv", "complete": True, "from": "/dev/old", "to": "/dev/new",
                  "cache_bytes": 32 * MIB}
-    assert dm.log() == ["lvconvert -qq --uncache -- vg/lv", "vgreduce -qq vg /dev/old",
-                        f"{CREATE} /dev/new", ATTACH, *OWN]
+    assert dm.log() == ["lvconvert -qq --uncache -- vg/lv", f"{CREATE} /dev/new", ATTACH,
+                        "vgreduce -qq vg /dev/old", *OWN]
     assert not lvm.record()
 
 
 def test_a_mode_of_hearths_own_comes_back(dm, lvm):
     dm.cache(dirty=0, mode="writeonly")
     dm.out("replace-ssd", "vg/lv", "/dev/new")
-    assert "--cachemode writeback" in dm.log()[3]
+    assert "--cachemode writeback" in dm.log()[2]
     assert dm.log()[4:] == ["message vg-lv mode writeonly", *OWN]
 
 
 def test_a_device_that_is_no_pv_yet(dm, lvm):
-    del lvm.state["pvs"]["/dev/new"]
-    lvm.save()
-    assert "0 B is free" in dm.complaint(1, "replace-ssd", "vg/lv", "/dev/nothing")
+    lvm.no_pv()
+    dm.out("replace-ssd", "vg/lv", "/dev/new")
+    assert dm.log()[:2] == ["vgextend -qq vg /dev/new", "lvconvert -qq --uncache -- vg/lv"]
+    assert lvm.cached_by() == "/dev/new(0)"
+
+
+def test_the_group_does_not_take_it(dm, lvm):
+    lvm.no_pv()
+    lvm.save(refuse="vgextend")
+    r = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    assert r.stderr.splitlines() == ["  vgextend refuses", AS_IT_WAS]
     assert dm.log() == [] and not lvm.record()
+
+
+def test_too_small_once_lvm_has_it(dm, lvm):
+    lvm.no_pv()
+    lvm.save(extended=39 * MIB)
+    lines = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1).stderr.splitlines()
+    assert "39 MiB is free" in lines[0] and "needs 40 MiB" in lines[0]
+    assert lines[1] == AS_IT_WAS + "; /dev/new is in the volume group"
+    assert dm.log() == ["vgextend -qq vg /dev/new"] and not lvm.record()
+
+
+def test_a_device_with_something_on_it(dm, lvm):
+    lvm.no_pv()
+    lvm.save(signatures={"/dev/new": "ext4\n"})
+    why = refused(dm, "vg/lv", "/dev/new")
+    assert "holds something already (ext4)" in why and "wipefs -a /dev/new" in why
+    refused(dm, "--force", "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+
+
+def test_a_device_in_use(dm, lvm):
+    lvm.no_pv()
+    lvm.devices(("/dev/old", "8:16", 100), ("/dev/new", "8:32", 100, "busy"))
+    assert "it is in use" in refused(dm, "vg/lv", "/dev/new")
+    assert "it is in use" in refused(dm, "--force", "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+
+
+def test_a_device_of_another_group(dm, lvm):
+    lvm.state["pvs"]["/dev/new"]["vg_name"] = "other"
+    lvm.save()
+    assert "belongs to the volume group other" in refused(dm, "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+
+
+def test_no_device(dm, lvm):
+    assert refused(dm, "vg/lv", "/dev/nosuch") == "hearth: /dev/nosuch: No such file or directory"
+    assert dm.log() == [] and not lvm.record()
+
+
+@pytest.mark.parametrize("how", ["disk", "partition", "by LVM's word"])
+def test_the_disk_that_the_volume_is_on(dm, lvm, how):
+    """The origin is 253:3, on the disk 8:0 or a partition of it."""
+    slave = "8:1" if how == "partition" else "8:0"
+    if how == "by LVM's word":
+        dm.names.clear()
+        dm.write("names", "")
+        lvm.state["lvs"]["vg/lv_corig"]["devices"] = "lv_corig_rimage_0(0),lv_corig_rimage_1(0)"
+        lvm.state["lvs"]["vg/lv_corig_rimage_0"] = {"devices": "/dev/another(0)"}
+        lvm.state["lvs"]["vg/lv_corig_rimage_1"] = {"devices": "/dev/disk(7)"}
+    else:
+        dm.write("sys/dev/block/253:3/slaves/below/dev", slave + "\n")
+    if how == "partition":
+        # /sys/dev/block has links into the tree of disks.
+        dm.write("sys/devices/sda/dev", "8:0\n")
+        dm.write("sys/devices/sda/sda1/partition", "1\n")
+        (dm.path / "sys/dev/block/8:1").symlink_to("../../devices/sda/sda1")
+        (dm.path / "sys/dev/block/8:0").symlink_to("../../devices/sda")
+    lvm.state["pvs"]["/dev/disk"] = {"vg_name": "vg", "pv_free": 100 * MIB, "pv_used": 0}
+    lvm.save()
+    assert "a disk that the volume itself is on" in refused(dm, "vg/lv", "/dev/disk")
+    assert dm.log() == [] and not lvm.record()
+    dm.out("replace-ssd", "--force", "vg/lv", "/dev/disk")
+    assert lvm.cached_by() == "/dev/disk(0)"
+
+
+def test_a_rotating_disk(dm, lvm):
+    dm.write("sys/dev/block/8:32/queue/rotational", "1\n")
+    assert "rotating disk" in refused(dm, "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+    dm.out("replace-ssd", "--force", "vg/lv", "/dev/new")
+    assert lvm.cached_by() == "/dev/new(0)"
+
+
+def test_other_names_of_a_device(dm, lvm):
+    lvm.devices(("/dev/old", "8:16", 100), ("/dev/disk/by-id/old", "8:16", 100),
+                ("/dev/new", "8:32", 100), ("/dev/disk/by-id/new", "8:32", 100))
+    lvm.save(aliases={"/dev/disk/by-id/new": "/dev/new", "/dev/disk/by-id/old": "/dev/old"})
+    already = "hearth: vg/lv: its cache is on that device already"
+    assert dm.complaint(1, "replace-ssd", "vg/lv", "/dev/disk/by-id/old").strip() == already
+    assert dm.log() == []
+    dm.out("replace-ssd", "vg/lv", "/dev/disk/by-id/new")
+    assert lvm.cached_by() == "/dev/new(0)"
+    done = dm.log()
+    for name in "/dev/new", "/dev/disk/by-id/new":
+        assert dm.complaint(1, "replace-ssd", "vg/lv", name).strip() == already
+    assert dm.log() == done and not lvm.record()
+
+
+def test_a_volume_has_the_name(dm, lvm):
+    """A volume called as the new cache will be is not made a cache, which would wipe it."""
+    lvm.state["lvs"]["vg/fast"] = {"segtype": "linear"}
+    lvm.save()
+    assert "a volume fast" in refused(dm, "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+
+
+@pytest.mark.parametrize("where,state", [
+    ("lvcreate", "it is not cached now; the same command goes on from here"),
+    ("vgreduce", None)])
+def test_what_it_is_after_a_failure(dm, lvm, where, state):
+    lvm.save(refuse=where)
+    r = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1 if state else 0)
+    said = r.stderr.splitlines()
+    assert said[0] == f"  {where} refuses"
+    if state:
+        assert said[1:] == [f"hearth: vg/lv: {state}"]
+        lvm.load()
+        lvm.save(refuse=None)
+        dm.out("replace-ssd", "vg/lv", "/dev/new")
+    else:
+        assert said[1:] == ["hearth: note: /dev/old stays in the volume group vg"]
+    assert lvm.cached_by() == "/dev/new(0)" and not lvm.record()
 
 
 @pytest.mark.parametrize("how", ["die", "die_after"])
@@ -97,12 +240,15 @@ def test_killed_and_run_again(dm, lvm, how, where):
     dm.out("replace-ssd", "vg/lv", "/dev/new")
     assert lvm.cached_by() == "/dev/new(0)" and not lvm.record()
     assert [line.split()[0] for line in dm.log()].count("lvcreate") == 1
-    assert dm.log()[-2:] == OWN and dm.log()[-3] == ATTACH
+    assert dm.log()[-2:] == OWN and dm.log()[-3] == "vgreduce -qq vg /dev/old"
+    assert ATTACH in dm.log() and "/dev/old" not in [
+        name for name, pv in lvm.state["pvs"].items() if pv["vg_name"]]
 
 
 def test_killed_before_the_settings(dm, lvm):
     dm.write("refuse", "read_level 2")
-    dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    r = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    assert "it is cached by /dev/new now, in writeback; the same command" in r.stderr
     assert lvm.cached_by() == "/dev/new(0)" and lvm.record()
     (dm.path / "refuse").unlink()
     dm.out("replace-ssd", "vg/lv", "/dev/new")
@@ -110,8 +256,10 @@ def test_killed_before_the_settings(dm, lvm):
 
 
 def test_refused_by_lvm_nothing_is_begun(dm, lvm):
-    lvm.save(refuse=True)
-    dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    lvm.save(refuse="lvconvert")
+    r = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    assert r.stderr.splitlines() == ["  lvconvert refuses",
+                                     AS_IT_WAS + "; /dev/new is in the volume group"]
     assert lvm.cached_by() == "/dev/old(0)" and not lvm.record()
 
 
@@ -130,17 +278,34 @@ def test_a_dead_ssd_in_writethrough(dm, lvm):
     assert lvm.cached_by() == "/dev/new(0)"
 
 
+def test_a_dead_ssd_and_a_device_that_lvm_does_not_take(dm, lvm):
+    """A group that misses a device takes no other, but a device can be made fit before."""
+    dead(lvm, "writethrough")
+    lvm.no_pv()
+    lvm.save(refuse="pvcreate")
+    r = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1)
+    assert "its cache is as it was, on a device that is missing" in r.stderr
+    assert dm.log() == []
+    lvm.save(refuse=None)
+    dm.run("replace-ssd", "vg/lv", "/dev/new")
+    assert [line.split()[0] for line in dm.log()[:4]] == ["pvcreate", "lvconvert", "vgreduce", "vgextend"]
+    assert lvm.cached_by() == "/dev/new(0)"
+
+
 def test_a_dead_ssd_in_writeback(dm, lvm):
     dead(lvm, "writeback")
-    why = dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    why = refused(dm, "vg/lv", "/dev/new")
     assert "only copy of what was written" in why and "--force" in why
     assert dm.log() == [] and not lvm.record()
     lvm.state["vgs"] = {"vg": {"vg_extent_size": 4 * MIB}}
     lvm.state["lvs"]["vg/fast_cpool_cmeta"] = {"devices": "[unknown](2)"}
-    lvm.state["missing"] = "  abc-def|1048576"
+    lvm.state["missing"] = f"  abc-def|{MIB}|{100 * MIB}"
     lvm.save()
-    assert "must not be a physical volume" in dm.complaint(
-        1, "replace-ssd", "--force", "vg/lv", "/dev/new")
+    assert "must not be a physical volume" in refused(
+        dm, "--force", "vg/lv", "/dev/new")
+    assert "has 100 MiB, and takes the place of a device of 101 MiB" in refused(
+        dm, "--force", "vg/lv", lvm.new)
+    lvm.save(missing=f"  abc-def|{MIB}|{99 * MIB}")
     with lvm.new.open("r+b") as f:
         f.write(b"x" * (20 * MIB))
     dm.run("replace-ssd", "--force", "vg/lv", lvm.new)
@@ -155,7 +320,7 @@ def test_a_dead_ssd_of_an_active_volume(dm, lvm):
     dead(lvm, "writeback")
     dm.cache(dirty=17)
     for force in ([], ["--force"]):
-        why = dm.complaint(1, "replace-ssd", *force, "vg/lv", "/dev/new")
+        why = refused(dm, *force, "vg/lv", "/dev/new")
         assert "17 blocks that are nowhere else" in why
         assert "'lvchange -an vg/lv'" in why and "--force" in why
     assert dm.log() == [] and not lvm.record()
@@ -163,8 +328,8 @@ def test_a_dead_ssd_of_an_active_volume(dm, lvm):
 
 def test_an_ssd_that_fails_but_answers(dm, lvm):
     dm.cache(dirty=5, health="cache-device-failed", rw="ro")
-    assert "cannot all be written back" in dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
-    assert "disconnect it" in dm.complaint(1, "replace-ssd", "--force", "vg/lv", "/dev/new")
+    assert "cannot all be written back" in refused(dm, "vg/lv", "/dev/new")
+    assert "disconnect it" in refused(dm, "--force", "vg/lv", "/dev/new")
     assert dm.log() == [] and not lvm.record()
 
 
@@ -176,7 +341,7 @@ def test_an_ssd_that_fails_but_answers(dm, lvm):
 def test_refused(dm, lvm, change, why):
     lvm.state["lvs"][change[0]][change[1]] = change[2]
     lvm.save()
-    complaint = dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    complaint = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1).stderr.splitlines()[0]
     assert re.search(why, complaint), complaint
     assert dm.log() == [] and not lvm.record()
 

@@ -539,6 +539,39 @@ test_replace_a_living_ssd() {
 	check_data /dev/vg/lv 1 0 16
 }
 
+# is_refused WHY COMMAND...: and the cache is as it was, on the old SSD.
+is_refused() {
+	fails_with 1 "$@"
+	grep -q "its cache is as it was, on $SSD, in writeback" "$T/said" || fail "does not say what the volume is"
+	assert_eq "$(on_which vg/fast_cpool_cdata)" "$SSD" device
+	assert_eq "$(ls /var/lib/hearth 2>/dev/null)" "" "what is kept"
+}
+
+#@ fast hearth-only timeout=150
+test_replace_by_a_device_that_will_not_do() {
+	device NEW 96 ssd
+	standard_vg
+	cached_lv pool writeback
+	write_data /dev/vg/lv 1 0 16
+	mkfs.ext4 -q "$NEW"
+	is_refused 'holds something already \(ext4\)' hearth replace-ssd vg/lv "$NEW"
+	mount "$NEW" /mnt
+	is_refused 'is in use' hearth replace-ssd --force vg/lv "$NEW"
+	umount /mnt
+	is_refused 'a disk that the volume itself is on' hearth replace-ssd vg/lv "$DISK"
+	is_refused 'No such file' hearth replace-ssd vg/lv /dev/nosuch
+	wipefs -qa "$NEW"
+	ln -s "$NEW" "$T/alias"
+	echo 1 >"/sys/block/${NEW#/dev/}/queue/rotational"
+	is_refused 'rotating' hearth replace-ssd vg/lv "$T/alias"
+	echo 0 >"/sys/block/${NEW#/dev/}/queue/rotational"
+	hearth replace-ssd vg/lv "$T/alias"
+	assert_eq "$(on_which vg/fast_cpool_cdata)" "$NEW" device
+	is_in_no_group "$SSD"
+	fails_with 1 'on that device already' hearth replace-ssd vg/lv "$T/alias"
+	check_data /dev/vg/lv 1 0 16
+}
+
 # The SSD is gone, and LVM knows it.
 ssd_dies() {
 	lvchange -an vg/lv
