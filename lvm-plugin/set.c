@@ -17,6 +17,7 @@
 #include "cache.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "policies.h"
 #include "presets.h"
 #include "table.h"
 #include "text.h"
@@ -304,7 +305,7 @@ static bool same_policy(const char *a, const char *b)
 	return !strcmp(a, b) || (a_is && b_is);
 }
 
-/* Did it arrive?  lvm2 may accept what it does not pass on. */
+/* lvm2 may accept what it does not pass on. */
 static int verify(const struct cache *c, const struct wishes *w)
 {
 	const char *value;
@@ -348,17 +349,96 @@ static void print_json(const struct cache *c)
 	json_end();
 }
 
+/*
+ * Settings go first, for the target may refuse one, and a change of mode may take
+ * long.  Those of another policy have to wait for it.
+ */
 static int change(const struct cache *c, const struct wishes *w)
 {
-	int r = drop_own_mode(c, w);
+	bool settings_first = !w->policy || !strcmp(w->policy, c->policy);
+	int r = settings_first ? send_all(c, w) : EXIT_OK;
 
+	r = r ?: drop_own_mode(c, w);
 	if (!r && table_changes(c, w))
 		r = c->vg[0] ? change_lv(c, w) : change_table(c, w);
-	if (!r)
-		r = set_own_mode(c, w);
-	if (!r)
+	r = r ?: set_own_mode(c, w);
+	if (!r && !settings_first)
 		r = send_all(c, w);
 	return r;
+}
+
+/* ---- All or nothing ---- */
+
+/* What makes @now what @before was; true if that is something. */
+static bool differences(const struct cache *before, const struct cache *now,
+			struct wishes *w)
+{
+	const struct setting *s;
+	const char *value;
+	unsigned int i;
+
+	if (!same_policy(before->policy, now->policy))
+		w->policy = before->policy;
+	if (strcmp(before->mode, now->mode))
+		w->mode = before->mode;
+	for (i = 0; i < before->nr_settings; i++) {
+		s = &before->settings[i];
+		value = cache_setting(now->settings, now->nr_settings, s->key);
+		if (!value || strcmp(value, s->value))
+			w->all[w->nr++] = (struct wish){
+				.key = s->key, .value = s->value
+			};
+	}
+	return w->policy || w->mode || w->nr;
+}
+
+/* Something was refused: what was changed before it is put back. */
+static void put_back(const struct cache *before, const char *name)
+{
+	struct wishes w = { 0 };
+	struct caches cs;
+	struct cache *now;
+	int r = caches_get(&cs, name, &now);
+
+	if (!r && differences(before, now, &w)) {
+		assign(now, &w);
+		r = change(now, &w);
+	}
+	if (r)
+		complain("%s: not all of what was changed before that could be put back; see 'hearth status %s'",
+			 before->name, name);
+	caches_free(&cs);
+}
+
+/* ---- Beforehand ---- */
+
+/* A setting that the policy does not know is refused before any is changed. */
+static int check_keys(const struct cache *c, const struct wishes *w)
+{
+	unsigned int i;
+
+	/* Those of another policy are known when it is there. */
+	if (!c->own || (w->policy && strcmp(w->policy, c->policy)))
+		return EXIT_OK;
+	for (i = 0; i < w->nr; i++) {
+		if (cache_setting(c->settings, c->nr_settings, w->all[i].key))
+			continue;
+		complain("%s: %s is not a setting of the policy %s", c->name,
+			 w->all[i].key, c->policy);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static int check_policy(const struct cache *c, const struct wishes *w)
+{
+	char names[512];
+
+	if (!w->policy || !strcmp(w->policy, c->policy) ||
+	    policy_exists(w->policy, names, sizeof(names)))
+		return EXIT_OK;
+	complain("no policy '%s'; there are: %s", w->policy, names);
+	return EXIT_USAGE;
 }
 
 /* The kernel's own target takes no messages but migration_threshold. */
@@ -379,6 +459,22 @@ static int check_target(const struct cache *c, const struct wishes *w)
 	return EXIT_OLD_TARGET;
 }
 
+/* Did it arrive? */
+static int look_again(const struct options *o, const struct wishes *w)
+{
+	struct caches cs;
+	struct cache *c;
+	int r = caches_get(&cs, o->args[0], &c);
+
+	if (r)
+		return r;
+	r = verify(c, w);
+	if (!r && o->json)
+		print_json(c);
+	caches_free(&cs);
+	return r;
+}
+
 int hearth_set(const struct options *o)
 {
 	struct wishes w = { 0 };
@@ -393,23 +489,15 @@ int hearth_set(const struct options *o)
 	r = caches_get(&cs, o->args[0], &c);
 	if (r)
 		return r;
-	r = collect(&w, c, o);
-	if (!r)
-		r = check_target(c, &w);
+	r = collect(&w, c, o) ?: check_target(c, &w) ?: check_policy(c, &w) ?:
+	    check_keys(c, &w);
 	if (!r) {
 		assign(c, &w);
 		warn_of_policy(&w);
-		r = change(c, &w);
+		r = change(c, &w) ?: look_again(o, &w);
+		if (r)
+			put_back(c, o->args[0]);
 	}
-	caches_free(&cs);
-	if (r)
-		return r;
-	r = caches_get(&cs, o->args[0], &c);
-	if (r)
-		return r;
-	r = verify(c, &w);
-	if (!r && o->json)
-		print_json(c);
 	caches_free(&cs);
 	return r;
 }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth set: which change goes to lvm2, which to the target, in what order."""
 
+import os
+
 import pytest
 
+PRESET_KEYS = "14 read_level 2 write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1 max_promote_share 50 promote_ahead 384"
 LVCHANGE = 'echo "lvchange $*" >>"$HEARTH_FAKE/log"'
 
 
@@ -65,6 +68,7 @@ def test_policy_and_its_note(lv):
 
 
 def test_preset_and_what_overrides_it(lv):
+    lv.cache(settings=PRESET_KEYS)
     lv.write("sys/dev/block/253:3/queue/rotational", "0\n")
     after = "14 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1 max_promote_share 50 promote_ahead 384"
     lv.cache(listing=2, settings=after)
@@ -80,7 +84,8 @@ def test_preset_and_what_overrides_it(lv):
 
 @pytest.mark.parametrize("name", ["general", "database", "read-mostly", "streaming", "low-wear"])
 def test_presets_name_the_same_keys(lv, name):
-    lv.run("set", "vg/lv", "--preset", name, code=1)
+    lv.cache(settings=PRESET_KEYS)
+    lv.run("set", "vg/lv", "--preset", name, code=None)
     keys = {line.split()[2] for line in lv.log() if line.startswith("message")} - {"mode"}
     assert keys == {"read_level", "write_level", "full_write_level", "seq_cutoff",
                     "seq_again", "max_promote_share", "promote_ahead"}
@@ -135,7 +140,73 @@ def test_refused(lv):
 
 
 def test_unknown_to_the_policy(lv):
-    assert "visits is not a setting of the policy smq" in lv.complaint(1, "set", "vg/lv", "visits=3")
+    for more in ([], ["read_level=1"], ["read_level=1", "mode=writethrough"]):
+        assert "visits is not a setting of the policy smq" in lv.complaint(
+            1, "set", "vg/lv", *more, "visits=3")
+    assert lv.log() == []
+
+
+def test_what_was_set_before_a_refusal_is_put_back(lv):
+    lv.write("refuse", "seq_cutoff 9\n")
+    lv.cache(listing=2, settings="4 read_level 1 seq_cutoff 64")
+    assert "seq_cutoff=9 was refused" in lv.complaint(
+        1, "set", "vg/lv", "read_level=1", "seq_cutoff=9", "mode=writethrough")
+    assert lv.log() == ["message vg-lv read_level 1", "message vg-lv seq_cutoff 9",
+                        "message vg-lv read_level 2"]
+
+
+def test_what_was_set_before_lvm_refuses_is_put_back(lv):
+    lv.command("lvchange", "echo 'no lock' >&2; exit 5")
+    lv.cache(listing=2, settings="4 read_level 1 seq_cutoff 64")
+    r = lv.run("set", "vg/lv", "read_level=1", "mode=writethrough", code=1)
+    assert r.stderr == "no lock\n"
+    assert lv.log() == ["message vg-lv read_level 1", "message vg-lv read_level 2"]
+
+
+def test_mode_and_policy_are_put_back(lv):
+    """The settings of another policy can be sent only when it is there."""
+    lv.write("refuse", "visits 0\n")
+    lv.cache(listing=2, policy="nhit", mode="writethrough", features="2 metadata2 writethrough",
+             settings="2 visits 2")
+    r = lv.run("set", "vg/lv", "policy=nhit", "mode=writethrough", "visits=0", code=1)
+    assert "visits=0 was refused" in r.stderr and "could be put back" not in r.stderr
+    assert lv.log() == [
+        "lvchange -qq -y --cachepolicy nhit --cachemode writethrough -- vg/lv",
+        "message vg-lv visits 0",
+        "lvchange -qq -y --cachepolicy smq --cachemode writeback -- vg/lv",
+        "message vg-lv read_level 2", "message vg-lv seq_cutoff 64"]
+
+
+def test_what_cannot_be_put_back_is_said(lv):
+    lv.write("refuse", "seq_cutoff 9\nread_level 2\n")
+    lv.cache(listing=2, settings="4 read_level 1 seq_cutoff 64")
+    r = lv.run("set", "vg/lv", "read_level=1", "seq_cutoff=9", code=1)
+    assert r.stderr.splitlines()[-1] == (
+        "hearth: vg/lv: not all of what was changed before that could be put back; see 'hearth status vg/lv'")
+
+
+@pytest.fixture
+def modules(lv):
+    """What modprobe knows, and a policy that was loaded without it."""
+    lib = f"lib/modules/{os.uname().release}"
+    lv.write(f"{lib}/modules.dep", "updates/dm-cache.ko:\nupdates/dm-cache-smq.ko: updates/dm-cache.ko\n"
+             "updates/dm-cache-lru.ko.xz: updates/dm-cache.ko\nkernel/drivers/md/dm-crypt.ko:\n")
+    lv.write(f"{lib}/modules.alias", "alias dm-cache-heat dm_cache_smq\nalias dm-cache-mq dm_cache_smq\n")
+    lv.write("sys/module/dm_cache_mine/refcnt", "0")
+    return lv
+
+
+def test_no_such_policy(modules):
+    assert modules.complaint(2, "set", "vg/lv", "policy=nosuch", "read_level=1") == (
+        "hearth: no policy 'nosuch'; there are: heat, lru, mine, mq, smq\n")
+    assert modules.log() == []
+
+
+@pytest.mark.parametrize("name", ["heat", "lru", "mine"])
+def test_a_policy_that_there_is(modules, name):
+    modules.cache(listing=2, policy=name)
+    modules.run("set", "vg/lv", f"policy={name}")
+    assert modules.log() == [f"lvchange -qq -y --cachepolicy {name} -- vg/lv"]
 
 
 def test_stock_target(lv):

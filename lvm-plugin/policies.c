@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A policy is a module dm-cache-NAME, or another module's alias of that form.
+ * What modprobe knows, and what is loaded without it, is looked through.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+#include "policies.h"
+
+#define PREFIX		"dm-cache-"
+#define MAX_POLICIES	64
+#define NAME_LEN	64
+
+struct list {
+	char names[MAX_POLICIES][NAME_LEN];
+	unsigned int nr;
+};
+
+/* @name has '-' or '_' between its parts, and anything but a letter at its end. */
+static void add(struct list *l, const char *name)
+{
+	static const char prefix[] = PREFIX;
+	char policy[NAME_LEN];
+	unsigned int i;
+
+	for (i = 0; prefix[i]; i++)
+		if (name[i] != prefix[i] &&
+		    !(prefix[i] == '-' && name[i] == '_'))
+			return;
+	name += i;
+	snprintf(policy, sizeof(policy), "%.*s",
+		 (int)strcspn(name, ".: \n"), name);
+	for (i = 0; i < l->nr && strcmp(l->names[i], policy); i++)
+		;
+	if (policy[0] && i == l->nr && l->nr < MAX_POLICIES)
+		strcpy(l->names[l->nr++], policy);
+}
+
+/* "DIRECTORIES/dm-cache-smq.ko: ..." and "alias dm-cache-heat dm_cache_smq" */
+static void add_lines(struct list *l, const char *file)
+{
+	char path[512], *line = NULL, *name;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/lib/modules/%s/%s", dm_root(),
+		 kernel_release(), file);
+	f = fopen(path, "re");
+	while (f && getline(&line, &room, f) > 0) {
+		line[strcspn(line, ":\n")] = '\0';
+		if (!strncmp(line, "alias ", 6))
+			name = line + 6;
+		else
+			name = strrchr(line, '/') ? strrchr(line, '/') + 1 : line;
+		add(l, name);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+static void add_loaded(struct list *l)
+{
+	struct dirent *e;
+	char path[512];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/sys/module", dm_root());
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		add(l, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+bool policy_exists(const char *policy, char *names, size_t len)
+{
+	struct list l = { .nr = 0 };
+	unsigned int i, used = 0;
+
+	add_lines(&l, "modules.dep");
+	add_lines(&l, "modules.builtin");
+	add_lines(&l, "modules.alias");
+	add_loaded(&l);
+	for (i = 0; i < l.nr; i++)
+		if (!strcmp(l.names[i], policy))
+			return true;
+	qsort(l.names, l.nr, sizeof(l.names[0]), by_name);
+	for (i = 0; i < l.nr && used < len; i++)
+		used += snprintf(names + used, len - used, "%s%s",
+				 i ? ", " : "", l.names[i]);
+	return !l.nr;
+}
