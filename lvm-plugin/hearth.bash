@@ -17,26 +17,56 @@ _hearth_words() {
 	esac
 }
 
+# The values of a setting; numbers can't be guessed.
+_hearth_values() {
+	case $1 in
+	mode) echo "writethrough writeback passthrough writearound writeonly" ;;
+	policy) echo "smq heat lru nhit cleaner" ;;
+	esac
+}
+
+# What the option $1 takes; fails if it is no option that takes a word.
+_hearth_argument() {
+	case $1 in
+	--preset) echo "general database read-mostly streaming low-wear" ;;
+	--policy) echo "heat lru nhit" ;;
+	--format) echo "blkparse fio fiolog spc msr bin" ;;
+	--cache | --live) _hearth_words caches ;;
+	--size | --block | --sample | --minutes | --interval | --count | --listen) ;;
+	*) return 1 ;;
+	esac
+}
+
 _hearth() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local sub=${COMP_WORDS[1]} words
 
 	COMPREPLY=()
-	if [ "$COMP_CWORD" = 1 ]; then
-		words="$(_hearth_words subcommands) --help --version"
-	elif [ "$previous" = --preset ]; then
-		words="general database read-mostly streaming low-wear"
+	# bash takes "mode=back" for three words.
+	if [ "$current" = = ]; then
+		words=$(_hearth_values "$previous")
+		current=
+	elif [ "$previous" = = ]; then
+		words=$(_hearth_values "${COMP_WORDS[COMP_CWORD - 2]}")
+	elif [ "$COMP_CWORD" = 1 ]; then
+		words="$(_hearth_words subcommands) help --help --version"
+	elif [ "$sub" = help ]; then
+		words=$(_hearth_words subcommands)
+	elif words=$(_hearth_argument "$previous"); then
+		:
 	elif [[ $previous =~ ^--(file|svg)$ ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [[ $current == -* ]]; then
 		words="$(_hearth_words options "$sub") --help"
-	elif [ "$sub" = advise ] || [[ $sub = replace-ssd && $COMP_CWORD -gt 2 ]]; then
+	elif [ "$sub" = advise ] || [[ $sub = replace-ssd && $COMP_CWORD -gt 2 && $previous != --* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$sub" = set ] && [[ $COMP_CWORD -gt 2 && $previous != --* ]]; then
 		words=$_hearth_settings
 		compopt -o nospace 2>/dev/null
+	elif [[ $sub =~ ^(top|doctor|export)$ ]]; then
+		words=
 	else
 		words=$(_hearth_words caches)
 	fi

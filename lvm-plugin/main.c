@@ -49,7 +49,7 @@ static const struct subcommand {
 	{ "doctor", hearth_doctor, "", 0, 0,
 	  "what is wrong with this machine's caches", "jxa" },
 	{ "advise", hearth_advise, "[TRACE]", 0, 1,
-	  "how large the SSD should be, from a recording", "jtcwmzkydgv" },
+	  "how large the SSD should be, from a recording", "jtcwmZkydgv" },
 };
 
 /* One letter stands for an option in the table above. */
@@ -79,7 +79,9 @@ static const struct option_help {
 	{ 'm', { "minutes", required_argument, NULL, OPT_MINUTES }, "N",
 	  "for so long (default 10)" },
 	{ 'z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
-	  "of the cache (advise: a tenth of what is touched)" },
+	  "of the new cache (default: that of the old one)" },
+	{ 'Z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
+	  "of the cache (default: a tenth of what is touched)" },
 	{ 't', { "format", required_argument, NULL, OPT_FORMAT }, "FORMAT",
 	  "blkparse, fio, fiolog, spc, msr or bin" },
 	{ 'k', { "block", required_argument, NULL, OPT_BLOCK }, "KIB",
@@ -99,7 +101,7 @@ static const struct option_help {
 	{ 'q', { "quiet", no_argument, NULL, OPT_QUIET }, "",
 	  "with --register: for udev's rule" },
 	{ 'o', { "force", no_argument, NULL, OPT_FORCE }, "",
-	  "give up what only the missing SSD holds" },
+	  "take a rotating disk; give up a missing SSD's data" },
 	{ 'x', { "fix", no_argument, NULL, OPT_FIX }, "",
 	  "mend what can be without risk; asks before each" },
 	{ 'a', { "yes", no_argument, NULL, OPT_YES }, "",
@@ -318,11 +320,15 @@ static int run(const struct subcommand *s, int argc, char **argv)
 {
 	struct option options[NR(option_table) + 2];
 	struct options o = { .interval = 2, .minutes = 10 };
+	char name[32];
 	int opt;
 
 	options_of(s, options);
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == OPT_HELP) {
+	/* What getopt's complaints begin with. */
+	snprintf(name, sizeof(name), "hearth %s", s->name);
+	argv[0] = name;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == OPT_HELP || opt == 'h') {
 			help_one(stdout, s);
 			return EXIT_OK;
 		}
@@ -342,29 +348,45 @@ static int run(const struct subcommand *s, int argc, char **argv)
 	return s->run(&o);
 }
 
+static bool is(const char *word, const char *brief, const char *full)
+{
+	return !strcmp(word, brief) || !strcmp(word, full);
+}
+
+static int command(int argc, char **argv)
+{
+	bool help = is(argv[1], "help", "--help") || !strcmp(argv[1], "-h");
+	const struct subcommand *s;
+
+	if (help && argc == 2) {
+		help_all(stdout);
+		return EXIT_OK;
+	}
+	if (is(argv[1], "-V", "--version")) {
+		puts("hearth " HEARTH_VERSION);
+		return EXIT_OK;
+	}
+	s = find(argv[1 + help]);
+	if (!s) {
+		complain("no subcommand '%s'; see hearth --help",
+			 argv[1 + help]);
+		return EXIT_USAGE;
+	}
+	if (!help)
+		return run(s, argc - 1, argv + 1);
+	help_one(stdout, s);
+	return EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
-	const struct subcommand *s;
 	int r;
 
 	if (argc < 2) {
 		help_all(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
-		help_all(stdout);
-		return EXIT_OK;
-	}
-	if (!strcmp(argv[1], "--version")) {
-		puts("hearth " HEARTH_VERSION);
-		return EXIT_OK;
-	}
-	s = find(argv[1]);
-	if (!s) {
-		complain("no subcommand '%s'; see hearth --help", argv[1]);
-		return EXIT_USAGE;
-	}
-	r = run(s, argc - 1, argv + 1);
+	r = command(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("standard output: %s", strerror(errno));
 		return EXIT_FAILED;

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
+import shutil
+import subprocess
+import time
+
 import pytest
 
 from fake import Fake
@@ -7,3 +11,47 @@ from fake import Fake
 @pytest.fixture
 def dm(tmp_path):
     return Fake(tmp_path)
+
+
+class Tmux:
+    """A terminal of 80x24 for a command, and what is on it."""
+
+    def __init__(self, dm):
+        self.dm = dm
+        self.socket = str(dm.path / "tmux")
+
+    def run(self, *args):
+        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *args], text=True,
+                              capture_output=True, check=False, env=self.dm.environment(TERM="xterm")).stdout
+
+    def start(self, command):
+        self.run("new-session", "-d", "-x", "80", "-y", "24", "-s", "t", command)
+
+    def type(self, keys):
+        self.run("send-keys", "-t", "t", "-l", keys)
+
+    def press(self, key):
+        self.run("send-keys", "-t", "t", key)
+
+    def screen(self):
+        return self.run("capture-pane", "-p", "-t", "t")
+
+    def flags(self, *names):
+        """Of the pane: alternate_on, cursor_flag."""
+        return self.run("display-message", "-p", "-t", "t", " ".join(f"#{{{n}}}" for n in names)).split()
+
+    def wait_for(self, is_so):
+        """Until the screen is as wanted; the limit only ends what would last for ever."""
+        limit = time.monotonic() + 60
+        while not is_so(self.screen()):
+            assert time.monotonic() < limit, self.screen()
+            time.sleep(.05)
+
+
+@pytest.fixture
+def tmux(dm):
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux")
+    terminal = Tmux(dm)
+    yield terminal
+    terminal.run("kill-server")

@@ -55,6 +55,15 @@ def test_pages_render():
     assert r.returncode == 0 and not r.stdout, r.stdout + r.stderr
 
 
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
+@pytest.mark.parametrize("name", sorted(path.name for path in TOP.glob("man/*.[0-9]")))
+def test_sentences_are_not_glued_together(name):
+    """Further words of a macro that alternates fonts would be."""
+    r = subprocess.run(["mandoc", "-Tascii", TOP / "man" / name], capture_output=True, text=True, check=True)
+    text = re.sub(".\b", "", r.stdout)
+    assert not re.findall(r"\S*[a-z)]\.[A-Z][a-z]\S*", text)
+
+
 def test_completion(dm):
     script = TOP / "lvm-plugin/hearth.bash"
 
@@ -75,3 +84,51 @@ def test_completion(dm):
     assert complete("hearth", "status", "v") == {"vg/lv"}
     assert complete("hearth", "set", "vg/lv", "mo") == {"mode="}
     assert "low-wear" in complete("hearth", "set", "--preset", "lo")
+    # Cut at "=", as bash does.
+    assert complete("hearth", "set", "vg/lv", "mode", "=", "writeb") == {"writeback"}
+    assert complete("hearth", "set", "vg/lv", "mode", "=") >= {"writeback", "writearound"}
+    assert complete("hearth", "set", "vg/lv", "policy", "=", "l") == {"lru"}
+    assert complete("hearth", "set", "vg/lv", "read_level", "=", "") == set()
+    assert complete("hearth", "advise", "--policy", "") == {"heat", "lru", "nhit"}
+    assert "fiolog" in complete("hearth", "advise", "--format", "fio")
+    assert complete("hearth", "advise", "--live", "v") == {"vg/lv"}
+    for sub in ("top", "doctor", "export"):
+        assert complete("hearth", sub, "") == set(), sub
+    assert complete("hearth", "help", "st") == {"status"}
+
+
+def test_completion_ends_a_value_at_a_terminal(dm, tmux):
+    tmux.start("bash --norc --noprofile")
+    tmux.type(f". {TOP}/lvm-plugin/hearth.bash; PS1='ready: '; clear\n")
+    tmux.wait_for(lambda screen: screen.strip() == "ready:")
+    tmux.type("hearth set vg/lv mode=writeb\t")
+    tmux.wait_for(lambda screen: screen.rstrip().endswith("mode=writeback"))
+
+
+def test_help_and_version(dm):
+    for word in "-h", "--help", "help":
+        assert dm.out(word).startswith("Usage: hearth SUBCOMMAND")
+    for args in ("set", "-h"), ("set", "--help"), ("help", "set"):
+        assert dm.out(*args).startswith("Usage: hearth set [OPTION]... CACHE [KEY=VALUE]...")
+    assert dm.out("-V") == dm.out("--version")
+    assert "no subcommand 'nosuch'" in dm.complaint(2, "help", "nosuch")
+
+
+def test_an_option_that_there_is_not(dm):
+    r = dm.run("status", "--jsn", code=2)
+    assert r.stderr.startswith("hearth status: unrecognized option '--jsn'\n")
+
+
+def test_help_says_whose_size(dm):
+    assert "that of the old one" in dm.out("replace-ssd", "--help")
+    assert "a tenth of what is touched" not in dm.out("replace-ssd", "--help")
+    assert "a tenth of what is touched" in dm.out("advise", "--help")
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["status", "--help"]])
+def test_output_that_cannot_be_written(dm, args):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        r = subprocess.run([BIN / "fake/hearth", *args], stdout=full, text=True,
+                           stderr=subprocess.PIPE, env=dm.environment(), check=False)
+    assert r.returncode == 1
+    assert r.stderr == "hearth: standard output: No space left on device\n"
