@@ -3,6 +3,7 @@
  * hearth advise: how large should the SSD be?  From a recording of a volume's
  * requests, whether it is cached already or not.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #define NEARLY		.95
 #define THUMB		.1	/* of the volume: the rule of thumb */
 #define LVM_MAX_BLOCKS	1e6	/* its default */
+#define LONG_ENOUGH	3600.0	/* seconds */
 
 static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
 
@@ -37,6 +39,7 @@ struct question {
 	const char *policy;
 	bool rotational;
 	dev_t dev;		/* to be recorded; 0: a file is read */
+	double recorded;	/* seconds; 0: a file was read */
 };
 
 /* What the recording says by itself. */
@@ -46,6 +49,11 @@ struct summary {
 	double seconds;		/* 0: it has no times */
 	double touched;		/* bytes, in blocks */
 	double touched_a_day, touched_a_month;	/* 0: it is too short */
+};
+
+struct rows {
+	struct row *all;
+	unsigned int nr;
 };
 
 struct row {
@@ -95,8 +103,9 @@ static double touched_in(const struct trace *t, const struct accesses *as,
 }
 
 static struct summary summarize(const struct trace *t, const struct accesses *as,
-				u32 block)
+				const struct question *q)
 {
+	u32 block = q->block;
 	struct summary s = { .requests = t->nr };
 	u64 span;
 	size_t i;
@@ -113,6 +122,9 @@ static struct summary summarize(const struct trace *t, const struct accesses *as
 	if (span > 2 * t->nr && span < 1ULL << 62)
 		s.seconds = span / 1e6;
 	s.touched = (double)as->nr_blocks * block;
+	/* It may begin and end with silence. */
+	if (q->recorded)
+		s.seconds = q->recorded;
 	if (s.seconds) {
 		s.touched_a_day = touched_in(t, as, DAY, block);
 		s.touched_a_month = touched_in(t, as, 30 * DAY, block);
@@ -146,17 +158,17 @@ static double gain(const struct row *r, const struct question *q)
 }
 
 /* The smallest that gains nearly as much as the best. */
-static const struct row *choice(const struct row *rows,
+static const struct row *choice(const struct rows *rows,
 				const struct question *q)
 {
 	double best = 0;
 	unsigned int i;
 
-	for (i = 0; i < NR_ROWS; i++)
-		best = fmax(best, gain(&rows[i], q));
-	for (i = 0; gain(&rows[i], q) < NEARLY * best; i++)
+	for (i = 0; i < rows->nr; i++)
+		best = fmax(best, gain(&rows->all[i], q));
+	for (i = 0; gain(&rows->all[i], q) < NEARLY * best; i++)
 		;
-	return &rows[i];
+	return &rows->all[i];
 }
 
 /* As hearth-target(8) advises. */
@@ -178,19 +190,41 @@ static void warn_of_blocks(double size, const struct question *q)
 		      blocks / 1e6);
 }
 
-static int draw(const char *path, const struct row *rows, const char *policy)
+static void warn_of_length(const struct summary *s)
 {
-	struct curve curves[2] = { { .name = policy }, { .name = "RAM (LRU)" } };
+	char d[2 * SIZE_LEN];
+
+	if (s->seconds && s->seconds < LONG_ENOUGH)
+		found(NOTE, "short-recording", "advice",
+		      "record an hour at least, of the time that matters",
+		      "this is what was asked in %s; what a day brings may be another thing",
+		      duration_text(d, s->seconds));
+}
+
+static int draw(const char *path, const struct rows *rows,
+		const struct question *q)
+{
+	struct curve curves[2] = {
+		{ .name = q->policy }, { .name = "RAM (LRU), of reads" }
+	};
+	char size[SIZE_LEN], name[SIZE_LEN + 16];
+	struct svg_look look = {
+		.sizes = SVG_BYTES, .mark = choice(rows, q)->bytes,
+		.mark_name = name,
+	};
 	unsigned int i;
 
-	for (i = 0; i < NR_ROWS; i++) {
-		curve_add(&curves[0], rows[i].bytes / GIB,
-			  1 - rows[i].heat.hits, 1 - rows[i].heat.time_saved);
-		curve_add(&curves[1], rows[i].bytes / GIB, 1 - rows[i].ram, 1);
+	snprintf(name, sizeof(name), "advised: %s", size_text(size, look.mark));
+	for (i = 0; i < rows->nr; i++) {
+		const struct row *r = &rows->all[i];
+
+		curve_add(&curves[0], r->bytes, 1 - r->heat.hits,
+			  1 - r->heat.time_saved);
+		curve_add(&curves[1], r->bytes, 1 - r->ram, NAN);
 	}
-	if (!svg_write(path, curves, 1, false))
+	if (!svg_write(path, curves, 2, &look))
 		return EXIT_OK;
-	complain("%s: cannot be written", path);
+	complain("%s: %s", path, strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -249,7 +283,7 @@ static void print_row(const struct row *r)
 	printf(" %7.1f%%\n", 100 * r->ram);
 }
 
-static void print_all(const struct row *rows, const struct summary *s,
+static void print_all(const struct rows *rows, const struct summary *s,
 		      const struct question *q, const struct sampled *part)
 {
 	char a[SIZE_LEN];
@@ -266,8 +300,8 @@ static void print_all(const struct row *rows, const struct summary *s,
 	       "reads", "disk time", "SSD writes", "SSD", "RAM:");
 	printf("%-6s %10s %7s %9s %11s %12s %9s %8s\n", "", "", "", "hit",
 	       "saved", "per byte", "fills/day", "reads");
-	for (i = 0; i < NR_ROWS; i++)
-		print_row(&rows[i]);
+	for (i = 0; i < rows->nr; i++)
+		print_row(&rows->all[i]);
 	printf("\n%s %s nearly as %s as the best of these.\n",
 	       size_text(a, choice(rows, q)->bytes),
 	       q->rotational ? "saves" : "hits",
@@ -301,7 +335,7 @@ static void json_row(const struct row *r)
 	json_end();
 }
 
-static void json_all(const struct row *rows, const struct summary *s,
+static void json_all(const struct rows *rows, const struct summary *s,
 		     const struct question *q, const struct sampled *part)
 {
 	unsigned int i;
@@ -325,8 +359,8 @@ static void json_all(const struct row *rows, const struct summary *s,
 		  metadata_bytes(choice(rows, q)->bytes, q));
 	json_findings("warnings", NOTE);
 	json_begin("sizes", '[');
-	for (i = 0; i < NR_ROWS; i++)
-		json_row(&rows[i]);
+	for (i = 0; i < rows->nr; i++)
+		json_row(&rows->all[i]);
 	json_end();
 	json_end();
 }
@@ -351,7 +385,9 @@ static int ask_volume(struct question *q, const struct options *o)
 	struct caches cs;
 	struct cache *c;
 	struct device d;
-	int r = o->cache ? caches_get(&cs, o->cache, &c) : caches_read(&cs);
+	bool no_dm;
+	int r = o->cache ? caches_get(&cs, o->cache, &c) :
+			   caches_read_if_any(&cs, &no_dm);
 
 	if (r)
 		return r;
@@ -387,6 +423,10 @@ static int ask(struct question *q, const struct options *o)
 	}
 	if (!q->block)
 		q->block = 65536;
+	if (o->format && !trace_format_known(o->format)) {
+		complain("no format '%s': %s", o->format, trace_formats());
+		return EXIT_USAGE;
+	}
 	if (!policy_find(q->policy)) {
 		complain("no policy '%s': heat, lru or nhit", q->policy);
 		return EXIT_USAGE;
@@ -400,7 +440,8 @@ static int ask(struct question *q, const struct options *o)
 static int answer(struct question *q, const struct options *o,
 		  const struct trace *t)
 {
-	struct row rows[NR_ROWS];
+	struct row all[NR_ROWS];
+	struct rows rows = { .all = all };
 	struct accesses as;
 	struct sampled part;
 	struct summary s;
@@ -408,36 +449,44 @@ static int answer(struct question *q, const struct options *o,
 	int r = EXIT_OK;
 
 	accesses_cut(&as, t, q->block);
-	s = summarize(t, &as, q->block);
+	s = summarize(t, &as, q);
 	if (!q->size)
 		q->size = THUMB * s.touched;
 	sample_blocks(&part, &as, q->enough);
-	for (i = 0; i < NR_ROWS && !r; i++)
-		if (fill_row(&rows[i], factors[i], q, &part, &s))
+	for (i = 0; i < NR_ROWS && !r; i++) {
+		/* More than all of the volume need not be bought. */
+		if (i && q->volume && factors[i] * q->size > q->volume)
+			break;
+		if (fill_row(&all[rows.nr++], factors[i], q, &part, &s))
 			r = EXIT_FAILED;
+	}
 	if (!r)
-		warn_of_blocks(choice(rows, q)->bytes, q);
+		warn_of_blocks(choice(&rows, q)->bytes, q);
+	warn_of_length(&s);
 	if (!r && o->json)
-		json_all(rows, &s, q, &part);
+		json_all(&rows, &s, q, &part);
 	else if (!r)
-		print_all(rows, &s, q, &part);
+		print_all(&rows, &s, q, &part);
 	if (!r && o->svg)
-		r = draw(o->svg, rows, q->policy);
+		r = draw(o->svg, &rows, q);
 	sampled_free(&part);
 	accesses_free(&as);
 	return r;
 }
 
-static int read_requests(struct trace *t, const struct question *q,
+static int read_requests(struct trace *t, struct question *q,
 			 const struct options *o)
 {
+	q->recorded = 60 * o->minutes;
 	if (o->live)
-		return live_record(t, q->dev, 60 * o->minutes, o->json);
+		return live_record(t, q->dev, &q->recorded, o->json);
+	q->recorded = 0;
 	return trace_read(t, o->args[0], o->format) ? EXIT_FAILED : EXIT_OK;
 }
 
 int hearth_advise(const struct options *o)
 {
+	char time[2 * SIZE_LEN];
 	struct trace t = { 0 };
 	struct question q;
 	int r;
@@ -452,7 +501,8 @@ int hearth_advise(const struct options *o)
 	if (t.nr) {
 		r = answer(&q, o, &t);
 	} else {
-		complain("%s: no requests in it", o->live ?: o->args[0]);
+		complain("%s: no requests in the %s that were recorded",
+			 o->live, duration_text(time, q.recorded));
 		r = EXIT_FAILED;
 	}
 	trace_free(&t);

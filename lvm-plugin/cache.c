@@ -36,8 +36,6 @@ static int cache_parse(struct cache *c, const struct dm_device *d, bool own)
 static int explain(int r)
 {
 	switch (r) {
-	case 0:
-		return EXIT_OK;
 	case -EACCES:
 	case -EPERM:
 		complain("only root may talk to device-mapper");
@@ -53,7 +51,12 @@ static int explain(int r)
 	return EXIT_NO_DM;
 }
 
-int caches_read(struct caches *cs)
+static bool means_no_dm(int r)
+{
+	return r == -ENODEV || r == -ENXIO || r == -ENOENT;
+}
+
+static int read_all(struct caches *cs)
 {
 	uint32_t version[3] = { 0 };
 	unsigned int i, nr;
@@ -63,12 +66,12 @@ int caches_read(struct caches *cs)
 	memset(cs, 0, sizeof(*cs));
 	r = dm_list_caches(&cs->devices, &nr);
 	if (r)
-		return explain(r);
+		return r;
 	/* The kernel's target counts from 2.0 up; hearth is 2.100 and later. */
 	own = !dm_cache_version(version) && version[0] == 2 && version[1] >= 100;
 	cs->all = calloc(nr ?: 1, sizeof(*cs->all));
 	if (!cs->all)
-		return explain(-ENOMEM);
+		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
 		struct cache *c = &cs->all[cs->nr++];
 
@@ -79,7 +82,22 @@ int caches_read(struct caches *cs)
 			 cs->devices[i].name, cs->devices[i].status);
 		strcpy(c->health, "unknown");
 	}
-	return EXIT_OK;
+	return 0;
+}
+
+int caches_read(struct caches *cs)
+{
+	int r = read_all(cs);
+
+	return r ? explain(r) : EXIT_OK;
+}
+
+int caches_read_if_any(struct caches *cs, bool *no_dm)
+{
+	int r = read_all(cs);
+
+	*no_dm = means_no_dm(r);
+	return r && !*no_dm ? explain(r) : EXIT_OK;
 }
 
 void caches_free(struct caches *cs)

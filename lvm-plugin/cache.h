@@ -110,6 +110,8 @@ void cache_set_name(struct cache *c, const char *dm_name, const char *uuid);
 
 /* Read all caches.  Prints what is wrong and returns an exit code. */
 int caches_read(struct caches *cs);
+/* The same; but in a kernel without device-mapper there are none, and *no_dm. */
+int caches_read_if_any(struct caches *cs, bool *no_dm);
 void caches_free(struct caches *cs);
 
 /* The one that a user calls @name, or NULL. */

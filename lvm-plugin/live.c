@@ -167,15 +167,18 @@ static int record(struct recording *r, double seconds, bool quiet)
 	return EXIT_OK;
 }
 
-int live_record(struct trace *t, dev_t dev, double seconds, bool quiet)
+int live_record(struct trace *t, dev_t dev, double *seconds, bool quiet)
 {
 	struct recording r = { .t = t };
+	double began;
 	int code;
 
 	catch_signals();
 	code = begin(&r, dev);
+	began = now();
 	if (!code)
-		code = record(&r, seconds, quiet || !isatty(2));
+		code = record(&r, *seconds, quiet || !isatty(2));
+	*seconds = now() - began;
 	end(&r);
 	/* Enough of it: what was recorded is to be looked at. */
 	interrupted = 0;

@@ -93,7 +93,7 @@ static const struct option_help {
 	{ 'g', { "sample", required_argument, NULL, OPT_SAMPLE }, "BLOCKS",
 	  "look at about so many blocks (default 32768)" },
 	{ 'v', { "svg", required_argument, NULL, OPT_SVG }, "FILE",
-	  "draw misses and disk time over the SSD's size in GiB" },
+	  "draw misses and disk time over the SSD's size" },
 	{ 'r', { "register", no_argument, NULL, OPT_REGISTER }, "",
 	  "watch from now on, until it is deactivated" },
 	{ 'u', { "unregister", no_argument, NULL, OPT_UNREGISTER }, "",

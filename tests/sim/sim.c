@@ -171,6 +171,7 @@ static int run_all(const struct trace *traces, unsigned int nr)
 					  &opts.sizes[s], &means[p][s]);
 	if (opts.svg) {
 		struct curve curves[MAX_POLICIES] = { 0 };
+		struct svg_look look = { 0 };
 
 		for (p = 0; p < opts.nr_policies; p++) {
 			curves[p].name = opts.policies[p];
@@ -179,8 +180,11 @@ static int run_all(const struct trace *traces, unsigned int nr)
 					  1 - means[p][s].hit_ratio,
 					  1 - means[p][s].fetch_saved);
 		}
-		return svg_write(opts.svg, curves, opts.nr_policies,
-				 opts.sizes[0].percent);
+		look.sizes = opts.sizes[0].percent ? SVG_PERCENT : SVG_NUMBERS;
+		if (svg_write(opts.svg, curves, opts.nr_policies, &look)) {
+			perror(opts.svg);
+			return -1;
+		}
 	}
 	return 0;
 }

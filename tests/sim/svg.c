@@ -4,12 +4,14 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "svg.h"
 
 #define WIDTH	380
 #define HEIGHT	300
-#define LEFT	50
+#define LEFT	64
+#define LETTER	6.5	/* wide, at most of them */
 #define TOP	40
 
 static const char * const colours[] = {
@@ -42,9 +44,39 @@ void curve_add(struct curve *c, double x, double misses, double time)
 	c->time[c->nr++] = time;
 }
 
-static void frame(const struct panel *p, const struct curve *c,
-		  const char *title, bool percent)
+static const char *size_label(char *buf, size_t len, double x,
+			      enum svg_sizes sizes)
 {
+	static const char * const units[] = {
+		"B", "KiB", "MiB", "GiB", "TiB", "PiB"
+	};
+	unsigned int i = 0;
+
+	if (sizes != SVG_BYTES) {
+		snprintf(buf, len, "%g%s", x, sizes == SVG_PERCENT ? "%" : "");
+		return buf;
+	}
+	for (; x >= 1024 && i < 5; i++)
+		x /= 1024;
+	snprintf(buf, len, "%.3g %s", x, units[i]);
+	return buf;
+}
+
+/* The size that is advised, say: a line over the whole height. */
+static void mark(const struct panel *p, const struct svg_look *look)
+{
+	if (!look->mark)
+		return;
+	fprintf(p->f, "<path d=\"M%g %dv%d\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>\n",
+		px(p, look->mark), TOP, HEIGHT);
+	fprintf(p->f, "<text x=\"%g\" y=\"%d\" text-anchor=\"middle\" fill=\"#666\">%s</text>\n",
+		px(p, look->mark), TOP + HEIGHT + 34, look->mark_name);
+}
+
+static void frame(const struct panel *p, const struct curve *c,
+		  const char *title, const struct svg_look *look)
+{
+	char label[32];
 	unsigned int i;
 
 	fprintf(p->f, "<text x=\"%g\" y=\"24\" font-size=\"14\">%s</text>\n",
@@ -56,9 +88,10 @@ static void frame(const struct panel *p, const struct curve *c,
 			p->x0 - 6, py(i / 5.) + 4, i / 5.);
 	}
 	for (i = 0; i < c->nr; i++)
-		fprintf(p->f, "<text x=\"%g\" y=\"%d\" text-anchor=\"middle\">%g%s</text>\n",
-			px(p, c->x[i]), TOP + HEIGHT + 18, c->x[i],
-			percent ? "%" : "");
+		fprintf(p->f, "<text x=\"%g\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+			px(p, c->x[i]), TOP + HEIGHT + 18,
+			size_label(label, sizeof(label), c->x[i], look->sizes));
+	mark(p, look);
 }
 
 static void plot(const struct panel *p, const struct curve *c, const double *y,
@@ -66,10 +99,13 @@ static void plot(const struct panel *p, const struct curve *c, const double *y,
 {
 	unsigned int i;
 
+	if (!isfinite(y[0]))
+		return;
 	fprintf(p->f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
 		colour);
 	for (i = 0; i < c->nr; i++)
-		fprintf(p->f, "%g,%g ", px(p, c->x[i]), py(y[i]));
+		if (isfinite(y[i]))
+			fprintf(p->f, "%g,%g ", px(p, c->x[i]), py(y[i]));
 	fprintf(p->f, "\"/>\n");
 }
 
@@ -85,27 +121,30 @@ static void legend(const struct panel *p, const char *name, unsigned int i,
 }
 
 int svg_write(const char *path, const struct curve *curves, unsigned int nr,
-	      bool percent)
+	      const struct svg_look *look)
 {
 	FILE *f = fopen(path, "w");
 	struct panel p = { .f = f };
 	unsigned int i, side;
+	size_t longest = 0;
 
-	if (!f) {
-		fprintf(stderr, "%s: cannot be written\n", path);
+	if (!f)
 		return -1;
-	}
+	for (i = 0; i < nr; i++)
+		if (strlen(curves[i].name) > longest)
+			longest = strlen(curves[i].name);
 	p.lo = log(curves[0].x[0]);
 	p.hi = log(curves[0].x[curves[0].nr - 1]);
 	if (p.hi <= p.lo)
 		p.hi = p.lo + 1;
 	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" font-size=\"11\">\n",
-		2 * (WIDTH + LEFT) + 240, HEIGHT + TOP + 40);
+		(int)(2 * (WIDTH + LEFT) + 48 + LETTER * longest),
+		HEIGHT + TOP + 48);
 	fprintf(f, "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n");
 	for (side = 0; side < 2; side++) {
 		p.x0 = LEFT + side * (WIDTH + LEFT);
 		frame(&p, &curves[0], side ? "origin time not saved (fetching), by cache size" :
-		      "miss ratio, by cache size", percent);
+		      "miss ratio, by cache size", look);
 		for (i = 0; i < nr; i++)
 			plot(&p, &curves[i], side ? curves[i].time :
 			     curves[i].misses, colours[i % 10]);

@@ -6,7 +6,14 @@
 #ifndef HEARTH_SIM_SVG_H
 #define HEARTH_SIM_SVG_H
 
-#include <stdbool.h>
+/* What the sizes are, for the labels below the x axis. */
+enum svg_sizes { SVG_NUMBERS, SVG_PERCENT, SVG_BYTES };
+
+struct svg_look {
+	enum svg_sizes sizes;
+	double mark;		/* a size to be marked; 0: none */
+	const char *mark_name;
+};
 
 struct curve {
 	const char *name;
@@ -14,8 +21,10 @@ struct curve {
 	double x[64], misses[64], time[64];
 };
 
+/* What is NAN is not drawn. */
 void curve_add(struct curve *c, double x, double misses, double time);
+/* -1 with errno if @path cannot be written. */
 int svg_write(const char *path, const struct curve *curves, unsigned int nr,
-	      bool percent);
+	      const struct svg_look *look);
 
 #endif

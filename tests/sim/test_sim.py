@@ -131,7 +131,7 @@ def test_bad_input_is_refused(where):
     assert 'line 2' in sim(path, '-f', 'msr', code=1)
     good = os.path.join(where, 'good.bin')
     write_bin(good, mixed_requests(100))
-    assert 'cannot be opened' in sim(os.path.join(where, 'none.bin'), code=1)
+    assert 'none.bin: No such file' in sim(os.path.join(where, 'none.bin'), code=1)
     assert 'not a cache size' in sim('-c', '10x', good, code=2)
     for policy in ('none', 'heat:none=1', 'heat:read_level=6',
                    'heat:read_level=x'):

@@ -2,11 +2,11 @@
 /*
  * Reading traces.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "input.h"
 #include "trace.h"
 
 struct reader {
@@ -222,44 +222,52 @@ static const char *guess(const char *line)
 	return strpbrk(line, "rRwW") ? "spc" : "fiolog";
 }
 
-static int read_bin(struct reader *rd, FILE *f)
+const char *trace_formats(void)
+{
+	return "blkparse, fio, fiolog, spc, msr or bin";
+}
+
+bool trace_format_known(const char *format)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(line_formats); i++)
+		if (!strcmp(format, line_formats[i].name))
+			return true;
+	return !strcmp(format, "bin");
+}
+
+static int read_bin(struct reader *rd, struct input *in)
 {
 	u8 rec[24];
 	size_t n;
 
-	while ((n = fread(rec, 1, sizeof(rec), f)) == sizeof(rec)) {
+	rd->format = "bin";
+	while ((n = input_bytes(in, rec, sizeof(rec))) == sizeof(rec)) {
 		rd->line++;
 		if (parse_bin(rd, rec))
 			return -1;
 	}
+	rd->line += n > 0;
 	return n ? -1 : 0;
 }
 
-static int read_lines(struct reader *rd, FILE *f)
+static int read_lines(struct reader *rd, struct input *in)
 {
 	char line[4096];
 	unsigned int i;
 
-	while (fgets(line, sizeof(line), f)) {
+	while (input_line(in, line, sizeof(line))) {
 		rd->line++;
 		if (!rd->format)
 			rd->format = guess(line);
-		for (i = 0; i < ARRAY_SIZE(line_formats); i++)
+		for (i = 0; i < ARRAY_SIZE(line_formats) - 1; i++)
 			if (!strcmp(rd->format, line_formats[i].name))
 				break;
-		if (i == ARRAY_SIZE(line_formats))
-			return -1;
 		if (line_formats[i].line(rd, line) && rd->line > 1)
 			return -1;	/* the first may be a heading */
 	}
 	return 0;
-}
-
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
 }
 
 /* The file's name without directories and what follows its first dot. */
@@ -271,68 +279,79 @@ static void set_name(struct trace *t, const char *path)
 	t->name[strcspn(t->name, ".")] = 0;
 }
 
-/* The output of zstd, run without a shell. */
-static FILE *open_zst(const char *path, pid_t *child)
+/* ".bin" at its end, or before that of a compressed file. */
+static bool is_named_bin(const char *path)
 {
-	int ends[2];
+	const char *base = strrchr(path, '/'), *bin;
 
-	if (pipe(ends))
-		return NULL;
-	*child = fork();
-	if (!*child) {
-		dup2(ends[1], 1);
-		close(ends[0]);
-		close(ends[1]);
-		execlp("zstd", "zstd", "-dcq", "--", path, (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	return fdopen(ends[0], "rb");
+	bin = strstr(base ?: path, ".bin");
+	return bin && (!bin[4] || bin[4] == '.');
 }
 
-static int close_zst(FILE *f, pid_t child)
+__attribute__((format(printf, 2, 3)))
+static int complain(const char *path, const char *format, ...)
 {
-	int status;
+	va_list ap;
 
-	fclose(f);
-	if (waitpid(child, &status, 0) != child)
-		return -1;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
+	fprintf(stderr, "%s: %s: ", program_invocation_short_name,
+		strcmp(path, "-") ? path : "standard input");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return -1;
+}
+
+/* Says what is wrong with it, if anything is. */
+static int read_all(struct reader *rd, struct input *in, bool bin)
+{
+	unsigned long long line;
+	int r;
+
+	if (!bin && input_is_binary(in))
+		return complain(rd->path, "it is not text; a recording is %s",
+				trace_formats());
+	r = bin ? read_bin(rd, in) : read_lines(rd, in);
+	line = rd->line;
+	if (input_error(in))
+		return complain(rd->path, "after %s %llu: %s",
+				bin ? "record" : "line", line,
+				input_error(in));
+	if (r)
+		return complain(rd->path, "%s %llu does not parse as %s",
+				bin ? "record" : "line", line, rd->format);
+	if (rd->t->nr)
+		return 0;
+	if (!line)
+		return complain(rd->path, "it is empty");
+	return complain(rd->path, "no requests in it: read as %s, of which no line is one",
+			rd->format);
 }
 
 int trace_read(struct trace *t, const char *path, const char *format)
 {
 	struct reader *rd = calloc(1, sizeof(*rd));
-	bool piped = ends_in(path, ".zst"), bin;
-	pid_t child = 0;
-	FILE *f;
+	struct input *in;
+	const char *why;
 	int r;
 
 	memset(t, 0, sizeof(*t));
 	set_name(t, path);
 	t->nr_sources = 1;
 	memcpy(t->sources[0], t->name, sizeof(t->name));
-	f = piped ? open_zst(path, &child) : fopen(path, "rb");
-	if (!f || !rd) {
-		fprintf(stderr, "%s: cannot be opened\n", path);
+	if (!rd)
+		abort();
+	in = input_open(path, &why);
+	if (!in) {
 		free(rd);
-		return -1;
+		return complain(path, "%s", why);
 	}
 	rd->t = t;
+	rd->path = path;
 	rd->format = format;
-	bin = format ? !strcmp(format, "bin") :
-	      ends_in(path, ".bin") || ends_in(path, ".bin.zst");
-	r = bin ? read_bin(rd, f) : read_lines(rd, f);
-	if ((piped ? close_zst(f, child) : fclose(f)) && !r)
-		r = -1;
-	if (r)
-		fprintf(stderr, "%s: %s %llu does not parse as %s\n", path,
-			bin ? "record" : "line", (unsigned long long)rd->line,
-			bin ? "bin" : rd->format ? rd->format : "anything");
-	if (!r && !t->nr) {
-		fprintf(stderr, "%s: no requests in it\n", path);
-		r = -1;
-	}
+	r = read_all(rd, in, format ? !strcmp(format, "bin") :
+				      is_named_bin(path));
+	input_close(in);
 	free(rd);
 	return r;
 }

@@ -27,10 +27,12 @@ struct trace {
 
 /*
  * Read @path.  @format is bin, msr, spc, blkparse, fio, fiolog, or NULL to tell
- * it from the name and the first line.  A name that ends in .zst is uncompressed on
- * the way.  Prints what is wrong and returns -1.
+ * it from the name and the first line.  "-" is standard input.  What is compressed
+ * is uncompressed on the way.  Prints what is wrong and returns -1.
  */
 int trace_read(struct trace *t, const char *path, const char *format);
+bool trace_format_known(const char *format);
+const char *trace_formats(void);	/* for people */
 /* Append a request. */
 void trace_add(struct trace *t, const struct request *r);
 /*

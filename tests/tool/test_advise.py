@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth advise: the curve against the simulator's, and the sums beside it."""
 
+import bz2
+import errno
+import gzip
 import json
+import lzma
 import os
 import random
+import re
+import shutil
 import struct
 import subprocess
 import xml.etree.ElementTree
@@ -138,6 +144,29 @@ def test_without_times(dm, tmp_path):
     assert "a day" not in dm.out("advise", trace)
 
 
+def warnings(told):
+    """But for that of the recording's length."""
+    return [w for w in told["warnings"] if w["id"] != "short-recording"]
+
+
+def test_a_short_recording_says_so(dm, tmp_path):
+    requests = skewed(2000, 300)
+    short = dm.json("advise", write_trace(tmp_path / "s.bin", requests), schema="advise")
+    assert [w["id"] for w in short["warnings"]] == ["short-recording"]
+    long = [(2000 * t, *rest) for t, *rest in requests]
+    assert not dm.json("advise", write_trace(tmp_path / "l.bin", long), schema="advise")["warnings"]
+
+
+def test_no_size_above_the_volumes(dm, tmp_path):
+    """The cache has 32 MiB, the volume 128."""
+    dm.cache()
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    told = dm.json("advise", "--cache", "vg/lv", trace, schema="advise")
+    assert [r["factor"] for r in told["sizes"]] == [.25, .5, 1, 2, 4]
+    told = dm.json("advise", "--cache", "vg/lv", "--size", 4, trace, schema="advise")
+    assert [r["factor"] for r in told["sizes"]] == [.25]
+
+
 def test_of_a_cache(dm, tmp_path):
     dm.cache()
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
@@ -156,12 +185,12 @@ def test_warnings_about_the_cache_that_is_there(dm, tmp_path):
     dm.write("sys/dev/block/253:1/queue/rotational", "1\n")
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
     told = dm.json("advise", "--cache", "vg/lv", "--size", .03, trace, schema="advise")
-    assert [(w["id"], w["subject"]) for w in told["warnings"]] == [
+    assert [(w["id"], w["subject"]) for w in warnings(told)] == [
         ("single-ssd", "vg/lv"), ("rotational", "vg/lv"), ("metadata-small", "vg/lv")]
     text = dm.out("advise", "--cache", "vg/lv", "--size", .03, trace)
     assert "\nwarning  vg/lv: blocks are dirty on a cache device that is not mirrored" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert dm.json("advise", trace, schema="advise")["warnings"] == []
+    assert not warnings(dm.json("advise", trace, schema="advise"))
 
 
 def test_warning_about_the_blocks_that_are_advised(dm, tmp_path):
@@ -170,16 +199,81 @@ def test_warning_about_the_blocks_that_are_advised(dm, tmp_path):
     for size, ids in ((100, []), (400, ["chunk-size"])):
         told = dm.json(*args, "--size", size, schema="advise")
         assert told["advised_bytes"] == size / 4 * 2 ** 30
-        assert [w["id"] for w in told["warnings"]] == ids
+        assert [w["id"] for w in warnings(told)] == ids
     assert "3.3 million blocks" in told["warnings"][0]["text"]
 
 
 def test_drawing(dm, tmp_path):
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
-    dm.out("advise", "--svg", tmp_path / "a.svg", trace)
-    assert xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
-    assert "cannot be written" in dm.run("advise", "--svg", tmp_path / "no/a.svg", trace,
-                                         code=1).stderr
+    told = dm.json("advise", "--size", .01, "--svg", tmp_path / "a.svg", trace, schema="advise")
+    root = xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert root.tag.endswith("svg")
+    texts = root.findall("{*}text")
+    labels = [t.text for t in texts]
+    for row in told["sizes"]:
+        assert labels.count(f"{row['ssd_bytes'] / 2 ** 20:.3g} MiB") == 2
+    assert {"heat", "RAM (LRU), of reads"} <= set(labels)
+    assert sum(label.startswith("advised: ") for label in labels) == 2
+    # Two curves of misses, one of the disk's time.
+    assert len(root.findall("{*}polyline")) == 3
+    # Nothing of the lower line touches its neighbour; a letter is 6.5 wide at most.
+    line = sorted((float(t.get("x")), t.text) for t in texts if t.text.endswith("iB") and "adv" not in t.text)
+    for (x, a), (y, b) in zip(line, line[1:]):
+        assert y - x > 6.5 * (len(a) + len(b)) / 2, (a, b)
+    # And what is at the right is the legend, to its end.
+    legend = max(float(t.get("x")) + 6.5 * len(t.text) for t in texts if t.text in ("heat", "RAM (LRU), of reads"))
+    assert legend <= float(root.get("width")) <= legend + 40
+
+
+def test_a_drawing_that_cannot_be_written(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    assert dm.complaint(1, "advise", "--svg", tmp_path / "no/a.svg", trace) == (
+        f"hearth: {tmp_path}/no/a.svg: No such file or directory\n")
+
+
+def blkparse(nr=700):
+    return "".join(f"  8,0    0  {i + 1}  {i / 100:.9f}  77  Q   R {i % 90 * 128} + 8 [x]\n" for i in range(nr))
+
+
+@pytest.mark.parametrize("name,module", [("gz", gzip), ("xz", lzma), ("bz2", bz2)])
+def test_compressed(dm, name, module):
+    """By what it begins with: the name does not matter."""
+    for path in (f"t.blk.{name}", "t"):
+        (dm.path / path).write_bytes(module.compress(blkparse().encode()))
+        assert dm.json("advise", dm.path / path, schema="advise")["requests"] == 700
+    whole = (dm.path / "t").read_bytes()
+    (dm.path / "t").write_bytes(whole[:len(whole) // 2])
+    why = dm.complaint(1, "advise", dm.path / "t")
+    assert "t: after line" in why and "parse" not in why
+
+
+@pytest.mark.skipif(not shutil.which("zstd"), reason="no zstd")
+def test_compressed_by_zstd(dm):
+    whole = subprocess.run(["zstd", "-qc"], input=blkparse(30000).encode(), capture_output=True, check=True).stdout
+    (dm.path / "t.zst").write_bytes(whole)
+    # The program is not asked.
+    dm.command("zstd", "exit 1")
+    assert dm.json("advise", dm.path / "t.zst", schema="advise")["requests"] == 30000
+    (dm.path / "t.zst").write_bytes(whole[:len(whole) // 2])
+    assert "after line" in dm.complaint(1, "advise", dm.path / "t.zst")
+
+
+def test_standard_input(dm):
+    assert dm.json("advise", "-", schema="advise", input=blkparse())["requests"] == 700
+    assert "hearth: standard input: it is empty" in dm.complaint(1, "advise", "-", input="")
+
+
+def test_what_is_no_recording(dm):
+    iostat = "avg-cpu:  %user\n           3,21\n\nDevice  r/s  rkB/s\nsda  1.00  2.00\n"
+    for content, why in (
+            (iostat, "no requests in it: read as blkparse, of which no line is one"),
+            ("\x7fELF\x02\x01", "it is not text; a recording is blkparse, fio, fiolog, spc, msr or bin"),
+            ("", "it is empty")):
+        assert dm.complaint(1, "advise", dm.write("t", content)) == f"hearth: {dm.path}/t: {why}\n"
+    assert "it is a directory" in dm.complaint(1, "advise", dm.path)
+    assert dm.complaint(1, "advise", "/none") == "hearth: /none: No such file or directory\n"
+    assert dm.complaint(2, "advise", "--format", "foo", dm.write("t", blkparse())) == (
+        "hearth: no format 'foo': blkparse, fio, fiolog, spc, msr or bin\n")
 
 
 def test_log_of_fio(dm, tmp_path):
@@ -191,7 +285,7 @@ def test_log_of_fio(dm, tmp_path):
 @pytest.mark.parametrize("args,code,why", [
     (("none.bin",), 1, "none.bin"), (("--block", "48", "t.bin"), 2, "multiple of 32"),
     (("--policy", "magic", "t.bin"), 2, "magic"), (("--size", "0", "t.bin"), 2, "--size"),
-    (("--format", "magic", "t.bin"), 1, "magic"), (("empty.bin",), 1, "empty.bin"),
+    (("--format", "magic", "t.bin"), 2, "magic"), (("empty.bin",), 1, "empty.bin"),
     (("--cache", "vg/none", "t.bin"), 3, "vg/none"),
 ])
 def test_bad_input(dm, tmp_path, args, code, why):
@@ -229,6 +323,8 @@ def test_live(dm):
     r = dm.run("advise", "--live", "vg/lv", "--minutes", "0.01", "--json")
     assert "7 requests came too fast" in r.stderr
     v = json.loads(r.stdout)
+    # What is asked in half a second is not what is asked all the time.
+    assert .5 < v["seconds"] < 10 and v["warnings"][-1]["id"] == "short-recording"
     assert v["requests"] == 200 and v["block_bytes"] == 65536 and v["volume_bytes"] == pytest.approx(2 ** 27, rel=1e-5)
     assert (base / "events/block/block_bio_queue/filter").read_text() == f"dev == {253 << 20}"
     assert (base / "events/block/block_bio_queue/enable").read_text() == "0"
@@ -237,7 +333,16 @@ def test_live(dm):
 def test_live_of_nothing(dm):
     dm.cache()
     trace_pipe(dm, [])
-    assert "no requests" in dm.complaint(1, "advise", "--live", "vg/lv", "--minutes", ".01", "--json")
+    why = dm.complaint(1, "advise", "--live", "vg/lv", "--minutes", ".01", "--json")
+    assert re.fullmatch(r"hearth: vg/lv: no requests in the \d+(\.\d)? s that were recorded\n", why), why
     assert "not active" in dm.complaint(3, "advise", "--live", "vg/none", "--json")
     dm.complaint(2, "advise")
     dm.complaint(2, "advise", "--live", "vg/lv", "file")
+
+
+def test_live_in_a_kernel_without_device_mapper(dm):
+    """Any block device will do."""
+    without = {"HEARTH_FAKE_ERROR": str(errno.ENODEV)}
+    why = dm.complaint(3, "advise", "--live", "/dev/none", "--json", env=without)
+    assert why == "hearth: /dev/none: no such volume, or not active\n"
+    assert "no device-mapper" in dm.complaint(4, "advise", "--live", "/dev/none", "--cache", "c", env=without)
