@@ -12,6 +12,21 @@
 #define MIB		(1024.0 * 1024)
 #define METADATA_FULL	0.8
 
+static const enum counter errors[] = {
+	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS, RETIRED_BLOCKS
+};
+#define NR_ERRORS	(sizeof(errors) / sizeof(errors[0]))
+
+static bool has_errors(const struct cache *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_ERRORS; i++)
+		if (c->count[errors[i]])
+			return true;
+	return false;
+}
+
 static void examine_health(const struct cache *c)
 {
 	const struct failure *f = failure_find(c->health);
@@ -27,24 +42,21 @@ static void examine_health(const struct cache *c)
 		found(PROBLEM, "suspended", c->name,
 		      "'dmsetup resume' if no command of LVM is at work on it",
 		      "the device is suspended, and all I/O to it waits");
-	if (!strcmp(c->health, "good") && !c->needs_check && !c->dm->suspended)
+	if (!strcmp(c->health, "good") && !c->needs_check &&
+	    !c->dm->suspended && !has_errors(c))
 		found(FINE, "health", c->name, NULL, "in good health");
 }
 
 static void examine_errors(const struct cache *c)
 {
-	static const enum counter kinds[] = {
-		CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
-		RETIRED_BLOCKS
-	};
 	unsigned int i;
 
-	for (i = 0; i < 4; i++)
-		if (c->count[kinds[i]])
+	for (i = 0; i < NR_ERRORS; i++)
+		if (c->count[errors[i]])
 			found(WARNING, "device-errors", c->name,
 			      "look at the device's SMART values and cables; replace it if they grow",
 			      "%s: %ju since it was activated",
-			      counter_names[kinds[i]], c->count[kinds[i]]);
+			      counter_names[errors[i]], c->count[errors[i]]);
 }
 
 static void examine_redundancy(const struct cache *c)

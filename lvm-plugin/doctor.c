@@ -22,6 +22,20 @@ static struct finding {
 } findings[MAX_FINDINGS];
 static unsigned int nr_findings;
 
+/* A remedy that can be pasted: what it calls CACHE is named. */
+static char *with_name(const char *remedy, const char *cache)
+{
+	const char *word = strstr(remedy, "CACHE");
+	char *text;
+
+	if (!word)
+		return strdup(remedy);
+	if (asprintf(&text, "%.*s%s%s", (int)(word - remedy), remedy, cache,
+		     word + strlen("CACHE")) < 0)
+		abort();
+	return text;
+}
+
 void found(enum level level, const char *id, const char *subject,
 	   const char *remedy, const char *format, ...)
 {
@@ -34,7 +48,7 @@ void found(enum level level, const char *id, const char *subject,
 	f->level = level;
 	f->id = id;
 	snprintf(f->subject, sizeof(f->subject), "%s", subject);
-	f->remedy = remedy ? strdup(remedy) : NULL;
+	f->remedy = remedy ? with_name(remedy, subject) : NULL;
 	f->fix = NULL;
 	va_start(ap, format);
 	if (vasprintf(&f->text, format, ap) < 0)
@@ -203,11 +217,16 @@ static int examine(void)
 {
 	struct caches cs;
 	unsigned int i;
-	int r = caches_read(&cs);
+	bool no_dm;
+	int r = caches_read_if_any(&cs, &no_dm);
 
 	if (r)
 		return r;
 	forget();
+	if (no_dm)
+		found(WARNING, "device-mapper", "system",
+		      "'modprobe dm-mod'; LVM does it when it needs to",
+		      "this kernel has no device-mapper: no volume of LVM is active");
 	examine_system(&cs);
 	for (i = 0; i < cs.nr; i++)
 		examine_cache(&cs.all[i]);

@@ -16,7 +16,7 @@ enum level {
 
 /*
  * @id stays the same from version to version; @subject is a cache or "system".
- * @remedy is NULL for FINE and NOTE, maybe.
+ * @remedy is NULL for FINE and NOTE, maybe; CACHE in it stands for @subject.
  */
 __attribute__((format(printf, 5, 6)))
 void found(enum level level, const char *id, const char *subject,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth doctor: a sound machine, and one thing wrong with it at a time."""
 
+import errno
 import json
 import os
 
@@ -347,3 +348,29 @@ def test_no_repair_is_advised_without_saying_by_what(sound, health):
 
 def test_nothing_to_fix(sound):
     assert sound.run("doctor", "--fix").stderr == ""
+
+
+def test_no_good_health_where_errors_are_counted(sound):
+    healthy(sound, stats={"cache_read_errors": 253})
+    assert [f["id"] for f in findings(sound) if f["subject"] == "vg/lv"] == ["device-errors"]
+
+
+def test_remedies_can_be_pasted(dm):
+    """The cache is named in them."""
+    modules(dm)
+    mounts(dm)
+    tools(dm)
+    dm.cache(health="holding", rw="ro")
+    remedies = " ".join(f["remedy"] for f in findings(dm))
+    assert "'hearth set vg/lv mode=writethrough'" in remedies
+    assert "'hearth set vg/lv fail_open=1'" in remedies
+    assert "CACHE" not in remedies
+
+
+def test_without_device_mapper(sound):
+    """Where a newcomer asks: nothing is loaded yet."""
+    found = sound.json("doctor", schema="doctor", code=6, env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)})["findings"]
+    assert [f["id"] for f in found if f["level"] != "fine"] == ["device-mapper"]
+    assert {"module-installed", "cache-check", "lvm"} <= {f["id"] for f in found}
+    assert sound.complaint(4, "doctor", env={"HEARTH_FAKE_ERROR": str(errno.EACCES)}) == (
+        "hearth: only root may talk to device-mapper\n")
