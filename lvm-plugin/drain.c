@@ -61,6 +61,11 @@ static void measure(struct progress *p, uint64_t dirty)
 	p->seen = t;
 }
 
+static uint64_t written_back(const struct progress *p)
+{
+	return p->at_first > p->dirty ? p->at_first - p->dirty : 0;
+}
+
 static void report(struct progress *p)
 {
 	char left[SIZE_LEN], rate[SIZE_LEN], time[2 * SIZE_LEN];
@@ -69,9 +74,15 @@ static void report(struct progress *p)
 		return;
 	p->reported = p->seen;
 	p->shown = true;
-	fprintf(stderr, "%s%s: %s dirty", p->terminal ? "\r" : "", p->name,
-		size_text(left, p->dirty * p->block_bytes));
-	if (p->rate > 0)
+	fprintf(stderr, "%s%s: ", p->terminal ? "\r" : "", p->name);
+	/* The last block is home, and the command has something left to do. */
+	if (!p->dirty)
+		fputs("finishing", stderr);
+	else
+		fprintf(stderr, "%s dirty, %.0f%% done",
+			size_text(left, p->dirty * p->block_bytes),
+			100 * share(written_back(p), p->at_first));
+	if (p->dirty && p->rate > 0)
 		fprintf(stderr, ", %s/s, %s left",
 			size_text(rate, p->rate * p->block_bytes),
 			duration_text(time, p->dirty / p->rate));
@@ -197,7 +208,7 @@ static void print_result(const struct progress *p, const char *what, int code,
 			 bool json)
 {
 	char done[SIZE_LEN], left[SIZE_LEN], time[2 * SIZE_LEN];
-	uint64_t home = p->at_first > p->dirty ? p->at_first - p->dirty : 0;
+	uint64_t home = written_back(p);
 
 	if (json) {
 		json_begin(NULL, '{');
@@ -239,6 +250,9 @@ int hearth_drain(const struct options *o)
 		r = drain_lv(&p, c, o->stay);
 	else
 		r = drain_by_hand(&p, c, o->stay);
+	/* Too late: what was asked for has been done. */
+	if (r == EXIT_INTERRUPTED && !p.dirty && !o->stay)
+		r = EXIT_OK;
 	if (r != EXIT_FAILED)
 		print_result(&p, "drained", r, o->json);
 	caches_free(&cs);

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -231,14 +232,52 @@ static unsigned int screen_lines(void)
 	return ioctl(1, TIOCGWINSZ, &size) || !size.ws_row ? 24 : size.ws_row;
 }
 
+/* ---- Ctrl-Z: the shell gets its screen back ---- */
+
+static volatile sig_atomic_t to_stop;
+
+static void on_stop(int signal)
+{
+	(void)signal;
+	to_stop = 1;
+}
+
+/* SIGTSTP comes only while a key is waited for. */
+static void hold_stops(sigset_t *as_it_was)
+{
+	struct sigaction action = { .sa_handler = on_stop };
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &stop, as_it_was);
+	sigaction(SIGTSTP, &action, NULL);
+}
+
+/* Returns when the shell lets it go on. */
+static void stop(const sigset_t *as_it_was)
+{
+	to_stop = 0;
+	screen_off();
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	sigprocmask(SIG_SETMASK, as_it_was, NULL);
+	hold_stops(&(sigset_t){ 0 });
+	screen_on();
+}
+
 /* True if the user wants no more.  Other keys and a resize redraw at once. */
-static bool wait_for_key(double seconds)
+static bool wait_for_key(double seconds, const sigset_t *as_it_was)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };
+	struct timespec t = { .tv_sec = seconds };
 	char key = 0;
 
-	if (poll(&in, 1, seconds * 1000) > 0 && read(0, &key, 1) < 1)
+	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+	if (ppoll(&in, 1, &t, as_it_was) > 0 && read(0, &key, 1) < 1)
 		return true;
+	if (to_stop)
+		stop(as_it_was);
 	return interrupted || key == 'q' || key == 'Q';
 }
 
@@ -274,9 +313,20 @@ static void show(const struct options *o, const struct round *r,
 static int rounds(const struct options *o, bool screen)
 {
 	struct round r = { 0 }, was = { 0 };
+	sigset_t as_it_was;
 	unsigned long n;
 	int code;
 
+	if (screen)
+		hold_stops(&as_it_was);
+	/* One table alone would have nothing to be held against. */
+	if (o->count == 1) {
+		code = look(&was);
+		if (code || pause_for(o->interval)) {
+			caches_free(&was.cs);
+			return code;
+		}
+	}
 	for (n = 1; ; n++) {
 		code = look(&r);
 		if (code)
@@ -286,7 +336,7 @@ static int rounds(const struct options *o, bool screen)
 		was = r;
 		if (n == o->count || ferror(stdout))
 			break;
-		if (screen ? wait_for_key(o->interval) : pause_for(o->interval))
+		if (screen ? wait_for_key(o->interval, &as_it_was) : pause_for(o->interval))
 			break;
 	}
 	caches_free(&was.cs);

@@ -128,3 +128,25 @@ def test_not_what_would_lose_data(lv, sub):
 def test_failure_of_lvm(lv):
     lv.command("lvconvert", "echo '  Cannot.' >&2; exit 5")
     assert lv.run("split", "vg/lv", code=1).stderr == "  Cannot.\n"
+
+
+def test_interrupted_when_nothing_is_dirty(lv):
+    """What was asked for is done, whatever LVM still wanted to do."""
+    for i in range(2, 30):
+        lv.cache(listing=i, dirty=0)
+    code, out, _ = interrupted(lv, "drain", "vg/lv")
+    assert code == 0 and out.startswith("vg/lv: drained; 4 MiB written back in"), out
+    code, out, _ = interrupted(lv, "drain", "--stay", "vg/lv")
+    assert code == 130 and "the same command goes on" in out
+
+
+def test_progress_at_a_terminal(lv, tmux):
+    """Percent of what was dirty; and what it does when nothing is dirty any longer."""
+    lv.command("lvchange", """until [ -e "$HEARTH_FAKE/go-on" ]; do sleep .1; done""")
+    for i in range(2, 200):
+        lv.cache(listing=i, dirty=16 if i < 12 else 0)
+    tmux.start(f"{BIN}/fake/hearth drain vg/lv; sleep 60")
+    tmux.wait_for(lambda screen: "vg/lv: 1 MiB dirty, 75% done" in screen)
+    tmux.wait_for(lambda screen: screen.strip() == "vg/lv: finishing")
+    lv.write("go-on", "")
+    tmux.wait_for(lambda screen: "vg/lv: drained; 4 MiB written back" in screen)

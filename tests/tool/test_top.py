@@ -148,3 +148,27 @@ def test_long_names_are_told_apart(dm):
         dm.cache(f"vg-a--volume--with--a--long--name{i}", devno=f"253:{i + 20}")
     text = dm.out("top", "--count", "1")
     assert "vg/a-vol~ong-name0 " in text and "vg/a-vol~ong-name1 " in text
+
+
+def test_a_single_table_has_rates(dm):
+    dm.cache(stats=ZERO)
+    dm.cache(listing=3, stats=ZERO | {"read_hits": 30, "read_misses": 10})
+    (only,) = objects(dm.out("top", "--json", "--interval", "0.5", "--count", "1"))
+    assert only["seconds"] >= .5
+    assert only["caches"][0]["reads_per_second"] * only["seconds"] == pytest.approx(40, rel=1e-3)
+    assert "75.0" in dm.out("top", "--batch", "--interval", "0.2", "--count", "1")
+
+
+def test_the_shell_gets_its_screen_back(dm, tmux):
+    """Ctrl-Z, and fg."""
+    dm.cache(stats=ZERO)
+    tmux.start("bash --norc --noprofile")
+    tmux.type(f"PS1='ready: '; clear; {BIN}/fake/hearth top --interval 60\n")
+    for command in "fg\n", None:
+        tmux.wait_for(lambda screen: screen.startswith("CACHE") or "\nCACHE" in screen)
+        assert tmux.flags("alternate_on", "cursor_flag") == ["1", "0"]
+        tmux.press("C-z")
+        tmux.wait_for(lambda screen: screen.rstrip().endswith("ready:"))
+        assert tmux.flags("alternate_on", "cursor_flag") == ["0", "1"]
+        if command:
+            tmux.type("clear; " + command)
