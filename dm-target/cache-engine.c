@@ -426,8 +426,7 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
 	c->table_mode = t->mode;
 	c->mode = t->mode;
-	c->discard_passdown = !t->no_discard_passdown;
-	c->origin_discards = bdev_max_discard_sectors(c->origin);
+	c->discard_passdown = cache_passes_discards(t);
 }
 
 static void init_locks(struct cache *c)

@@ -964,7 +964,7 @@ static void discard_pass_down(struct cache *c, struct bio *bio,
 	sector_t begin = cache_block_start(c, d->first);
 	sector_t end = cache_block_start(c, d->last);
 
-	if (d->first == d->last || !c->discard_passdown || !c->origin_discards) {
+	if (d->first == d->last || !c->discard_passdown) {
 		discard_end(c, d);
 		bio_endio(bio);
 		return;

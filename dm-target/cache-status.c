@@ -10,46 +10,77 @@
 
 /* ---- Status ---- */
 
-static unsigned int emit_features(struct cache_table *t, char *result,
+/* @format: of the metadata; @passdown: discards are passed to the origin. */
+static unsigned int emit_features(struct cache_table *t, unsigned int format,
+				  bool passdown, char *result,
 				  unsigned int maxlen)
 {
-	unsigned int nr = 1 + t->no_discard_passdown;
-	bool metadata2 = cmd_format(t->cache->cmd) == 2;
 	unsigned int sz = 0;
 
-	DMEMIT("%u ", nr + metadata2);
-	if (metadata2)
+	DMEMIT("%u ", 1 + (format == 2) + !passdown);
+	if (format == 2)
 		DMEMIT("metadata2 ");
 	DMEMIT("%s ", cache_mode_names[t->mode]);
-	if (t->no_discard_passdown)
+	if (!passdown)
 		DMEMIT("no_discard_passdown ");
 	return sz;
 }
 
-/* The number of words, and the words. */
+static unsigned int count_tunables(const struct cache_tunable *table)
+{
+	unsigned int nr = 0;
+
+	while (table && table[nr].key)
+		nr++;
+	return nr;
+}
+
 static unsigned int emit_tunables(const struct cache_tunable *table,
 				  const void *base, char *result,
 				  unsigned int maxlen)
 {
 	const struct cache_tunable *tn;
-	unsigned int sz = 0, nr = 0;
+	unsigned int sz = 0;
 
-	for (tn = table; tn && tn->key; tn++)
-		nr++;
-	DMEMIT("%u ", 2 * nr);
 	for (tn = table; tn && tn->key; tn++)
 		DMEMIT("%s %llu ", tn->key, cache_tunable_value(base, tn));
 	return sz;
 }
 
+/*
+ * The settings of a policy that the kernel no longer has.  Its target goes on
+ * to print them for a table that names it, because lvs and scripts look for
+ * them.  They have no effect and are always 0.
+ */
+static const char * const mq_settings[] = {
+	"random_threshold", "sequential_threshold",
+	"discard_promote_adjustment", "read_promote_adjustment",
+	"write_promote_adjustment",
+};
+
+/*
+ * The name that the table gave.  "default" is not the name of a policy: as in
+ * the kernel's own target, the one that it stands for is printed.
+ */
+static const char *name_of_policy(const struct cache_table *t)
+{
+	return strcmp(t->policy_name, "default") ? t->policy_name :
+						   t->policy_ops->name;
+}
+
 static unsigned int emit_policy(struct cache_table *t, char *result,
 				unsigned int maxlen)
 {
-	unsigned int sz = 0;
+	const struct cache_tunable *tunables = t->cache->policy_ops->tunables;
+	unsigned int nr_old, i, sz = 0;
 
-	DMEMIT("%s ", t->policy_name);
-	return sz + emit_tunables(t->cache->policy_ops->tunables,
-				  t->cache->policy, result + sz, maxlen - sz);
+	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(mq_settings);
+	DMEMIT("%s %u ", name_of_policy(t),
+	       2 * (nr_old + count_tunables(tunables)));
+	for (i = 0; i < nr_old; i++)
+		DMEMIT("%s 0 ", mq_settings[i]);
+	return sz + emit_tunables(tunables, t->cache->policy, result + sz,
+				  maxlen - sz);
 }
 
 /* Short of what it was built for; "ro" is how lvm2 is told. */
@@ -76,7 +107,9 @@ static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 	       (u32)cache_stat_sum(c, STAT_DEMOTION),
 	       (u32)cache_stat_sum(c, STAT_PROMOTION),
 	       atomic_read(&c->nr_dirty));
-	sz += emit_features(t, result + sz, maxlen - sz);
+	sz += emit_features(t, cmd_format(c->cmd), c->discard_passdown,
+			    result + sz, maxlen - sz);
+	DMEMIT("%u ", 2 * count_tunables(cache_core_tunables));
 	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
 	sz += emit_policy(t, result + sz, maxlen - sz);
 	DMEMIT("%s %s", has_failed(c) ? "ro" : "rw",
@@ -125,9 +158,11 @@ static void emit_inactive_info(struct cache_table *t, char *result,
 {
 	unsigned int sz = 0;
 
-	DMEMIT("%u 0/0 %u %u/%u 0 0 0 0 0 0 %u 1 %s 0 %s 0 ro - ",
-	       CMD_BLOCK_SECTORS, t->block_sectors, t->nr_slots, t->nr_slots,
-	       t->nr_slots, cache_mode_names[t->mode], t->policy_name);
+	DMEMIT("%u 0/0 %u %u/%u 0 0 0 0 0 0 %u ", CMD_BLOCK_SECTORS,
+	       t->block_sectors, t->nr_slots, t->nr_slots, t->nr_slots);
+	sz += emit_features(t, t->format, cache_passes_discards(t),
+			    result + sz, maxlen - sz);
+	DMEMIT("0 %s 0 ro - ", name_of_policy(t));
 }
 
 void cache_status(struct dm_target *ti, status_type_t type,

@@ -293,6 +293,16 @@ static int parse(struct parser *p, unsigned int argc, char **argv)
 	return r;
 }
 
+/*
+ * As the kernel's own target does it: an origin that takes no discards, or less
+ * than a block at a time, gets none, though the table does not forbid it.
+ */
+bool cache_passes_discards(const struct cache_table *t)
+{
+	return !t->no_discard_passdown &&
+	       bdev_max_discard_sectors(t->origin->bdev) >= t->block_sectors;
+}
+
 void cache_table_free(struct cache_table *t)
 {
 	unsigned int i;

@@ -53,6 +53,8 @@ extern const struct cache_tunable cache_core_tunables[];
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
 void cache_table_free(struct cache_table *t);
+/* Are discards to be passed to the origin?  Any context. */
+bool cache_passes_discards(const struct cache_table *t);
 
 /* cache-engine.c; all may sleep, all are serialised by device-mapper per table */
 int cache_check_metadata(struct cache_table *t, const char **why);

@@ -198,7 +198,6 @@ struct cache {
 	enum dm_cache_mode table_mode;	/* as the table says */
 	enum dm_cache_mode mode;		/* in effect */
 	bool discard_passdown;
-	bool origin_discards;
 
 	struct slot_map map;
 	struct cache_stats __percpu *stats;

@@ -117,7 +117,23 @@ static void copy(char *to, size_t len, const char *from)
 
 #define COPY(array, from)	copy(array, sizeof(array), from)
 
-/* A count of words, then keys and values. */
+/* Settings of a policy that no kernel has any more; printed, without effect. */
+static bool is_void(const char *key)
+{
+	static const char * const keys[] = {
+		"random_threshold", "sequential_threshold",
+		"discard_promote_adjustment", "read_promote_adjustment",
+		"write_promote_adjustment",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+/* A count of words, then keys and values; those in effect are kept. */
 static void pairs(struct line *l, struct setting *s, unsigned int *nr)
 {
 	uint64_t words = number(l), i;
@@ -130,7 +146,7 @@ static void pairs(struct line *l, struct setting *s, unsigned int *nr)
 		struct setting pair = { .key = word(l) };
 
 		pair.value = word(l);
-		if (*nr < MAX_SETTINGS)
+		if (*nr < MAX_SETTINGS && !is_void(pair.key))
 			s[(*nr)++] = pair;
 	}
 }

@@ -47,6 +47,15 @@ def test_all_fields(dm):
     assert c["cache_device_io"]["read_ms"] == 8 and c["origin_io"]["writes"] == 30
 
 
+def test_settings_without_effect_are_left_out(dm):
+    dm.cache(policy="mq", settings="14 random_threshold 0 sequential_threshold 0 "
+             "discard_promote_adjustment 0 read_promote_adjustment 0 "
+             "write_promote_adjustment 0 read_level 2 seq_cutoff 64")
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["policy"] == "mq"
+    assert c["settings"] == {"migration_threshold": 2048, "read_level": 2, "seq_cutoff": 64}
+
+
 def test_for_people(dm):
     dm.cache(mode="writeonly", stats={"bypass_cold": 1234, "bypass_stream": 0,
                                       "cache_read_errors": 7,

@@ -108,7 +108,8 @@ no_metadata_check() {
 
 # device VARIABLE MIB KIND: a RAM device that behaves like a KIND, or answers
 # after so many nanoseconds (20000ns). MEMORY_BACKED=0: it forgets what is
-# written; WRITE_CACHE=1: it has to be flushed. Sets VARIABLE to its path.
+# written; WRITE_CACHE=1: it has to be flushed; DISCARD=0: it takes no discards.
+# Sets VARIABLE to its path.
 device() {
 	local -n path_of=$1
 	local dir=$NULLB/nullb$1 nsec=0 depth=128 mode=0
@@ -130,7 +131,7 @@ device() {
 	echo $depth >"$dir/hw_queue_depth"
 	echo $mode >"$dir/irqmode"
 	[ "$nsec" = 0 ] || echo "$nsec" >"$dir/completion_nsec"
-	echo 1 >"$dir/discard"
+	echo "${DISCARD:-1}" >"$dir/discard"
 	[ -z "${WRITE_CACHE:-}" ] || echo 1 >"$dir/cache_size"
 	echo 1 >"$dir/power"
 	path_of=/dev/nullb$1

@@ -112,3 +112,134 @@ test_dump_agrees_with_status() {
 	assert_eq "$(grep -c '<mapping ' "$T/xml")" "$used" mappings
 	assert_ge "$(grep -c '<mapping .*dirty="true"' "$T/xml")" "$((dirty * 9 / 10))" "dirty mappings"
 }
+
+# --- the status line, field by field, as stock prints it ---------------------
+
+# The settings that hearth's target has and stock's does not, of each policy.
+OWN_CORE="promote_ahead max_promote_mbps max_promote_share fail_open max_intents dirty_high dirty_low dirty_limit writeback_idle"
+HEAT_SETTINGS="read_level write_level full_write_level seq_cutoff seq_again"
+declare -A OWN_SETTINGS=(
+	[smq]=$HEAT_SETTINGS [mq]=$HEAT_SETTINGS [heat]=$HEAT_SETTINGS
+	[lru]="seq_cutoff" [nhit]="visits trigger seq_cutoff" [cleaner]=""
+)
+# What stock prints of each policy.
+declare -A SETTINGS=(
+	[mq]="random_threshold 0 sequential_threshold 0 discard_promote_adjustment 0 read_promote_adjustment 0 write_promote_adjustment 0"
+)
+
+# counted_words "WORDS" "KEYS": their number and the words; the keys, of hearth's
+# own, come behind them, each with some number.
+counted_words() {
+	local -a words keys
+	local key
+	read -ra words <<<"$1"
+	is_stock || read -ra keys <<<"$2"
+	for key in "${keys[@]}"; do
+		words+=("$key" "[0-9]+")
+	done
+	echo ${#words[@]} "${words[@]}"
+}
+
+# The policy that the status names, of one in a table.
+named_policy() {
+	[ "$1" = default ] && echo smq || echo "$1"
+}
+
+# status_is "FEATURES" POLICY [MIGRATION_THRESHOLD]: each field of the status of
+# c, a new cache of 256 blocks of 64 KiB. One space is between two words, and one
+# at the end.
+status_is() {
+	local want have
+	want="0 131072 cache 8 [0-9]+/2048 128 [0-9]+/256( [0-9]+){6} 0"
+	want+=" $(wc -w <<<"$1") $1"
+	want+=" $(counted_words "migration_threshold ${3:-2048}" "$OWN_CORE")"
+	want+=" $2 $(counted_words "${SETTINGS[$2]:-}" "${OWN_SETTINGS[$2]}") rw - "
+	have=$(dmsetup status --noflush c)
+	assert_match "$have" "^$want\$" "features '$1', policy $2"
+}
+
+# status_of "FEATURES" "POLICY ARGS" [MIGRATION_THRESHOLD]: the features in the
+# order in which the status has them.
+status_of() {
+	zero "$META" 1
+	by_hand c 128 "$1" "$2"
+	status_is "$1" "$(named_policy "${2%% *}")" "${3:-}"
+	dmsetup remove c
+}
+
+# Each policy meets each mode, and each feature each of both.
+#@ fast timeout=120
+test_status_line() {
+	by_hand_devices
+	status_of writethrough "smq 0"
+	status_of "metadata2 writeback no_discard_passdown" "smq 0"
+	status_of "metadata2 passthrough" "smq 2 migration_threshold 4096" 4096
+	status_of "metadata2 writethrough no_discard_passdown" "mq 0"
+	status_of "metadata2 writeback" "mq 4 sequential_threshold 512 random_threshold 8"
+	status_of "passthrough no_discard_passdown" "mq 2 migration_threshold 0" 0
+	status_of "writethrough no_discard_passdown" "default 0"
+	status_of writeback "default 0"
+	status_of "metadata2 passthrough" "default 0"
+	status_of "metadata2 writethrough" "cleaner 0"
+	status_of "writeback no_discard_passdown" "cleaner 0"
+	status_of passthrough "cleaner 0"
+}
+
+status_lines() {
+	local mode policy
+	for policy in $1; do
+		for mode in $2; do
+			status_of "$mode" "$policy 0"
+			status_of "metadata2 $mode" "$policy 0"
+			status_of "$mode no_discard_passdown" "$policy 0"
+			status_of "metadata2 $mode no_discard_passdown" "$policy 0"
+		done
+	done
+}
+
+#@ slow timeout=240
+test_every_status_line() {
+	by_hand_devices
+	status_lines "smq mq default cleaner" "writethrough writeback passthrough"
+}
+
+#@ hearth-only slow timeout=300
+test_every_status_line_of_its_own() {
+	by_hand_devices
+	status_lines "heat lru nhit" "writethrough writeback passthrough"
+	status_lines "smq mq lru nhit cleaner" "writearound writeonly"
+}
+
+# after_discard check_data|check_data_fails "FEATURES": what the status says, and
+# what is done to the origin.
+after_discard() {
+	zero "$META" 1
+	write_data "$SLOW" 7 40 8
+	by_hand c 128 "${2% no_discard_passdown}" "smq 0"
+	status_is "$2" smq
+	blkdiscard -o 40M -l 8M /dev/mapper/c
+	"$1" "$SLOW" 7 40 8
+	dmsetup remove c
+}
+
+#@ fast timeout=90
+test_origin_takes_no_discards() {
+	local queue
+	device META 8 ram
+	device FAST 16 ssd
+	DISCARD=0 device SLOW 64 disk
+	after_discard check_data "metadata2 writeback no_discard_passdown"
+	device BETTER 64 disk
+	SLOW=$BETTER queue=/sys/block/${BETTER#/dev/}/queue
+	echo 32768 >"$queue/discard_max_bytes"
+	after_discard check_data "metadata2 writethrough no_discard_passdown"
+	echo 65536 >"$queue/discard_max_bytes"
+	after_discard check_data_fails "metadata2 writethrough"
+}
+
+#@ fast timeout=90
+test_lvs_of_an_origin_without_discards() {
+	DISCARD=0 standard_vg
+	cached_lv pool writethrough
+	lvs_is kernel_discards=nopassdown kernel_cache_policy=smq
+}

@@ -260,6 +260,8 @@ test_mq_accepts_its_old_settings() {
 	cached_lv "$1" writethrough
 	lvchange -y --cachepolicy mq --cachesettings 'sequential_threshold=1024 random_threshold=8' vg/lv
 	assert_eq "$(stat_of vg-lv policy)" mq policy
+	assert_match ",$(field kernel_cache_settings)," ",random_threshold=0,sequential_threshold=0,discard_promote_adjustment=0,read_promote_adjustment=0,write_promote_adjustment=0," \
+		"what lvs says of them"
 	write_data /dev/vg/lv 1 0 8
 	check_data /dev/vg/lv 1 0 8
 }
