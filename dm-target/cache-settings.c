@@ -3,16 +3,14 @@
  * Settings that were given by message and outlive the table: the record in the
  * superblock.
  *
- * The record is text, "key value" lines, so that an older or newer module
- * skips what it does not know.  It is short, and all settings must fit: a key
- * is stored as two letters of each of its words.  A session of the stock target
- * voids it; then the table's words and the defaults hold, and nothing else may
- * depend on it.  A key that the table names wins over the record.
+ * A session of the stock target voids the record; then the table's words and
+ * the defaults hold, and nothing else may depend on it.  A key that the table
+ * names wins over the record.
  */
+#include "cache-record.h"
 #include "cache-table.h"
 
 #define LINE_MAX_LEN	64
-#define SHORT_KEY_LEN	12	/* of five words, and the end */
 #define SESSION_LEN	17	/* a u64 in hex */
 /*
  * What may be copied needlessly after a power cut: the largest of these.  Where
@@ -21,67 +19,6 @@
 #define INTENTS_MIN	4096U
 #define INTENTS_PERCENT	2
 #define INTENTS_SECTORS	(1U << 22)	/* 2 GiB, if dirty blocks are kept */
-
-/* "max_promote_mbps" is "maprmb". */
-static void shorten(char *out, const char *key)
-{
-	unsigned int in_word = 0, len = 0;
-
-	for (; *key && len < SHORT_KEY_LEN - 1; key++) {
-		if (*key == '_')
-			in_word = 0;
-		else if (in_word++ < 2)
-			out[len++] = *key;
-	}
-	out[len] = '\0';
-}
-
-/* Find the line of the short key @name; returns its value, and its end in @end. */
-static char *find_line(char *text, const char *name, char **begin, char **end)
-{
-	size_t len = strlen(name);
-	char *line = text, *eol;
-
-	for (; (eol = strchr(line, '\n')); line = eol + 1) {
-		if (strncmp(line, name, len) || line[len] != ' ')
-			continue;
-		*begin = line;
-		*end = eol;
-		return line + len + 1;
-	}
-	return NULL;
-}
-
-static bool get(struct cache *c, const char *key, char *value, size_t len)
-{
-	char name[SHORT_KEY_LEN], *begin, *end, *found;
-
-	shorten(name, key);
-	found = find_line(c->record, name, &begin, &end);
-	if (!found || end - found >= len)
-		return false;
-	memcpy(value, found, end - found);
-	value[end - found] = '\0';
-	return true;
-}
-
-/* Replace, add or (with a NULL @value) remove a line. */
-static int put(struct cache *c, const char *key, const char *value)
-{
-	char text[sizeof(c->record)], name[SHORT_KEY_LEN], *begin, *end;
-	size_t len;
-
-	shorten(name, key);
-	strscpy(text, c->record, sizeof(text));
-	if (find_line(text, name, &begin, &end))
-		memmove(begin, end + 1, strlen(end + 1) + 1);
-	len = strlen(text);
-	if (value && snprintf(text + len, sizeof(text) - len, "%s %s\n", name,
-			      value) >= sizeof(text) - len)
-		return -ENOSPC;
-	strscpy(c->record, text, sizeof(c->record));
-	return 0;
-}
 
 /* Write the record; durable on return.  May sleep. */
 static int save(struct cache *c)
@@ -101,7 +38,7 @@ int cache_setting_save(struct cache *c, const char *key, const char *value)
 
 	mutex_lock(&c->settings_lock);
 	strscpy(before, c->record, sizeof(before));
-	r = put(c, key, value);
+	r = cache_record_put(c->record, key, value);
 	if (!r)
 		r = save(c);
 	if (r) {
@@ -119,9 +56,8 @@ void cache_settings_load(struct cache *c)
 
 	lockdep_assert_held(&c->md_lock);
 	len = cmd_record_get(c->cmd, c->record, sizeof(c->record) - 1);
-	len = clamp_t(int, len, 0, sizeof(c->record) - 1);
-	c->record[len] = '\0';
-	if (!get(c, "session", session, sizeof(session)) ||
+	cache_record_take(c->record, len);
+	if (!cache_record_get(c->record, "session", session, sizeof(session)) ||
 	    kstrtou64(session, 16, &c->session))
 		c->session = 0;
 }
@@ -134,8 +70,8 @@ int cache_settings_new_session(struct cache *c)
 	c->session = get_random_u64();
 	snprintf(session, sizeof(session), "%016llx", c->session);
 	/* Without room for it the cache only loses a safeguard. */
-	if (put(c, "session", session)) {
-		put(c, "session", NULL);
+	if (cache_record_put(c->record, "session", session)) {
+		cache_record_put(c->record, "session", NULL);
 		c->session = 0;
 	}
 	return cmd_record_set(c->cmd, c->record, strlen(c->record));
@@ -314,7 +250,7 @@ static void apply_record(struct cache *c, struct cache_table *t,
 
 	for (tn = table; tn && tn->key; tn++)
 		if (!in_table(t, tn) &&
-		    get(c, tn->key, value, sizeof(value)) &&
+		    cache_record_get(c->record, tn->key, value, sizeof(value)) &&
 		    !cache_tunable_parse(tn, value, &v, why, sizeof(why)))
 			cache_tunable_set(base, tn, v);
 }
@@ -330,7 +266,7 @@ void cache_settings_apply(struct cache *c, struct cache_table *t)
 	unsigned int i;
 	void *base;
 
-	if (get(c, "mode", value, sizeof(value)) &&
+	if (cache_record_get(c->record, "mode", value, sizeof(value)) &&
 	    !overlay_mode(t->mode, value, &mode))
 		WRITE_ONCE(c->mode, mode);
 

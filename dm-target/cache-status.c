@@ -256,7 +256,7 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 {
 	struct cache *c = t->cache;
 	const struct cache_tunable *tn;
-	char why[CACHE_WHY_LEN];
+	char why[CACHE_WHY_LEN], number[24];
 	void *base;
 	u64 v;
 
@@ -274,7 +274,9 @@ static int set_value(struct cache_table *t, const char *key, const char *value)
 		return -EINVAL;
 	}
 	cache_tunable_set(base, tn, v);
-	return cache_setting_save(c, tn->key, value);
+	/* As it was understood: leading zeros take room in the record. */
+	snprintf(number, sizeof(number), "%llu", v);
+	return cache_setting_save(c, tn->key, number);
 }
 
 static const char * const stat_names[NR_CACHE_STATS] = {

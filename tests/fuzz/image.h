@@ -4,9 +4,9 @@
  * is to be done with it.
  *
  * A block is stored with its kind and without its zeroes.  When an image is put
- * on a device every block is sealed (number and checksum) as its kind asks, so
- * that whatever a mutation did, the code behind the checksum sees it; a block
- * marked broken keeps the bytes it has.
+ * on a device every block is sealed (number and checksum) as its kind asks, and
+ * so is the superblock's record, so that whatever a mutation did, the code behind
+ * the checksum sees it; a block marked broken keeps the bytes it has.
  */
 
 #ifndef FUZZ_IMAGE_H
@@ -28,6 +28,7 @@
 #define IMAGE_NO_MEMORY		8u	/* an allocation fails */
 #define IMAGE_FORMAT2		16u	/* what the table asks for */
 #define IMAGE_ANY_BLOCK_SIZE	32u	/* the table's is the metadata's */
+#define IMAGE_VOID_RECORD	64u	/* the record's checksums are left as they are */
 
 struct image_block {
 	u32 nr;

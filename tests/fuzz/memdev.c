@@ -2,6 +2,7 @@
 /* A metadata device in memory, made for many short lives. */
 
 #include "memdev.h"
+#include "dm-target/cache-metadata-disk.h"
 
 static void must(bool ok)
 {
@@ -43,6 +44,33 @@ void memdev_clear(struct memdev *md)
 	md->fail_read = md->fail_write = md->cut_write = U32_MAX;
 }
 
+/* Both checksums of the superblock's record, if it has one. */
+static void seal_record(u8 *superblock)
+{
+	const u32 from = sizeof(__le32);	/* the block's own checksum */
+	struct cmd_superblock *sb = (struct cmd_superblock *)superblock;
+	struct cmd_disk_record *rec = &sb->record;
+	u32 crc;
+
+	if (le32_to_cpu(rec->magic) != CMD_RECORD_MAGIC)
+		return;
+	crc = crc32c(~0u, superblock + from, offsetof(struct cmd_superblock,
+						      record) - from);
+	rec->bound = cpu_to_le32(crc);
+	crc = crc32c(~0u, rec, offsetof(struct cmd_disk_record, csum));
+	rec->csum = cpu_to_le32(crc32c(crc, rec->data, sizeof(rec->data)));
+}
+
+static void seal(const struct image *im, const struct image_block *b, u8 *data)
+{
+	/* Sealing fills in the number, which the record's checksums cover. */
+	pd_block_seal(data, b->nr, b->kind);
+	if (b->kind != PD_KIND_SUPERBLOCK || (im->flags & IMAGE_VOID_RECORD))
+		return;
+	seal_record(data);
+	pd_block_seal(data, b->nr, b->kind);
+}
+
 void memdev_load(struct memdev *md, const struct image *im)
 {
 	memdev_clear(md);
@@ -55,7 +83,7 @@ void memdev_load(struct memdev *md, const struct image *im)
 			continue;
 		memcpy(data, b->data, sizeof(data));
 		if (!b->broken)
-			pd_block_seal(data, b->nr, b->kind);
+			seal(im, b, data);
 		put(md, md->seen, b->nr, data);
 		put(md, md->durable, b->nr, data);
 	}

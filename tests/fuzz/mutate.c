@@ -288,6 +288,32 @@ static void change_shape(struct image *im, u64 *rng)
 	}
 }
 
+/* Pieces of the record's text: whole lines, parts of lines, two of a kind. */
+static const char * const record_pieces[] = {
+	"se 0123456789abcdef\n", "mo writeonly\n", "secu 64\n", "maprmb 7\n",
+	"se ", "secu", " ", "\n", "\n\n", "\0", "18446744073709551615", "-1",
+	"fa 0\nfa 1\n", "secu 64", "mithmithmithmith",
+};
+
+static void change_record(struct image *im, u64 *rng)
+{
+	const char *piece = record_pieces[below(rng, ARRAY_SIZE(record_pieces))];
+	struct image_block *b = choose_block(im, rng);
+	struct cmd_superblock *sb = (struct cmd_superblock *)b->data;
+	u32 len = max_t(u32, strlen(piece), 1);
+	u32 at = below(rng, sizeof(sb->record.data) + 1 - len);
+
+	if (b->kind != PD_KIND_SUPERBLOCK)
+		return;
+	if (one_in(rng, 2))
+		at = min(le32_to_cpu(sb->record.length),
+			 (u32)sizeof(sb->record.data) - len);
+	memcpy(sb->record.data + at, piece, len);
+	sb->record.magic = cpu_to_le32(CMD_RECORD_MAGIC);
+	if (!one_in(rng, 8))
+		sb->record.length = cpu_to_le32(at + len);
+}
+
 static void change_ops(struct image *im, u64 *rng)
 {
 	u32 at = below(rng, im->nr_ops + 1), n = 1 + below(rng, 8);
@@ -310,7 +336,7 @@ static void change_header(struct image *im, u64 *rng)
 {
 	switch (below(rng, 4)) {
 	case 0:
-		im->flags ^= 1u << below(rng, 6);
+		im->flags ^= 1u << below(rng, 7);
 		break;
 	case 1:
 		im->origin_bits = below(rng, 49);
@@ -355,6 +381,8 @@ static void mutate_once(struct image *im, u64 *rng)
 	case 6:
 		if (one_in(rng, 8))
 			choose_block(im, rng)->broken ^= true;
+		else
+			change_record(im, rng);
 		break;
 	case 7:
 	case 8:

@@ -13,6 +13,7 @@ struct recipe {
 	u32 table_slots;	/* 0: as many as there are */
 	u8 flags;
 	u32 ops;
+	const char *text;	/* of the record */
 };
 
 static const struct recipe recipes[] = {
@@ -40,6 +41,17 @@ static const struct recipe recipes[] = {
 	{ "wide", 2, 1000, 33000, 997, .hints = true, .discards = true, .ops = 20 },
 	{ "deep", 1, 1200, 130000, 9973, .ops = 20 },
 	{ "two-bitmaps", 2, 16400, 700, 11, .hints = true, .ops = 40 },
+	{ "record-settings", 2, 64, 100, 9, .ops = 200, .text =
+	  "mo writeonly\nmaprmb 7\nsecu 64\nse 0123456789abcdef\n" },
+	{ "record-full", 1, 64, 100, 9, .ops = 200, .text =
+	  "mith 4294967295\nprah 8192\nmaprmb 1000000\nmaprsh 100\nfaop 0\n"
+	  "main 4294967295\ndihi 100\ndilo 100\ndili 99\nwrid 86400\n"
+	  "rele 5\nwrle 5\nfuwrle 5\nsecu 1048576\nseag 0\nmo writearound\n"
+	  "se fedcba98765\n" },
+	{ "record-twice", 2, 64, 100, 9, .ops = 200, .text =
+	  "se 1\nse 2\n\nsecu\nsecu \nfaop 0\nfaop 1\nse" },
+	{ "record-void", 2, 64, 100, 9, .flags = IMAGE_VOID_RECORD, .ops = 200,
+	  .text = "se 0123456789abcdef\n" },
 };
 
 static void must(bool ok, const char *what)
@@ -80,6 +92,8 @@ static void fill(const struct recipe *r, struct cmd *cmd, u64 *rng)
 		     "hints");
 	if (r->record)
 		must(!cmd_record_set(cmd, "mode writeonly\n", 15), "record");
+	if (r->text)
+		must(!cmd_record_set(cmd, r->text, strlen(r->text)), "text");
 	must(!cmd_commit(cmd, !r->unclean), "commit");
 	if (r->needs_check)
 		must(!cmd_set_needs_check(cmd), "needs_check");

@@ -2,8 +2,8 @@
 /*
  * One life of a cache on an image.
  *
- * The calls are those of cache-engine.c, cache-commit.c, cache-evict.c and
- * cache-degrade.c, in their order, with the same arguments; the slot map is the
+ * The calls are those of cache-engine.c, cache-settings.c, cache-commit.c,
+ * cache-evict.c and cache-degrade.c, in their order, with the same arguments; the slot map is the
  * engine's own.  Anything may be refused.  What must hold besides what the
  * sanitizers see:
  *
@@ -11,13 +11,16 @@
  *  - the constructor writes nothing;
  *  - metadata that was sound (metadata_check) still is when it is opened again,
  *    and has what was committed, also after a power cut;
- *  - a cache that was given up has no mapping when it is opened again.
+ *  - a cache that was given up has no mapping when it is opened again;
+ *  - a setting that was put into the record is got from it, and no other one
+ *    changes.
  */
 
 #include "session.h"
 #include "memdev.h"
 #include "dm-target/cache-metadata.h"
 #include "dm-target/cache-metadata-disk.h"
+#include "dm-target/cache-record.h"
 #include "dm-target/cache-slots.h"
 #include "tools/metadata-check.h"
 
@@ -50,6 +53,8 @@ struct session {
 	/* Power went during a commit: @before it, or what it was to make durable. */
 	struct expected *before;
 	bool before_clean, torn;
+	char *record;		/* CACHE_RECORD_BYTES, by themselves */
+	u32 nr_sessions;
 };
 
 struct session_stats session_stats;
@@ -344,14 +349,105 @@ static int drop_past_end(struct session *s)
 	return r;
 }
 
-static int prepare(struct session *s)
+/* cache_settings_load() */
+static void load_record(struct session *s)
 {
-	u8 record[CMD_RECORD_MAX];
-	int r = cmd_record_get(s->cmd, record, sizeof(record));
+	u8 text[CMD_RECORD_MAX];
+	size_t len;
+	int r = cmd_record_get(s->cmd, text, sizeof(text));
 
 	must(r == -ENODATA || (r > 0 && r <= (int)CMD_RECORD_MAX),
 	     "a record of impossible length");
-	r = cmd_extend(s->cmd, s->md->nr_blocks);
+	memset(s->record, 0xff, CACHE_RECORD_BYTES);
+	if (r > 0)
+		memcpy(s->record, text, r);
+	cache_record_take(s->record, r);
+	len = strlen(s->record);
+	must(!len || s->record[len - 1] == '\n', "half a line in the record");
+}
+
+/* As the engine's settings are: their short forms differ. */
+static const char * const record_keys[] = {
+	"session", "mode", "max_promote_mbps", "max_promote_share",
+	"seq_cutoff", "seq_again", "fail_open", "a_b_c_d_e_f_g_h_i_j_k_l", "",
+};
+
+#define NR_RECORD_KEYS	ARRAY_SIZE(record_keys)
+
+/* The value of each key, NULL if it has none; in memory of just its size. */
+static void get_all(const char *text, char *values[NR_RECORD_KEYS])
+{
+	char value[CACHE_RECORD_BYTES];
+	size_t size;
+
+	for (u32 i = 0; i < NR_RECORD_KEYS; i++) {
+		values[i] = NULL;
+		if (!cache_record_get(text, record_keys[i], value, sizeof(value)))
+			continue;
+		size = strlen(value) + 1;
+		values[i] = malloc(size);
+		must(values[i] && cache_record_get(text, record_keys[i],
+						   values[i], size),
+		     "a value that fits is not got");
+		must(size == 1 || !cache_record_get(text, record_keys[i],
+						    value, size - 1),
+		     "a value that does not fit is got");
+	}
+}
+
+static void free_all(char *values[NR_RECORD_KEYS])
+{
+	for (u32 i = 0; i < NR_RECORD_KEYS; i++)
+		free(values[i]);
+}
+
+static bool same_value(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Put one, and see that it is there, and that nothing else has changed. */
+static int put_value(struct session *s, u32 key, const char *value)
+{
+	char *before[NR_RECORD_KEYS], *after[NR_RECORD_KEYS];
+	char text[CACHE_RECORD_BYTES];
+	int r;
+
+	memcpy(text, s->record, sizeof(text));
+	get_all(s->record, before);
+	r = cache_record_put(s->record, record_keys[key], value);
+	get_all(s->record, after);
+	must(!r || r == -ENOSPC || r == -EINVAL,
+	     "an error of the record that is not documented");
+	must(!r || !memcmp(text, s->record, sizeof(text)),
+	     "a record changed though a value was refused");
+	must(strlen(s->record) <= CMD_RECORD_MAX, "a record that is too long");
+	for (u32 i = 0; i < NR_RECORD_KEYS; i++)
+		must(same_value(after[i], !r && i == key ? value : before[i]),
+		     "a value of the record is not what was put there");
+	free_all(before);
+	free_all(after);
+	return r;
+}
+
+/* begin_session(), cache_settings_new_session() */
+static int begin_session(struct session *s)
+{
+	char session[17];
+
+	load_record(s);
+	snprintf(session, sizeof(session), "%016x", ++s->nr_sessions);
+	if (put_value(s, 0, session))
+		put_value(s, 0, NULL);
+	return cmd_record_set(s->cmd, s->record, strlen(s->record));
+}
+
+static int prepare(struct session *s)
+{
+	int r = begin_session(s);
+
+	if (!r)
+		r = cmd_extend(s->cmd, s->md->nr_blocks);
 	if (!r)
 		r = fit_cache_size(s);
 	if (!r)
@@ -486,13 +582,37 @@ static bool store_state(struct session *s)
 	return answer(s, r) && commit(s, true);
 }
 
+/* cache_setting_save(): @seed says what becomes of which. */
+static void save_setting(struct session *s, u32 which, u8 seed)
+{
+	char value[256];
+	u32 len = seed / 2 % 24;
+
+	/* One in 16 is longer than any should be. */
+	if (seed >= 240)
+		len = seed;
+	memset(value, 'a' + seed % 26, len);
+	value[len] = '\0';
+	if (len && seed % 32 == 6)
+		value[len / 2] = '\n';
+	if (put_value(s, which % NR_RECORD_KEYS, seed % 16 ? value : NULL))
+		return;
+	answer(s, cmd_record_set(s->cmd, s->record, strlen(s->record)));
+}
+
+/* The record as a setting leaves it, or bytes that nobody put there. */
 static void set_record(struct session *s)
 {
 	u8 record[256], back[CMD_RECORD_MAX];
 	u32 len = next_byte(s);
+	u8 fill = next_byte(s);
 	int r;
 
-	memset(record, next_byte(s), sizeof(record));
+	if (!(fill & 1)) {
+		save_setting(s, len, fill);
+		return;
+	}
+	memset(record, fill, sizeof(record));
 	r = cmd_record_set(s->cmd, record, len);
 	if (!answer(s, r))
 		return;
@@ -718,6 +838,27 @@ static void run(struct session *s)
 		give_up(s);
 }
 
+static void run_on(struct session *s)
+{
+	memdev_load(s->md, s->im);
+	order_failures(s);
+	s->block_sectors = block_sectors(s);
+	pd_alloc_fails = allocation_fails;
+	if (construct(s)) {
+		session_stats.opened++;
+		session_stats.sound += s->trusted;
+		if (bring_up(s, false)) {
+			session_stats.resumed++;
+			run(s);
+		} else if (s->cmd) {
+			give_up(s);
+		}
+		tear_down(s);
+	}
+	pd_alloc_fails = NULL;
+	memdev_clear(s->md);
+}
+
 void session_run(const struct image *im)
 {
 	static struct memdev md;
@@ -725,27 +866,12 @@ void session_run(const struct image *im)
 	static struct expected before[MODEL_SLOTS];
 	struct session s = {
 		.im = im, .md = &md, .now = now, .committed = committed,
-		.before = before,
+		.before = before, .record = malloc(CACHE_RECORD_BYTES),
 	};
 
+	must(s.record, "no memory");
 	session_stats.runs++;
-	if (!im->nr_slots || !im->device_blocks)
-		return;
-	memdev_load(&md, im);
-	order_failures(&s);
-	s.block_sectors = block_sectors(&s);
-	pd_alloc_fails = allocation_fails;
-	if (construct(&s)) {
-		session_stats.opened++;
-		session_stats.sound += s.trusted;
-		if (bring_up(&s, false)) {
-			session_stats.resumed++;
-			run(&s);
-		} else if (s.cmd) {
-			give_up(&s);
-		}
-		tear_down(&s);
-	}
-	pd_alloc_fails = NULL;
-	memdev_clear(&md);
+	if (im->nr_slots && im->device_blocks)
+		run_on(&s);
+	free(s.record);
 }

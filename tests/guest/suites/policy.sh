@@ -161,11 +161,13 @@ test_every_setting_has_room() {
 test_settings_outlive_the_table() {
 	policy_cache
 	message c max_promote_mbps 7
+	message c dirty_limit "$(printf '%070u' 71)"
 	message c mode writearound
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough"
 	read_status c
 	assert_match "${ST[core]}" "max_promote_mbps 7" "core settings"
+	assert_match "${ST[core]}" "dirty_limit 71" "a setting given with leading zeros"
 	assert_match "${ST[settings]}" "seq_cutoff 64" "policy settings"
 	assert_eq "$(message c stats | head -n1)" "mode writearound" mode
 	# What the table names wins; losing the mode means the table's.
