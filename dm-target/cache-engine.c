@@ -211,24 +211,53 @@ static void copy_done(int read_err, unsigned long write_err, void *context)
 	complete(&cw->done);
 }
 
-/* Write what the origin device still has of a dirty block home, now. */
+/* Write a dirty block, which the origin device has all of, home now. */
 static int copy_home(struct cache *c, u32 slot, u64 block)
 {
-	sector_t start = cache_block_start(c, block);
-	sector_t end = bdev_nr_sectors(c->origin);
-	struct dm_io_region from = { .bdev = c->fast }, to = { .bdev = c->origin };
+	struct dm_io_region from = {
+		.bdev = c->fast,
+		.sector = cache_block_start(c, slot),
+		.count = c->block_sectors,
+	};
+	struct dm_io_region to = {
+		.bdev = c->origin,
+		.sector = cache_block_start(c, block),
+		.count = c->block_sectors,
+	};
 	struct copy_wait cw = {};
 
-	if (start >= end)
-		return 0;
-	from.sector = cache_block_start(c, slot);
-	from.count = min_t(sector_t, c->block_sectors, end - start);
-	to.sector = start;
-	to.count = from.count;
 	init_completion(&cw.done);
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copy_done, &cw);
 	wait_for_completion_io(&cw.done);
 	return cw.error;
+}
+
+/*
+ * The cache has the only copy of a dirty block that the origin device does not
+ * have all of: such a block cannot be dropped.  Nothing was changed so far.
+ */
+static int check_past_end(struct cache *c)
+{
+	u64 on_device = div_u64(bdev_nr_sectors(c->origin), c->block_sectors);
+	u64 block, last = 0;
+	u32 i, nr = 0;
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		struct slot *s = slot_at(&c->map, i);
+
+		block = slot_block(s);
+		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY) ||
+		    block < on_device)
+			continue;
+		last = max(last, block);
+		nr++;
+	}
+	if (!nr)
+		return 0;
+	DMERR("unable to shrink origin to %llu sectors: %u blocks past its end are dirty, up to sector %llu",
+	      (u64)bdev_nr_sectors(c->origin), nr,
+	      (u64)cache_block_start(c, last + 1));
+	return -EFBIG;
 }
 
 static int save_past_end(struct cache *c, u32 *nr_dirty)
@@ -273,14 +302,15 @@ static int forget_slot(struct cache *c, u32 slot)
 
 /*
  * Blocks past the end of the table leave the cache, durably.  What is dirty of
- * them goes home first, as far as the origin device still reaches: the tail of
- * a table that ends inside a block, or a table shorter than its device.
+ * them goes home first: the origin device may be longer than the table.
  */
 static int drop_past_end(struct cache *c)
 {
 	u32 i, nr = 0, nr_dirty = 0;
-	int r = save_past_end(c, &nr_dirty);
+	int r = check_past_end(c);
 
+	if (!r)
+		r = save_past_end(c, &nr_dirty);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		if (!is_past_end(c, slot_at(&c->map, i)))
 			continue;

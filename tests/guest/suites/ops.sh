@@ -82,6 +82,66 @@ test_lvreduce_with_dirty_blocks_beyond() {
 	check_data /dev/vg/lv 1 0 8
 }
 
+# table_of SECTORS: of a cache of so many sectors.
+table_of() {
+	echo "0 $1 cache $META $FAST $SLOW 128 1 writeback default 2 writeback_idle 0"
+}
+
+# shrinks reload|stop WHY DEVICE_SECTORS TABLE_SECTORS: is refused, and c is as
+# before afterwards.
+shrinks() {
+	local table
+	[ "$1" = reload ] || dmsetup remove c
+	if [ "$1" = reload ]; then
+		dmsetup suspend c
+		becomes slow "0 $3 linear $RAW 0"
+		dmsetup load c --table "$(table_of "$4")"
+		refused "$2" dmsetup resume c
+	else
+		becomes slow "0 $3 linear $RAW 0"
+		refused "$2" dmsetup create c --table "$(table_of "$4")"
+	fi
+	becomes slow "0 65536 linear $RAW 0"
+	table=$(table_of 65536)
+	if [ "$1" = reload ]; then
+		dmsetup load c --table "$table"
+		dmsetup resume c
+	else
+		dmsetup create c --table "$table"
+	fi
+}
+
+# The origin's device ends before what is dirty, or within it: nothing is forgotten,
+# and nothing written home. What a device still has past the end of the table goes home.
+#@ hearth-only fast timeout=90 on=reload,stop
+test_shrink_keeps_dirty_blocks() {
+	by_hand_devices 16 32
+	RAW=$SLOW
+	dmsetup create slow --table "0 65536 linear $RAW 0"
+	SLOW=/dev/mapper/slow
+	dmsetup create c --table "$(table_of 65536)"
+	write_data /dev/mapper/c 1 0 2
+	write_data /dev/mapper/c 2 26 4
+	assert_eq "$(stat_of c dirty)" 96 dirty
+	shrinks "$1" '57408 sectors: 32 blocks .* dirty, up to sector 61440' 57408 53248
+	shrinks "$1" '61376 sectors: 1 blocks .* dirty, up to sector 61440' 61376 53248
+	assert_eq "$(stat_of c dirty)" 96 "dirty afterwards"
+	check_data_fails "$RAW" 2 26 1
+	check_data /dev/mapper/c 1 0 2
+	check_data /dev/mapper/c 2 26 4
+
+	if [ "$1" = reload ]; then
+		dmsetup reload c --table "$(table_of 53248)"
+		dmsetup resume c
+	else
+		dmsetup remove c
+		dmsetup create c --table "$(table_of 53248)"
+	fi
+	assert_eq "$(stat_of c dirty)" 32 "dirty within the shorter table"
+	check_data "$RAW" 2 26 4
+	check_data /dev/mapper/c 1 0 2
+}
+
 #@ fast timeout=90 on=pool:writeback slow=vol:writeback,pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
 test_lvrename_and_vgrename() {
 	standard_vg
