@@ -61,8 +61,7 @@ void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	cache_bio(bio)->step = step;
 	spin_lock_irqsave(&c->held_lock, flags);
 	/* A suspend waits for every bio, so none may wait for ever. */
-	refused = READ_ONCE(c->quiescing) &&
-		  READ_ONCE(c->health) == HEALTH_HOLDING;
+	refused = c->nr_suspending && READ_ONCE(c->health) == HEALTH_HOLDING;
 	if (!refused) {
 		bio_list_add(&c->held, bio);
 		queue_work(c->commit_wq, &c->degrade_work);
@@ -98,26 +97,41 @@ static void release_held(struct cache *c, struct bio_list *bios)
 			cache_defer_bio(c, bio, cache_bio(bio)->step);
 		return;
 	}
-	/* Pairs with cache_fail_held(): one of the two sees the other. */
-	smp_mb();
-	if (READ_ONCE(c->quiescing)) {
-		fail_all(bios);
-		return;
-	}
+	/* Under the lock: a suspend that begins finds them, or is found. */
 	spin_lock_irq(&c->held_lock);
-	bio_list_merge(&c->held, bios);
+	if (!c->nr_suspending) {
+		bio_list_merge(&c->held, bios);
+		bio_list_init(bios);
+	}
 	spin_unlock_irq(&c->held_lock);
+	fail_all(bios);
 }
 
-void cache_fail_held(struct cache *c)
+/*
+ * Nobody knows of which table a bio is, so that those of all of them are failed.
+ * What is held while the health is another one is not taken here: it has queued
+ * degrade_work, which fails it if the outcome is to hold it.
+ */
+void cache_suspend_begins(struct cache *c)
 {
 	struct bio_list bios;
 
-	smp_mb();
-	if (READ_ONCE(c->health) != HEALTH_HOLDING)
-		return;
-	take_held(c, &bios);
+	bio_list_init(&bios);
+	spin_lock_irq(&c->held_lock);
+	c->nr_suspending++;
+	if (READ_ONCE(c->health) == HEALTH_HOLDING) {
+		bios = c->held;
+		bio_list_init(&c->held);
+	}
+	spin_unlock_irq(&c->held_lock);
 	fail_all(&bios);
+}
+
+void cache_suspend_ends(struct cache *c)
+{
+	spin_lock_irq(&c->held_lock);
+	c->nr_suspending--;
+	spin_unlock_irq(&c->held_lock);
 }
 
 /* ---- The fence ---- */
@@ -162,8 +176,7 @@ static void set_health(struct cache *c, enum cache_health health)
 	lockdep_assert_held(&c->md_lock);
 	/* Who sees the new health sees what was done before. */
 	smp_store_release(&c->health, health);
-	if (c->ti)
-		dm_table_event(c->ti->table);
+	cache_tell_tables(c);
 }
 
 static void go_without_fence(struct cache *c)
@@ -313,8 +326,7 @@ static void abandon_fast(struct cache *c)
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
 	      atomic_read(&c->nr_dirty));
-	if (c->ti)
-		dm_table_event(c->ti->table);
+	cache_tell_tables(c);
 }
 
 static void fast_failed(struct cache *c)

@@ -20,7 +20,10 @@
 #define DISCARD_BLOCKS_MAX	(1U << 14)
 #define TICK			HZ
 
-/* Guards engines, and the tables and list membership of each. */
+/*
+ * Guards engines, the tables and list membership of each, and which engine a
+ * table has.  Held for short only; taken after md_lock.
+ */
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
@@ -32,6 +35,17 @@ u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
 	for_each_possible_cpu(cpu)
 		sum += per_cpu_ptr(c->stats, cpu)->count[stat];
 	return sum;
+}
+
+/* A table that is on the list has not been destroyed. */
+void cache_tell_tables(struct cache *c)
+{
+	struct cache_table *t;
+
+	mutex_lock(&engines_lock);
+	list_for_each_entry(t, &c->tables, running)
+		dm_table_event(t->ti->table);
+	mutex_unlock(&engines_lock);
 }
 
 /* ---- Ticking ---- */
@@ -447,7 +461,6 @@ static int open_metadata(struct cache *c, struct cache_table *t)
 
 static void set_devices(struct cache *c, struct cache_table *t)
 {
-	c->ti = t->ti;
 	c->dev = disk_devt(dm_disk(dm_table_get_md(t->ti->table)));
 	c->origin = t->origin->bdev;
 	c->fast = t->fast->bdev;
@@ -771,6 +784,7 @@ static int check_mode(struct cache *c, struct cache_table *t)
 struct resuming {
 	struct list_head list;
 	dev_t dev;
+	bool shares;		/* the engine runs, under another table */
 };
 
 static LIST_HEAD(resumings);	/* guarded by engines_lock */
@@ -791,6 +805,8 @@ static bool may_share(struct cache *c, struct cache_table *t)
 	       c->policy_ops == t->policy_ops;
 }
 
+static const char in_use[] = "metadata device is in use by another active cache";
+
 /* Returns -EBUSY when the metadata is in use; @c gets the engine to take over. */
 static int begin_resume(struct cache_table *t, struct resuming *me,
 			struct cache **c)
@@ -804,8 +820,9 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 	/* One that is being destroyed has nothing to hand over. */
 	if (*c && !kref_get_unless_zero(&(*c)->ref))
 		*c = NULL;
-	if (*c && !list_empty(&(*c)->tables) && list_empty(&t->running) &&
-	    ((*c)->stopping || !may_share(*c, t)))
+	me->shares = *c && !list_empty(&(*c)->tables) &&
+		     list_empty(&t->running);
+	if (me->shares && ((*c)->stopping || !may_share(*c, t)))
 		r = -EBUSY;
 	list_for_each_entry(other, &resumings, list)
 		if (other->dev == me->dev)
@@ -814,44 +831,58 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 		list_add(&me->list, &resumings);
 	mutex_unlock(&engines_lock);
 	if (r) {
-		DMERR("metadata device is in use by another active cache");
+		DMERR("%s", in_use);
 		if (*c)
 			kref_put(&(*c)->ref, destroy_engine);
 	}
 	return r;
 }
 
-/* Make @c the engine of @t, or (NULL) leave all as it was. */
-static void end_resume(struct cache_table *t, struct resuming *me,
-		       struct cache *c)
+/*
+ * Can an engine not be shared any more that could when the resume began?  Its
+ * last table has been suspended since, or is being: who stops an engine does not
+ * look for a table that joins it.  Once this table is on the list, the other one
+ * is not the last: leave_engine() looks under the same lock.
+ */
+static bool left_meanwhile(const struct resuming *me, struct cache *c)
 {
-	struct cache *old;
+	lockdep_assert_held(&engines_lock);
+	return me->shares && (c->stopping || list_empty(&c->tables));
+}
+
+/* Put @c, the engine of @t from now on, on the list; what it had before is put. */
+static void adopt_engine(struct cache_table *t, const struct resuming *me,
+			 struct cache **c)
+{
+	struct cache *old = find_engine(me->dev);
+
+	if (old != *c) {
+		if (old)
+			list_del_init(&old->list);
+		list_add(&(*c)->list, &engines);
+	}
+	list_add(&t->running, &(*c)->tables);
+	swap(t->cache, *c);
+}
+
+/* Make @c the engine of @t, or (NULL) leave all as it was; takes the reference. */
+static int end_resume(struct cache_table *t, struct resuming *me,
+		      struct cache *c)
+{
+	int r = 0;
 
 	mutex_lock(&engines_lock);
 	list_del(&me->list);
-	if (c) {
-		old = find_engine(me->dev);
-		if (old != c) {
-			if (old)
-				list_del_init(&old->list);
-			list_add(&c->list, &engines);
-		}
-		c->ti = t->ti;
-		list_add(&t->running, &c->tables);
-		swap(t->cache, c);
-		/*
-		 * A status call may be looking at what the table had before:
-		 * that goes with the table.
-		 */
-		if (c && c != t->cache &&
-		    t->nr_retired < ARRAY_SIZE(t->retired)) {
-			t->retired[t->nr_retired++] = c;
-			c = NULL;
-		}
-	}
+	if (c && left_meanwhile(me, c))
+		r = -EBUSY;
+	else if (c)
+		adopt_engine(t, me, &c);
 	mutex_unlock(&engines_lock);
+	if (r)
+		DMERR("%s", in_use);
 	if (c)
 		kref_put(&c->ref, destroy_engine);
+	return r;
 }
 
 /*
@@ -870,12 +901,12 @@ static bool can_stay_bypassed(struct cache *c, struct cache_table *t)
 }
 
 /* The engine for @t, with a reference: the suspended one, or a new one. */
-static int engine_for(struct cache_table *t, struct cache *suspended,
-		      struct cache **result)
+static int engine_for(struct cache_table *t, const struct resuming *me,
+		      struct cache *suspended, struct cache **result)
 {
 	int r;
 
-	if (suspended && !list_empty(&suspended->tables)) {
+	if (me->shares) {
 		kref_get(&suspended->ref);
 		*result = suspended;
 		return 0;
@@ -921,8 +952,11 @@ int cache_engine_resume(struct cache_table *t)
 
 	/* If it runs already, something else in the table did not resume. */
 	if (list_empty(&t->running))
-		r = engine_for(t, suspended, &c);
-	end_resume(t, &me, r ? NULL : c);
+		r = engine_for(t, &me, suspended, &c);
+	if (r)
+		end_resume(t, &me, NULL);
+	else
+		r = end_resume(t, &me, c);
 	if (suspended)
 		kref_put(&suspended->ref, destroy_engine);
 out:
@@ -955,8 +989,24 @@ void cache_engine_quiesce(struct cache_table *t)
 		WRITE_ONCE(c->quiescing, true);
 		wake_up_all(&c->migration_wait);
 	}
-	cache_fail_held(c);
 	mutex_unlock(&engines_lock);
+	if (!t->suspending)
+		cache_suspend_begins(c);
+	t->suspending = true;
+}
+
+static void end_suspending(struct cache_table *t)
+{
+	if (t->suspending)
+		cache_suspend_ends(t->cache);
+	t->suspending = false;
+}
+
+/* The suspend is called off. */
+void cache_engine_unquiesce(struct cache_table *t)
+{
+	end_suspending(t);
+	cache_engine_run(t->cache);
 }
 
 static u32 hint_of(void *context, u32 slot)
@@ -1060,13 +1110,10 @@ static bool leave_engine(struct cache_table *t)
 
 	mutex_lock(&engines_lock);
 	last = runs_alone(t);
-	if (last) {
+	if (last)
 		c->stopping = true;
-	} else {
+	else
 		list_del_init(&t->running);
-		c->ti = list_first_entry(&c->tables, struct cache_table,
-					 running)->ti;
-	}
 	mutex_unlock(&engines_lock);
 	return last;
 }
@@ -1095,18 +1142,34 @@ void cache_engine_suspend(struct cache_table *t)
 
 	if (!list_empty(&t->running) && leave_engine(t))
 		stop_engine(t);
+	end_suspending(t);
 	memalloc_noio_restore(noio);
 }
 
-/* The table goes; its engines with the last reference to each. */
+/* The table goes; its engine with the last reference to it. */
 void cache_engine_put(struct cache_table *t)
 {
 	mutex_lock(&engines_lock);
 	list_del_init(&t->running);
 	mutex_unlock(&engines_lock);
 
-	while (t->nr_retired)
-		kref_put(&t->retired[--t->nr_retired]->ref, destroy_engine);
 	if (t->cache)
 		kref_put(&t->cache->ref, destroy_engine);
+}
+
+struct cache *cache_engine_borrow(struct cache_table *t)
+{
+	struct cache *c;
+
+	mutex_lock(&engines_lock);
+	c = t->cache;
+	if (c)
+		kref_get(&c->ref);
+	mutex_unlock(&engines_lock);
+	return c;
+}
+
+void cache_engine_return(struct cache *c)
+{
+	kref_put(&c->ref, destroy_engine);
 }

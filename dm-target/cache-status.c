@@ -68,10 +68,10 @@ static const char *name_of_policy(const struct cache_table *t)
 						   t->policy_ops->name;
 }
 
-static unsigned int emit_policy(struct cache_table *t, char *result,
-				unsigned int maxlen)
+static unsigned int emit_policy(struct cache_table *t, struct cache *c,
+				char *result, unsigned int maxlen)
 {
-	const struct cache_tunable *tunables = t->cache->policy_ops->tunables;
+	const struct cache_tunable *tunables = c->policy_ops->tunables;
 	unsigned int nr_old, i, sz = 0;
 
 	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(mq_settings);
@@ -79,7 +79,7 @@ static unsigned int emit_policy(struct cache_table *t, char *result,
 	       2 * (nr_old + count_tunables(tunables)));
 	for (i = 0; i < nr_old; i++)
 		DMEMIT("%s 0 ", mq_settings[i]);
-	return sz + emit_tunables(tunables, t->cache->policy, result + sz,
+	return sz + emit_tunables(tunables, c->policy, result + sz,
 				  maxlen - sz);
 }
 
@@ -89,9 +89,9 @@ static bool has_failed(struct cache *c)
 	return !cache_writable(c) || READ_ONCE(c->fast_dead);
 }
 
-static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
+static void emit_info(struct cache_table *t, struct cache *c, char *result,
+		      unsigned int maxlen)
 {
-	struct cache *c = t->cache;
 	unsigned int sz = 0;
 	u64 used, total;
 
@@ -111,7 +111,7 @@ static void emit_info(struct cache_table *t, char *result, unsigned int maxlen)
 			    result + sz, maxlen - sz);
 	DMEMIT("%u ", 2 * count_tunables(cache_core_tunables));
 	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
-	sz += emit_policy(t, result + sz, maxlen - sz);
+	sz += emit_policy(t, c, result + sz, maxlen - sz);
 	DMEMIT("%s %s", has_failed(c) ? "ro" : "rw",
 	       cmd_needs_check(c->cmd) ? "needs_check " : "- ");
 }
@@ -130,13 +130,13 @@ static char yes_no(bool value)
 	return value ? 'y' : 'n';
 }
 
-static void emit_ima(struct cache_table *t, char *result, unsigned int maxlen)
+static void emit_ima(struct cache_table *t, struct cache *c, char *result,
+		     unsigned int maxlen)
 {
 	unsigned int sz = 0;
 
 	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
-	DMEMIT(",metadata_mode=%s", t->cache && !cache_writable(t->cache) ?
-	       "ro" : "rw");
+	DMEMIT(",metadata_mode=%s", c && !cache_writable(c) ? "ro" : "rw");
 	DMEMIT(",cache_metadata_device=%s", t->metadata->name);
 	DMEMIT(",cache_device=%s", t->fast->name);
 	DMEMIT(",cache_origin_device=%s", t->origin->name);
@@ -165,29 +165,39 @@ static void emit_inactive_info(struct cache_table *t, char *result,
 	DMEMIT("0 %s 0 ro - ", name_of_policy(t));
 }
 
-void cache_status(struct dm_target *ti, status_type_t type,
-		  unsigned int flags, char *result, unsigned int maxlen)
+static void status_of(struct cache_table *t, struct cache *c,
+		      status_type_t type, unsigned int flags, char *result,
+		      unsigned int maxlen)
 {
-	struct cache_table *t = ti->private;
-
 	switch (type) {
 	case STATUSTYPE_INFO:
-		if (!t->cache) {
+		if (!c) {
 			emit_inactive_info(t, result, maxlen);
 			return;
 		}
 		/* As stock: asking without noflush shows whether a commit works. */
-		if (!(flags & DM_STATUS_NOFLUSH_FLAG) && !dm_suspended(ti))
-			cache_commit_sync(t->cache);
-		emit_info(t, result, maxlen);
+		if (!(flags & DM_STATUS_NOFLUSH_FLAG) && !dm_suspended(t->ti))
+			cache_commit_sync(c);
+		emit_info(t, c, result, maxlen);
 		return;
 	case STATUSTYPE_TABLE:
 		emit_table(t, result, maxlen);
 		return;
 	case STATUSTYPE_IMA:
-		emit_ima(t, result, maxlen);
+		emit_ima(t, c, result, maxlen);
 		return;
 	}
+}
+
+void cache_status(struct dm_target *ti, status_type_t type,
+		  unsigned int flags, char *result, unsigned int maxlen)
+{
+	struct cache_table *t = ti->private;
+	struct cache *c = cache_engine_borrow(t);
+
+	status_of(t, c, type, flags, result, maxlen);
+	if (c)
+		cache_engine_return(c);
 }
 
 /* ---- Messages ---- */
@@ -231,10 +241,9 @@ static void invalidate_range(struct cache *c, const struct block_range *r)
 }
 
 /* The stock range is half open: 5-8 is 5, 6 and 7. */
-static int invalidate_blocks(struct cache_table *t, unsigned int nr,
-			     char **words)
+static int invalidate_blocks(struct cache_table *t, struct cache *c,
+			     unsigned int nr, char **words)
 {
-	struct cache *c = t->cache;
 	struct block_range r;
 	unsigned int i;
 
@@ -252,9 +261,9 @@ static int invalidate_blocks(struct cache_table *t, unsigned int nr,
 	return cache_commit_sync(c);
 }
 
-static int set_value(struct cache_table *t, const char *key, const char *value)
+static int set_value(struct cache_table *t, struct cache *c, const char *key,
+		     const char *value)
 {
-	struct cache *c = t->cache;
 	const struct cache_tunable *tn;
 	char why[CACHE_WHY_LEN], number[24];
 	void *base;
@@ -357,29 +366,41 @@ static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 	return -EINVAL;
 }
 
-int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
-		  char *result, unsigned int maxlen)
+static int message_to(struct cache_table *t, struct cache *c,
+		      unsigned int argc, char **argv, char *result,
+		      unsigned int maxlen)
 {
-	struct cache_table *t = ti->private;
-
-	if (!t->cache) {
-		DMERR("message '%s': the table was never resumed", argv[0]);
-		return -EINVAL;
-	}
 	if (argc == 1 && !strcasecmp(argv[0], "stats"))
-		return report_stats(t->cache, result, maxlen);
+		return report_stats(c, result, maxlen);
 
-	if (dm_suspended(ti)) {
+	/* A suspend waits for this call from here on, and so does a new engine. */
+	if (dm_suspended(t->ti)) {
 		DMERR("message '%s': the device is suspended", argv[0]);
 		return -EBUSY;
 	}
-	if (has_failed(t->cache))
-		return message_to_failed(t->cache, argc, argv);
+	if (has_failed(c))
+		return message_to_failed(c, argc, argv);
 	if (!strcasecmp(argv[0], "invalidate_cblocks"))
-		return invalidate_blocks(t, argc - 1, argv + 1);
+		return invalidate_blocks(t, c, argc - 1, argv + 1);
 	if (argc != 2) {
 		DMERR("message '%s': takes one value", argv[0]);
 		return -EINVAL;
 	}
-	return set_value(t, argv[0], argv[1]);
+	return set_value(t, c, argv[0], argv[1]);
+}
+
+int cache_message(struct dm_target *ti, unsigned int argc, char **argv,
+		  char *result, unsigned int maxlen)
+{
+	struct cache_table *t = ti->private;
+	struct cache *c = cache_engine_borrow(t);
+	int r;
+
+	if (!c) {
+		DMERR("message '%s': the table was never resumed", argv[0]);
+		return -EINVAL;
+	}
+	r = message_to(t, c, argc, argv, result, maxlen);
+	cache_engine_return(c);
+	return r;
 }

@@ -11,7 +11,6 @@
 
 #define CACHE_MAX_SETTINGS	CACHE_MAX_TUNABLES
 #define CACHE_WHY_LEN		128
-#define CACHE_MAX_RETIRED	8
 
 struct cache_setting {
 	const struct cache_tunable *tunable;	/* the policy's, or a core one */
@@ -41,9 +40,12 @@ struct cache_table {
 	char why[CACHE_WHY_LEN];	/* what ti->error points to */
 
 	struct list_head running;	/* on cache->tables while resumed */
-	struct cache *cache;		/* from the first resume on */
-	struct cache *retired[CACHE_MAX_RETIRED]; /* had before; see end_resume() */
-	unsigned int nr_retired;
+	/*
+	 * From the first resume on.  A resume may replace it, under engines_lock:
+	 * calls that may come meanwhile borrow it.
+	 */
+	struct cache *cache;
+	bool suspending;		/* from presuspend to postsuspend */
 };
 
 extern const char * const cache_mode_names[];
@@ -61,8 +63,12 @@ int cache_check_metadata(struct cache_table *t, const char **why);
 int cache_engine_resume(struct cache_table *t);
 void cache_engine_run(struct cache *c);
 void cache_engine_quiesce(struct cache_table *t);
+void cache_engine_unquiesce(struct cache_table *t);
 void cache_engine_suspend(struct cache_table *t);
 void cache_engine_put(struct cache_table *t);
+/* The table's engine, or NULL; it stays until it is returned.  Any time. */
+struct cache *cache_engine_borrow(struct cache_table *t);
+void cache_engine_return(struct cache *c);
 
 /* cache-settings.c; may sleep */
 /* Find a setting of the engine (with @c as its base) or of the policy. */

@@ -81,7 +81,7 @@ static void cache_presuspend_undo(struct dm_target *ti)
 	struct cache_table *t = ti->private;
 
 	if (t->cache)
-		cache_engine_run(t->cache);
+		cache_engine_unquiesce(t);
 }
 
 static void cache_postsuspend(struct dm_target *ti)

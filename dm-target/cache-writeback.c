@@ -203,7 +203,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
 	/* Who waits for a clean cache is told. */
 	if (atomic_dec_and_test(&c->nr_dirty))
-		dm_table_event(c->ti->table);
+		cache_tell_tables(c);
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACK);
 		/* An eviction that met only dirty victims can try again. */

@@ -186,7 +186,6 @@ struct cache {
 	bool stopping;			/* the last of them is going; engines_lock */
 
 	/* Set while suspended, constant while I/O runs. */
-	struct dm_target *ti;		/* of a resumed table, for events */
 	struct block_device *origin;
 	struct block_device *fast;
 	struct block_device *metadata;
@@ -270,8 +269,9 @@ struct cache {
 	atomic_t fast_errors;		/* of late; see cache-degrade.c */
 	unsigned long last_fence;	/* jiffies; tick only */
 	struct work_struct degrade_work;	/* on commit_wq */
-	spinlock_t held_lock;		/* guards held */
+	spinlock_t held_lock;		/* guards held and nr_suspending */
 	struct bio_list held;		/* wait for what degrade_work brings */
+	u32 nr_suspending;		/* tables; held_lock */
 
 	/* Counts for status; each changed where the fact becomes durable. */
 	atomic_t nr_resident;
@@ -559,6 +559,8 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
 
 /* cache-engine.c */
+/* Wake who waits for an event of a table that runs on @c.  May sleep. */
+void cache_tell_tables(struct cache *c);
 /* Requests of users so far. */
 u64 cache_user_ios(struct cache *c);
 
@@ -617,8 +619,12 @@ void cache_fast_error(struct cache *c, enum cache_stat stat);
  * metadata that failed; it is then deferred at @step.  Any context.
  */
 void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
-/* Being suspended: fail what could wait for ever. */
-void cache_fail_held(struct cache *c);
+/*
+ * From the one to the other a table of @c is being suspended: what could wait for
+ * ever is failed.  Process context.
+ */
+void cache_suspend_begins(struct cache *c);
+void cache_suspend_ends(struct cache *c);
 void cache_degrade_work(struct work_struct *work);
 void cache_degrade_tick(struct cache *c);
 /* May sleep. */

@@ -129,6 +129,22 @@ def prepare_modules(version):
     subprocess.run(["/sbin/depmod", "-b", MODS, version], check=True)
 
 
+def prepare_test_modules():
+    """build/tools: the kernel modules that tests load in the guest."""
+    version = kver()
+    objects = f"/lib/modules/{version}/build" if KERNEL == "kernel" else BUILD / KERNEL / "obj"
+    place = BUILD / f"tools/kernel-{version}"
+    for source in sorted((HERE / "kernel").glob("*.c")):
+        module = BUILD / f"tools/{source.stem}-{version}.ko"
+        if module.exists() and module.stat().st_mtime >= source.stat().st_mtime:
+            continue
+        shutil.copytree(HERE / "kernel", place, dirs_exist_ok=True)
+        subprocess.run(
+            ["make", "-s", "-C", objects, f"M={place}", "W=1", "modules"], check=True
+        )
+        shutil.copy(place / f"{source.stem}.ko", module)
+
+
 def prepare_tools():
     """build/tools: small static programs that tests use in the guest; and the
     command hearth."""
@@ -145,6 +161,7 @@ def prepare_tools():
     subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools", *kernel], check=True)
     for programs in ["lvm-plugin", "tools"]:
         subprocess.run(["make", "-s", "-C", TOP / programs], check=True)
+    prepare_test_modules()
 
 
 HOT = """

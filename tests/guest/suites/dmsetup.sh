@@ -526,6 +526,65 @@ used_is_zero() {
 	[ "$(stat_of "$1" used)" = 0 ]
 }
 
+# --- one table after another
+
+rebuilt() {
+	kernel_log | grep -c 'hearth: .* blocks of'
+}
+
+# Others have written the metadata while it was suspended: each time the engine is
+# built anew, and the one before it goes, whoever asks for the status meanwhile.
+#@ hearth-only fast timeout=120
+test_replaced_engines_go() {
+	local i before
+	MEMORY_BACKED=0 device FAST 12800 ram
+	MEMORY_BACKED=0 device SLOW 12800 ram
+	device META 24 ram
+	zero "$META" 1
+	by_hand c 64 writethrough
+	dmsetup suspend c
+	cp "$META" "$T/meta"
+	while dmsetup status --noflush c >"$T/status"; do :; done &
+	ASKER=$!
+	trap 'kill $ASKER; wait' EXIT
+	for ((i = 0; i < 12; i++)); do
+		dmsetup resume c
+		dmsetup suspend c
+		dd if="$T/meta" of="$META" bs=1M oflag=direct status=none
+		[ $i != 1 ] || before=$(kernel_memory)
+	done
+	assert_eq "$(rebuilt)" 12 "engines built"
+	# Of one of 409,600 blocks more than 10 MiB are needed.
+	assert_le $(($(kernel_memory) - before)) 8192 "KiB more after ten more engines"
+	dmsetup resume c
+}
+
+# A table that had joined the engine and is gone, because another target of it
+# could not be resumed, leaves nothing behind: those who wait for an event of the
+# first table are told.
+#@ hearth-only fast timeout=90
+test_event_after_a_table_that_did_not_resume() {
+	local events
+	by_hand_devices 16 32
+	by_hand c 128 writeback "default 2 writeback_idle 0"
+	device META2 8 ram
+	device FAST2 16 ram
+	device SLOW2 32 ram
+	zero "$META2" 1
+	dmsetup create other --table "0 65536 cache $META2 $FAST2 $SLOW2 128 0 default 0"
+	{
+		dmsetup table c
+		echo "65536 65536 cache $META2 $FAST2 $SLOW2 128 1 writeback default 0"
+	} >"$T/two"
+	refused 'in use by another active cache' dmsetup create two "$T/two"
+	write_data /dev/mapper/c 1 0 2
+	assert_ge "$(stat_of c dirty)" 1 "dirty blocks"
+	events=$(dmsetup info -c --noheadings -o events c)
+	message c writeback_idle 1
+	timeout 30 dmsetup wait c "$events" || fail "nobody was told that all is clean"
+	all_clean c
+}
+
 # --- the man page's stack
 
 # man_example FIRST: the literal block of the man page that begins like that,

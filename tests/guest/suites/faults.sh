@@ -250,6 +250,34 @@ test_held_writes_end() {
 	check_data "$SLOW" 1 0 32
 }
 
+# Two tables on one engine: one can be suspended, though what is written to it in
+# the course of that must wait, and the other goes on.
+#@ fast hearth-only timeout=90
+test_holding_two_tables() {
+	cache_that_holds
+	dmsetup create second --table "$(dmsetup table c)"
+	dd if=/dev/zero of=/dev/mapper/second bs=64k count=1 oflag=direct status=none &
+	until_true 10 health_is c holding || fail "health: $(health c)"
+	# Suspending has it written from the page cache.
+	exec 7<>/dev/mapper/c
+	dd if=/dev/zero bs=64k count=1 seek=2 of=/dev/mapper/c conv=notrunc status=none
+	if ! timeout 20 dmsetup suspend c; then
+		now META working
+		fail "suspend is stuck"
+	fi
+	exec 7>&-
+	wait || true
+	check_data /dev/mapper/second 1 0 32
+	dmsetup resume c
+	check_data /dev/mapper/c 1 0 32
+	dd if=/dev/zero of=/dev/mapper/second bs=64k count=1 oflag=direct status=none &
+	sleep 1
+	kill -0 $! || fail "the write did not wait"
+	now META working
+	wait $! || fail "the write failed"
+	dmsetup remove second
+}
+
 #@ slow hearth-only timeout=90
 test_held_writes_go_on_when_the_ssd_is_back() {
 	cache_that_holds

@@ -363,3 +363,49 @@ test_xfs_of_real_files() {
 	mount /dev/vg/lv "$T/m"
 	(cd "$T/m" && sha256sum --quiet -c "$T/sums")
 }
+
+is_held() {
+	[ "$(cat /sys/module/heldlock/parameters/held)" = Y ]
+}
+
+# stops_in PID FUNCTION
+stops_in() {
+	grep -q "$2" "/proc/$1/stack"
+}
+
+# A second table is resumed on a running engine whose last table is suspended
+# meanwhile: it does not get an engine that is being stopped.
+#@ hearth-only fast timeout=90
+test_shared_engine_resume_race() {
+	local late last
+	by_hand_devices 16 32
+	dmsetup create meta --table "0 $(sectors "$META") linear $META 0"
+	META=/dev/mapper/meta
+	by_hand c 128 writeback
+	write_data /dev/mapper/c 1 0 8
+	dmsetup create second --notable
+	dmsetup load second --table "$(dmsetup table c)"
+	insmod "$TOP/build/tools/heldlock-$(uname -r).ko" skip=1 \
+		caller=cache_engine_resume,begin_resume,end_resume
+	"$(type -P dmsetup)" resume second &
+	late=$!
+	until_true 20 is_held || fail "the resume was not held"
+	dmsetup suspend --noflush --nolockfs meta
+	trap 'echo 1 >/sys/module/heldlock/parameters/go; dmsetup resume meta; wait' EXIT
+	"$(type -P dmsetup)" suspend c &
+	last=$!
+	until_true 20 stops_in $last cache_engine_suspend || fail "the suspend does not wait for the metadata"
+	echo 1 >/sys/module/heldlock/parameters/go
+	must_fail wait $late
+	kernel_said 'in use by another active cache'
+	dmsetup resume meta
+	trap - EXIT
+	wait $last
+	rmmod heldlock
+	dmsetup resume second
+	check_data /dev/mapper/second 1 0 8
+	write_data /dev/mapper/second 2 4 4
+	check_data /dev/mapper/second 2 4 4
+	dmsetup remove c
+	check_data /dev/mapper/second 1 0 4
+}
