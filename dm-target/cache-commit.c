@@ -14,7 +14,7 @@
  * (writethrough).  They are cleared in batches, when there are more than the
  * bound that limits what a power cut costs, or when writes have paused.
  */
-#include "cache.h"
+#include "cache-trace.h"
 
 #include <linux/completion.h>
 #include <linux/sched/mm.h>
@@ -23,6 +23,7 @@
 #define LINGER_MS		25
 #define LINGER_OPS		64
 #define AHEAD_SLOTS		1024	/* around a first write */
+#define GROUP_OPS		4096	/* whoever queues more waits for more commits */
 
 /* ---- Flushing both devices, at the same time ---- */
 
@@ -174,6 +175,7 @@ static int sweep_apply(struct cache *c, unsigned int nr)
 
 struct group {
 	struct list_head ops;
+	unsigned int nr_ops;
 	unsigned int nr_intents;
 	unsigned int nr_swept;
 	unsigned int nr_ahead;
@@ -314,15 +316,31 @@ static bool relies_on_data(enum commit_kind kind)
 	return false;
 }
 
+static void kick(struct cache *c)
+{
+	lockdep_assert_held(&c->commit_lock);
+	if (c->commit_kicked)
+		return;
+	c->commit_kicked = true;
+	mod_delayed_work(c->commit_wq, &c->commit_work, 0);
+}
+
+/*
+ * What a group has no room for comes with the next one, at once: to all that
+ * follows it is as if it were queued only now.  None of it lingers any more.
+ */
 static void gather(struct cache *c, struct group *g)
 {
 	struct commit_op *op;
 
 	INIT_LIST_HEAD(&g->ops);
 	spin_lock_irq(&c->commit_lock);
-	list_splice_init(&c->commit_ops, &g->ops);
+	for (; g->nr_ops < GROUP_OPS && !list_empty(&c->commit_ops); g->nr_ops++)
+		list_move_tail(c->commit_ops.next, &g->ops);
 	WRITE_ONCE(c->nr_lingering, 0);
 	c->commit_kicked = false;
+	if (!list_empty(&c->commit_ops))
+		kick(c);
 	spin_unlock_irq(&c->commit_lock);
 
 	list_for_each_entry(op, &g->ops, list) {
@@ -418,6 +436,7 @@ void cache_commit_work(struct work_struct *work)
 {
 	struct cache *c = container_of(to_delayed_work(work), struct cache,
 				       commit_work);
+	ktime_t began = trace_dm_cache_commit_enabled() ? ktime_get() : 0;
 	struct group g = {};
 	int r;
 
@@ -442,6 +461,7 @@ void cache_commit_work(struct work_struct *work)
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = ahead_collect(c, &g);
 	r = commit_group(c, &g);
+	trace_dm_cache_commit(c, g.nr_ops, g.nr_intents, began, r);
 	if (!r)
 		ahead_durable(c, g.nr_ahead);
 	complete_ops(c, &g.ops, r);
@@ -453,15 +473,6 @@ void cache_commit_work(struct work_struct *work)
  * The worker is kicked before the lock is released: an operation that is not on
  * the list any more may have been the last thing that kept the engine.
  */
-
-static void kick(struct cache *c)
-{
-	lockdep_assert_held(&c->commit_lock);
-	if (c->commit_kicked)
-		return;
-	c->commit_kicked = true;
-	mod_delayed_work(c->commit_wq, &c->commit_work, 0);
-}
 
 void cache_commit_kick(struct cache *c)
 {

@@ -14,6 +14,8 @@
 #define EVICT_BATCH	64U
 /* Blocks to write back for a victim found dirty: it may not be among the first. */
 #define CLEAN_PER_VICTIM	8U
+/* Of who unmaps many: with what else is queued, no more than a commit takes. */
+#define UNMAPS_MAX		2048
 
 static void migration_free(struct cache *c, struct migration *m)
 {
@@ -52,6 +54,8 @@ static void unmap_committed(struct cache *c, struct commit_op *op, int error)
 	struct migration *m = container_of(op, struct migration, op);
 	u32 old;
 
+	/* Before it wakes who waits for the slot, and wants room. */
+	atomic_dec(&c->nr_unmaps);
 	if (error) {
 		unmap_failed(c, m);
 		return;
@@ -76,6 +80,7 @@ static void queue_unmap(struct cache *c, struct migration *m)
 	m->op.slot = m->slot;
 	m->op.block = m->block;
 	m->op.done = unmap_committed;
+	atomic_inc(&c->nr_unmaps);
 	cache_commit_queue(c, &m->op);
 }
 
@@ -129,6 +134,11 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 	}
 	queue_unmap(c, m);
 	return true;
+}
+
+bool cache_unmap_has_room(struct cache *c)
+{
+	return atomic_read(&c->nr_unmaps) < UNMAPS_MAX;
 }
 
 /* ---- Room ---- */

@@ -886,6 +886,7 @@ static void discard_begin(struct cache *c, struct bio *bio,
 	if (d->last < d->first)
 		d->last = d->first;
 	d->cursor = d->first;
+	d->ahead = d->first;
 	d->registered = true;
 
 	spin_lock_irqsave(&c->discard_lock, flags);
@@ -906,19 +907,24 @@ static void discard_end(struct cache *c, struct cache_discard *d)
 	atomic_dec(&c->nr_discards);
 }
 
-/* Start unmapping all that can be, so that the commits are shared. */
-static void discard_unmap_range(struct cache *c, struct cache_discard *d)
+#define DISCARD_AHEAD	256U	/* blocks */
+
+/*
+ * Start unmapping what lies ahead of the cursor, so that commits are shared.  At
+ * least one block however many are being unmapped: the bio waits for that one.
+ */
+static void discard_unmap_ahead(struct cache *c, struct cache_discard *d)
 {
-	u64 block;
+	u64 end = min(d->last, d->cursor + DISCARD_AHEAD);
 	u32 slot;
 
-	for (block = d->first; block < d->last; block++) {
-		slot = slot_map_find(&c->map, block);
-		if (slot == SLOT_NONE)
-			continue;
-		cache_begin_unmap(c, slot, block, true,
-				  CACHE_REMOVED_DISCARDED);
-	}
+	d->ahead = d->cursor;
+	do {
+		slot = slot_map_find(&c->map, d->ahead);
+		if (slot != SLOT_NONE)
+			cache_begin_unmap(c, slot, d->ahead, true,
+					  CACHE_REMOVED_DISCARDED);
+	} while (++d->ahead < end && cache_unmap_has_room(c));
 }
 
 /* True when nothing in the range is mapped any more; else the bio waits. */
@@ -928,6 +934,8 @@ static bool discard_wait(struct cache *c, struct bio *bio,
 	u32 slot, word;
 
 	while (d->cursor < d->last) {
+		if (d->cursor >= d->ahead)
+			discard_unmap_ahead(c, d);
 		slot = slot_map_find(&c->map, d->cursor);
 		if (slot == SLOT_NONE) {
 			d->cursor++;
@@ -989,11 +997,8 @@ static void process_discard(struct cache *c, struct bio *bio,
 		bio_endio(bio);
 		return;
 	}
-	if (!d->registered) {
+	if (!d->registered)
 		discard_begin(c, bio, d);
-		if (cache_writable(c))
-			discard_unmap_range(c, d);
-	}
 	if (cache_bypassed(c) || discard_wait(c, bio, d))
 		discard_pass_down(c, bio, cb);
 }

@@ -231,13 +231,19 @@ static int parse_range(struct cache *c, const char *word, struct block_range *r)
 	return 0;
 }
 
-static void invalidate_range(struct cache *c, const struct block_range *r)
+static int invalidate_range(struct cache *c, const struct block_range *r)
 {
+	int error = 0;
 	u32 slot;
 
-	for (slot = r->begin; slot < r->end; slot++)
+	for (slot = r->begin; slot < r->end && !error; slot++) {
+		if (!cache_unmap_has_room(c))
+			error = cache_commit_sync(c);
 		cache_begin_unmap(c, slot, ANY_BLOCK, false,
 				  CACHE_REMOVED_INVALID);
+		cond_resched();
+	}
+	return error;
 }
 
 /* The stock range is half open: 5-8 is 5, 6 and 7. */
@@ -246,6 +252,7 @@ static int invalidate_blocks(struct cache_table *t, struct cache *c,
 {
 	struct block_range r;
 	unsigned int i;
+	int error = 0;
 
 	if (t->mode != MODE_PASSTHROUGH) {
 		DMERR("invalidate_cblocks: only in passthrough mode");
@@ -254,11 +261,11 @@ static int invalidate_blocks(struct cache_table *t, struct cache *c,
 	for (i = 0; i < nr; i++)
 		if (parse_range(c, words[i], &r))
 			return -EINVAL;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && !error; i++) {
 		parse_range(c, words[i], &r);
-		invalidate_range(c, &r);
+		error = invalidate_range(c, &r);
 	}
-	return cache_commit_sync(c);
+	return error ? error : cache_commit_sync(c);
 }
 
 static int set_value(struct cache_table *t, struct cache *c, const char *key,

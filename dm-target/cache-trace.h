@@ -126,6 +126,33 @@ DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 		  __entry->usecs, __entry->error)
 );
 
+/* A group of operations, @intents of them writes that waited, was committed. */
+TRACE_EVENT(dm_cache_commit,
+	TP_PROTO(struct cache *c, u32 ops, u32 intents, ktime_t began, int error),
+
+	TP_ARGS(c, ops, intents, began, error),
+
+	TP_STRUCT__entry(
+		__field(dev_t,	dev)
+		__field(u32,	ops)
+		__field(u32,	intents)
+		__field(int,	error)
+		__field(u64,	usecs)
+	),
+
+	TP_fast_assign(
+		__entry->dev = c->dev;
+		__entry->ops = ops;
+		__entry->intents = intents;
+		__entry->error = error;
+		__entry->usecs = cache_trace_usecs(began);
+	),
+
+	TP_printk("%d:%d ops=%u intents=%u usecs=%llu error=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->ops,
+		  __entry->intents, __entry->usecs, __entry->error)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

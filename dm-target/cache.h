@@ -278,6 +278,7 @@ struct cache {
 	atomic_t nr_dirty;
 
 	/* Migrations: fills, evictions, write-backs. */
+	atomic_t nr_unmaps;		/* queued, and not committed yet */
 	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
 	atomic_t migrating_sectors;	/* promotions by writes, write-backs */
 	atomic_t reading_sectors;	/* promotions by reads, and ahead of them */
@@ -375,7 +376,8 @@ enum bio_step {
 struct cache_discard {
 	struct list_head list;
 	u64 first, last;	/* blocks, [first, last) */
-	u64 cursor;
+	u64 cursor;		/* what lies before it is unmapped */
+	u64 ahead;		/* unmapping has begun of what lies before it */
 	bool registered;
 };
 
@@ -557,6 +559,12 @@ void cache_want_slots(struct cache *c);
 #define ANY_BLOCK U64_MAX
 bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
+/*
+ * May one who unmaps many blocks queue another now?  Else first writes would wait
+ * for too many commits, and the queue would take any amount of memory.  Any
+ * context.
+ */
+bool cache_unmap_has_room(struct cache *c);
 
 /* cache-engine.c */
 /* Wake who waits for an event of a table that runs on @c.  May sleep. */

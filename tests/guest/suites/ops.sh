@@ -364,6 +364,97 @@ test_xfs_of_real_files() {
 	(cd "$T/m" && sha256sum --quiet -c "$T/sums")
 }
 
+# The whole metadata of c, whose slots are all mapped and clean: a million of 32 KiB.
+a_million_blocks() {
+	# shellcheck source=tests/guest/suites/crash.sh
+	. "${BASH_SOURCE%/*}/crash.sh"
+	empty_device FAST 31250
+	empty_device SLOW 31250
+	device META 48 ram
+	mapped "$T/map" 1000000 64
+	cache_restore -i "$T/map" -o "$META"
+	rm "$T/map"
+	dmsetup create c --table "0 64000000 cache $META $FAST $SLOW 64 1 $1 default 2 writeback_idle 0"
+	assert_eq "$(stat_of c used)" 1000000 "blocks in the cache"
+}
+
+slab_now() {
+	awk '/^SUnreclaim:/ { print $2 }' /proc/meminfo
+}
+
+# watched COMMAND...: with commits, and writes to the last MiB of c, in $T/trace;
+# SLAB becomes how much more kernel memory was in use meanwhile at most, in KiB.
+watched() {
+	local trace=/sys/kernel/tracing before watcher
+	mount_trace
+	echo 4096 >$trace/buffer_size_kb
+	: >$trace/trace
+	echo "dev == $(($(stat -Lc '0x%t * 0x100000 + 0x%T' /dev/mapper/c))) && sector >= 60000000" \
+		>$trace/events/block/block_bio_queue/filter
+	echo 1 >$trace/events/dm_cache/dm_cache_commit/enable
+	echo 1 >$trace/events/block/block_bio_queue/enable
+	before=$(slab_now)
+	while sleep 0.05; do slab_now; done >"$T/slab" &
+	watcher=$!
+	"$@"
+	kill $watcher
+	echo 0 >$trace/events/block/block_bio_queue/enable
+	echo 0 >$trace/events/dm_cache/dm_cache_commit/enable
+	cp $trace/trace "$T/trace"
+	echo 8 >$trace/buffer_size_kb
+	if grep -q '\[LOST' "$T/trace"; then fail "events were lost"; fi
+	SLAB=$(($(sort -n "$T/slab" | tail -n 1) - before))
+	echo "at most $SLAB KiB more"
+	grep -o ' ops=[0-9]*' "$T/trace" | sort | uniq -c | sort -rn | sed -n 1,20p
+}
+
+largest_group() {
+	grep -o 'dm_cache_commit: .* ops=[0-9]*' "$T/trace" | sed 's/.*ops=//' | sort -n | tail -n 1
+}
+
+# First writes, each to blocks whose bits are not set yet with those of others.
+write_beside() {
+	local at=30000
+	"$@" &
+	while kill -0 $! 2>"$T/gone" && [ $at -lt 31200 ]; do
+		dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((at * 256)) count=1 oflag=direct status=none
+		at=$((at + 40))
+	done
+	wait $!
+}
+
+# For each write that was seen: how many groups were committed until its bit was.
+waited_groups() {
+	awk '/block_bio_queue: / { waits = 1; n = 0 }
+		/dm_cache_commit: / && waits {
+			n++
+			if ($0 !~ / intents=0 /) { print n; waits = 0 }
+		}' "$T/trace" | sort -n | uniq -c
+}
+
+# However many blocks leave the cache at once: a group of commits stays short, and
+# little memory is taken.
+#@ hearth-only fast timeout=240 on=invalidated,discarded
+test_unmap_a_million() {
+	local waited
+	if [ "$1" = invalidated ]; then
+		a_million_blocks passthrough
+		watched message c invalidate_cblocks 0-1000000
+		assert_eq "$(stat_of c used)" 0 "blocks left"
+	else
+		a_million_blocks writeback
+		watched write_beside blkdiscard -o 0 -l 30000M /dev/mapper/c
+		# What udev reads may come back.
+		assert_le "$(stat_of c used)" 41000 "blocks left"
+		waited=$(waited_groups)
+		echo "$waited"
+		assert_ge "$(awk '{ n += $1 } END { print n + 0 }' <<<"$waited")" 1 "writes seen"
+		assert_le "$(awk 'END { print $2 }' <<<"$waited")" 2 "groups that a first write waited for"
+	fi
+	assert_le "$(largest_group)" 4096 "operations in a group"
+	assert_le "$SLAB" 8192 "KiB of memory"
+}
+
 is_held() {
 	[ "$(cat /sys/module/heldlock/parameters/held)" = Y ]
 }

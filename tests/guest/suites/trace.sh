@@ -38,10 +38,10 @@ test_events_agree_with_counters() {
 	until_true 60 all_clean c || fail "not clean"
 	dmsetup suspend c
 	cp $TRACE/trace "$T/trace"
-	grep -o "dm_cache_[a-z]*: .*" "$T/trace" | sed "s/block=[0-9]* slot=[0-9]*//; s/usecs=[0-9]*//" | sort | uniq -c
+	grep -o "dm_cache_[a-z]*: .*" "$T/trace" | sed "s/block=[0-9]* slot=[0-9]*//; s/usecs=[0-9]*//; s/ops=[0-9]* intents=[0-9]*//" | sort | uniq -c
 	if grep -q '\[LOST' "$T/trace"; then fail "events were lost"; fi
 	dev=$(lsblk -dno MAJ:MIN /dev/mapper/c | tr -d ' ')
-	assert_eq "$(grep -c 'dm_cache_' "$T/trace")" "$(grep -c "dm_cache_[a-z]*: $dev block=" "$T/trace")" device
+	assert_eq "$(grep -c 'dm_cache_' "$T/trace")" "$(grep -cE "dm_cache_[a-z]*: $dev (block|ops)=" "$T/trace")" device
 
 	assert_ge "$(counter c promotions)" 100 promotions
 	assert_eq "$(traced promote ' why=(seen|ahead|hot) .* error=0$')" "$(counter c promotions)" promotions
@@ -53,6 +53,7 @@ test_events_agree_with_counters() {
 	assert_ge "$(counter c writebacks)" 10 write-backs
 	assert_eq "$(traced writeback ' why=(drain|room|share|idle) .* error=0$')" "$(counter c writebacks)" write-backs
 	assert_eq "$(traced '(promote|writeback)' ' usecs=0 ')" 0 "without a time"
+	assert_eq "$(traced commit ' ops=')" "$(counter c commits)" commits
 	dmsetup resume c
 }
 
