@@ -174,6 +174,48 @@ static int switch_policy(struct cache *c, struct cache_table *t)
 
 /* ---- Loading ---- */
 
+/*
+ * A suspended engine that could not write its metadata any more may be the only
+ * one that knows of dirty blocks.
+ */
+static bool alone_knows(struct cache *c)
+{
+	return READ_ONCE(c->health) == HEALTH_READ_ONLY &&
+	       atomic_read(&c->nr_dirty);
+}
+
+/* Has this engine the block of @slot of @known, which is dirty, as dirty? */
+static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+
+	return slot < c->map.nr_slots && (slot_word(s) & SLOT_DIRTY) &&
+	       slot_block(s) == slot_block(slot_at(&known->map, slot));
+}
+
+/*
+ * What the disk says is believed, unless it has forgotten dirty blocks that the
+ * engine before (or NULL) knows of.  It must have those whose dirty bit had become
+ * durable (SLOT_INTENT).  Of the others a commit that failed has perhaps taken
+ * the bit: their copies were equal then, and nothing was written since.
+ */
+static int check_known(struct cache *c, struct cache *known)
+{
+	u32 i, nr = 0, word;
+
+	for (i = 0; known && i < known->map.nr_slots; i++) {
+		word = slot_word(slot_at(&known->map, i));
+		if ((word & SLOT_DIRTY) && (word & SLOT_INTENT) &&
+		    !has_dirty(c, known, i))
+			nr++;
+	}
+	if (!nr)
+		return 0;
+	DMERR("metadata: does not have %u blocks that are dirty in the cache that is suspended",
+	      nr);
+	return -EILSEQ;
+}
+
 struct load_context {
 	struct cache *c;
 	bool unclean;
@@ -411,7 +453,7 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 	return 0;
 }
 
-static int load(struct cache *c)
+static int load(struct cache *c, struct cache *known)
 {
 	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
 	int r;
@@ -424,7 +466,8 @@ static int load(struct cache *c)
 		return r;
 	}
 	c->policy->ops->load_done(c->policy);
-	return drop_past_end(c);
+	r = check_known(c, known);
+	return r ? r : drop_past_end(c);
 }
 
 static void load_stats(struct cache *c)
@@ -440,12 +483,13 @@ static void load_stats(struct cache *c)
 
 /* ---- Construction ---- */
 
-static int open_metadata(struct cache *c, struct cache_table *t)
+static int open_metadata(struct cache *c, struct cache_table *t,
+			 bool may_format)
 {
 	struct cmd_geometry geometry = {
 		.data_block_size = t->block_sectors,
 		.format = t->format,
-		.may_format = true,
+		.may_format = may_format,
 		.cache_blocks = t->nr_slots,
 	};
 	const char *why = "cannot be opened";
@@ -619,15 +663,18 @@ static int begin_session(struct cache *c)
 	return r ? r : cache_settings_new_session(c);
 }
 
-/* Read everything, bring the metadata up to date, and commit that. */
-static int bring_up(struct cache *c, struct cache_table *t)
+/*
+ * Read everything, bring the metadata up to date, and commit that.  @known is an
+ * engine whose dirty blocks must be there, or NULL.
+ */
+static int bring_up(struct cache *c, struct cache_table *t, struct cache *known)
 {
 	unsigned int noio;
 	int r;
 
 	mutex_lock(&c->md_lock);
 	noio = memalloc_noio_save();
-	r = open_metadata(c, t);
+	r = open_metadata(c, t, !known);
 	if (!r)
 		r = begin_session(c);
 	if (!r) {
@@ -635,7 +682,7 @@ static int bring_up(struct cache *c, struct cache_table *t)
 		r = prepare_metadata(c, t);
 	}
 	if (!r)
-		r = load(c);
+		r = load(c, known);
 	if (!r && cmd_needs_check(c->cmd)) {
 		DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
 		c->health = HEALTH_READ_ONLY;
@@ -660,7 +707,8 @@ static void report_size(struct cache *c)
 	       atomic_read(&c->nr_dirty), bytes >> 10, centibytes, rest);
 }
 
-static int build_engine(struct cache_table *t, struct cache **result)
+static int build_engine(struct cache_table *t, struct cache *known,
+			struct cache **result)
 {
 	struct cache *c = kvzalloc(sizeof(*c), GFP_KERNEL);
 	int r;
@@ -681,7 +729,7 @@ static int build_engine(struct cache_table *t, struct cache **result)
 
 	r = build_parts(c, t);
 	if (!r)
-		r = bring_up(c, t);
+		r = bring_up(c, t, known);
 	if (r) {
 		kref_put(&c->ref, destroy_engine);
 		return r;
@@ -718,30 +766,37 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 	       cmd_reread_matches(c->cmd) == 1;
 }
 
+/* The same blocks in the same places? */
+static bool same_stack(struct cache *c, struct cache_table *t)
+{
+	return c->block_sectors == t->block_sectors &&
+	       c->map.nr_slots == t->nr_slots &&
+	       c->origin_sectors == t->ti->len &&
+	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
+	       c->origin == t->origin->bdev;
+}
+
 /*
- * For the constructor: would the metadata be accepted?  Reads only.  A live
- * engine has read it already.
+ * Can an engine serve this table though its metadata cannot be opened (again)?
+ * One that was given up does not need it: the origin goes on.  One that is
+ * read-only for want of metadata knows all that it needs: its dirty blocks go
+ * home.
  */
-int cache_check_metadata(struct cache_table *t, const char **why)
+static bool can_stay(struct cache *c, struct cache_table *t)
+{
+	return !cache_writable(c) && same_stack(c, t);
+}
+
+/* Reads only.  Unformatted metadata is accepted. */
+static int try_metadata(struct cache_table *t, const char **why)
 {
 	struct cmd_geometry geometry = {
 		.data_block_size = t->block_sectors,
 		.format = t->format,
 	};
 	struct pd_device *pd;
-	struct cache *c;
 	struct cmd *cmd;
-	bool live, fits;
 	int r;
-
-	mutex_lock(&engines_lock);
-	c = find_engine(t->metadata->bdev->bd_dev);
-	live = c && !list_empty(&c->tables);
-	fits = live && c->block_sectors == t->block_sectors;
-	mutex_unlock(&engines_lock);
-	*why = "its block size is not the table's";
-	if (live)
-		return fits ? 0 : -EINVAL;
 
 	*why = "the device cannot be read";
 	r = pd_device_open_bdev(t->metadata->bdev, true, &pd);
@@ -750,9 +805,37 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 	r = cmd_open(pd, &geometry, &cmd, why);
 	if (!r)
 		cmd_close(cmd);
-	else if (r == -ENODATA)
-		r = 0;
 	pd_device_close(pd);
+	return r == -ENODATA ? 0 : r;
+}
+
+/*
+ * For the constructor: would the metadata be accepted?  Reads only.  A live
+ * engine has read it already; if it has failed since, a table that would need it
+ * read again is refused now, while the live one can go on.
+ */
+int cache_check_metadata(struct cache_table *t, const char **why)
+{
+	struct cache *c;
+	bool live;
+	int r = 0;
+
+	mutex_lock(&engines_lock);
+	c = find_engine(t->metadata->bdev->bd_dev);
+	if (c && !kref_get_unless_zero(&c->ref))
+		c = NULL;
+	live = c && !list_empty(&c->tables);
+	mutex_unlock(&engines_lock);
+
+	*why = "its block size is not the table's";
+	if (live && c->block_sectors != t->block_sectors)
+		r = -EINVAL;
+	else if (!live || !cache_writable(c))
+		r = try_metadata(t, why);
+	if (r == -EIO && c && can_stay(c, t))
+		r = 0;
+	if (c)
+		kref_put(&c->ref, destroy_engine);
 	return r;
 }
 
@@ -797,11 +880,7 @@ static LIST_HEAD(resumings);	/* guarded by engines_lock */
  */
 static bool may_share(struct cache *c, struct cache_table *t)
 {
-	return c->block_sectors == t->block_sectors &&
-	       c->map.nr_slots == t->nr_slots &&
-	       c->origin_sectors == t->ti->len &&
-	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
-	       c->origin == t->origin->bdev && c->table_mode == t->mode &&
+	return same_stack(c, t) && c->table_mode == t->mode &&
 	       c->policy_ops == t->policy_ops;
 }
 
@@ -886,18 +965,56 @@ static int end_resume(struct cache_table *t, struct resuming *me,
 }
 
 /*
- * The metadata cannot be opened (again), but an engine that was given up does
- * not need it: the origin goes on under the same table.
+ * The suspended engine goes on with what it knows.  Nothing of the table matters
+ * to one that was given up.
  */
-static bool can_stay_bypassed(struct cache *c, struct cache_table *t)
+static int stay(struct cache *c, struct cache_table *t)
 {
-	enum cache_health health = READ_ONCE(c->health);
+	enum dm_cache_mode mode;
+	int r;
 
-	return (health == HEALTH_BYPASS || health == HEALTH_HOLDING) &&
-	       c->block_sectors == t->block_sectors &&
-	       c->origin_sectors == t->ti->len &&
-	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
-	       c->origin == t->origin->bdev;
+	if (READ_ONCE(c->health) != HEALTH_READ_ONLY)
+		return 0;
+	r = check_mode(c, t);
+	if (r)
+		return r;
+	/* The mode is what its failure made of it, whatever the table says. */
+	mode = c->mode;
+	r = reuse_engine(c, t);
+	WRITE_ONCE(c->mode, mode);
+	return r;
+}
+
+/* Has the metadata's device failed since an engine was suspended that was well? */
+static void notice_failure(struct cache *c)
+{
+	mutex_lock(&c->md_lock);
+	if (cache_writable(c) && cmd_reread_matches(c->cmd) < 0)
+		cache_metadata_failed(c, "reading it at resume", -EIO);
+	mutex_unlock(&c->md_lock);
+}
+
+/* A new engine, or for want of metadata the suspended one (or NULL). */
+static int rebuild(struct cache_table *t, struct cache *suspended,
+		   struct cache **result)
+{
+	bool known = suspended && alone_knows(suspended);
+	int r;
+
+	r = build_engine(t, known ? suspended : NULL, result);
+	/* What else can be wrong with it, the administrator has to look at. */
+	if (r != -EIO || !suspended || !same_stack(suspended, t))
+		return r;
+	notice_failure(suspended);
+	if (!can_stay(suspended, t))
+		return r;
+	DMWARN("metadata: cannot be used: going on with what is known of the cache");
+	r = stay(suspended, t);
+	if (r)
+		return r;
+	kref_get(&suspended->ref);
+	*result = suspended;
+	return 0;
 }
 
 /* The engine for @t, with a reference: the suspended one, or a new one. */
@@ -921,18 +1038,28 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 		return r;
 	}
 
-	r = build_engine(t, result);
-	if (r && suspended && can_stay_bypassed(suspended, t)) {
-		kref_get(&suspended->ref);
-		*result = suspended;
-		return 0;
-	}
-	if (r)
+	r = rebuild(t, suspended, result);
+	if (r || *result == suspended)
 		return r;
 	r = check_mode(*result, t);
 	if (r)
 		kref_put(&(*result)->ref, destroy_engine);
 	return r;
+}
+
+/*
+ * After a resume that failed device-mapper destroys the table before this one.
+ * If its engine is the only one that knows of dirty blocks, this table keeps it
+ * (@c, or NULL: what it has kept goes): a table with which the engine can stay
+ * finds it, or its metadata comes back.  Its metadata device is this table's too.
+ */
+static void keep_engine(struct cache_table *t, struct cache *c)
+{
+	if (c)
+		kref_get(&c->ref);
+	swap(t->kept, c);
+	if (c)
+		kref_put(&c->ref, destroy_engine);
 }
 
 /*
@@ -957,6 +1084,10 @@ int cache_engine_resume(struct cache_table *t)
 		end_resume(t, &me, NULL);
 	else
 		r = end_resume(t, &me, c);
+	if (!r)
+		keep_engine(t, NULL);
+	else if (suspended && alone_knows(suspended))
+		keep_engine(t, suspended);
 	if (suspended)
 		kref_put(&suspended->ref, destroy_engine);
 out:
@@ -1153,6 +1284,7 @@ void cache_engine_put(struct cache_table *t)
 	list_del_init(&t->running);
 	mutex_unlock(&engines_lock);
 
+	keep_engine(t, NULL);
 	if (t->cache)
 		kref_put(&t->cache->ref, destroy_engine);
 }

@@ -45,6 +45,7 @@ struct cache_table {
 	 * calls that may come meanwhile borrow it.
 	 */
 	struct cache *cache;
+	struct cache *kept;		/* another's; see keep_engine() */
 	bool suspending;		/* from presuspend to postsuspend */
 };
 

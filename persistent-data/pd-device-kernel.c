@@ -28,6 +28,12 @@ struct pd_aux {
 	unsigned int kind;
 };
 
+/* Block devices have errors that mean something else here, -ENODATA for one. */
+static int device_error(int r)
+{
+	return !r || r == -ENOMEM ? r : -EIO;
+}
+
 static struct dm_buffer *to_dm(struct pd_buffer *buf)
 {
 	return (struct dm_buffer *)buf;
@@ -110,7 +116,7 @@ int pd_device_read(struct pd_device *dev, u64 block, struct pd_buffer **out,
 	void *p = dm_bufio_read(dev->bufio, block, &b);
 
 	if (IS_ERR(p))
-		return PTR_ERR(p);
+		return device_error(PTR_ERR(p));
 
 	*out = (struct pd_buffer *)b;
 	*data = p;
@@ -150,7 +156,7 @@ int pd_device_flush(struct pd_device *dev)
 {
 	if (dev->read_only)
 		return -EROFS;
-	return dm_bufio_write_dirty_buffers(dev->bufio);
+	return device_error(dm_bufio_write_dirty_buffers(dev->bufio));
 }
 
 unsigned int pd_buffer_kind(struct pd_buffer *buf)

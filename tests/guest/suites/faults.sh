@@ -520,6 +520,130 @@ test_dead_metadata_writeback() {
 	check_data /dev/mapper/c 3 8 2
 }
 
+# dirty_and_blind CACHE: its metadata has died, and it has noticed; 32 blocks at 8 MiB
+# are dirty.
+dirty_and_blind() {
+	must_fail message "$1" max_promote_mbps 1
+	still_knows "$1"
+}
+
+still_knows() {
+	assert_eq "$(health "$1")" read-only
+	check_data "/dev/mapper/$1" 1 0 8
+	check_data "/dev/mapper/$1" 2 8 2
+	check_data "/dev/mapper/$1" 1 10 22
+}
+
+# Suspended and resumed, with the table that it has and with others; one with which
+# its blocks would be forgotten is refused, and the next finds them again.
+survives_by_hand() {
+	local table shorter
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback "default 2 writeback_idle 0"
+	warm c 4
+	now SLOW failing_writes		# nothing goes home meanwhile
+	write_data /dev/mapper/c 2 8 2
+	table=$(dmsetup table c)
+	shorter="0 49152 ${table#* * }"
+	dmsetup load c --table "$shorter"
+	now META failing
+	dirty_and_blind c
+
+	dmsetup suspend c
+	must_fail dmsetup resume c
+	refused 'Metadata: .*read' dmsetup load c --table "$shorter"
+	dmsetup load c --table "$table"
+	dmsetup resume c
+	still_knows c
+	dmsetup suspend c
+	dmsetup resume c
+	still_knows c
+	refused 'Metadata: .*read' dmsetup load c --table "$shorter"
+	dmsetup load c --table "${table/default/lru}"
+	dmsetup suspend c
+	dmsetup resume c
+	assert_eq "$(stat_of c policy)" lru policy
+	still_knows c
+	comes_back_empty
+	still_knows c
+	assert_ge "$(stat_of c dirty)" 32 "dirty blocks"
+	now META working
+	dmsetup suspend c
+	dmsetup resume c
+	assert_eq "$(health c)" good
+	assert_ge "$(stat_of c dirty)" 32 "dirty blocks"
+	check_data /dev/mapper/c 2 8 2
+	write_data /dev/mapper/c 3 0 1
+	now SLOW working
+	check_data /dev/mapper/c 3 0 1
+}
+
+# An empty metadata device is not taken for that of a cache that has dirty blocks, and
+# not formatted.
+comes_back_empty() {
+	local -n real=real_META
+	cp "$real" "$T/meta"
+	zero "$real" 1
+	now META working
+	dmsetup suspend c
+	refused 'not formatted' dmsetup resume c
+	cmp -n 1048576 "$real" /dev/zero
+	now META failing
+	dmsetup resume c
+	dd if="$T/meta" of="$real" bs=1M oflag=direct status=none
+}
+
+# metadata_volume working|failing: the disk of the metadata; LVM's label stays readable.
+metadata_volume() {
+	local rest=$(($(sectors "$RAWMETA") - 2048))
+	echo "0 2048 linear $RAWMETA 0"
+	[ "$1" = failing ] || echo "2048 $rest linear $RAWMETA 2048"
+	[ "$1" = working ] || echo "2048 $rest error"
+}
+
+# What lvm2 does to a volume: a snapshot made and removed, another policy.
+survives_lvm() {
+	device DISK 128 disk
+	device SSD 64 ssd
+	device RAWMETA 16 ram
+	dmsetup create pv_meta --table "$(metadata_volume working)"
+	cp -r "$LVM_SYSTEM_DIR" "$T/lvm.d"
+	sed -i 's,/dev/nullb|,/dev/nullb(DISK\|SSD)|,' "$T/lvm.d/lvm.conf"
+	export LVM_SYSTEM_DIR=$T/lvm.d
+	vgcreate -y vg "$DISK" "$SSD" /dev/mapper/pv_meta
+	lvcreate -y -L 64M -n lv vg "$DISK"
+	lvcreate -y -L 16M -n fast vg "$SSD"
+	lvcreate -y -L 8M -n meta vg /dev/mapper/pv_meta
+	lvconvert -y --type cache-pool --poolmetadataspare n --poolmetadata vg/meta vg/fast
+	lvconvert -y --type cache --cachepool vg/fast --cachemode writeback vg/lv
+	message vg-lv writeback_idle 0
+	write_data /dev/vg/lv 1 0 32
+	lvchange -y --cachepolicy cleaner vg/lv
+	until_true 60 all_clean vg-lv || fail "not clean"
+	lvchange -y --cachepolicy smq vg/lv
+	warm vg-lv 4
+	write_data /dev/vg/lv 2 8 2
+	becomes pv_meta "$(metadata_volume failing)"
+	dirty_and_blind vg-lv
+	lvcreate -y -s -L 16M -n snap vg/lv "$DISK"
+	assert_eq "$(health vg-lv-real)" read-only
+	check_data /dev/vg/snap 2 8 2
+	check_data /dev/vg/snap 1 10 22
+	lvremove -y vg/snap
+	still_knows vg-lv
+	lvchange -y --cachepolicy cleaner vg/lv
+	still_knows vg-lv
+}
+
+# The metadata dies, and the SSD's data is well: no dirty block is forgotten, whatever
+# tables come and go.
+#@ fast hearth-only timeout=150 on=by_hand,lvm
+test_dead_metadata_survives_reload() {
+	no_metadata_check
+	"survives_$1"
+}
+
 # The origin refuses writes for a while: blocks stay dirty, and go home later.
 #@ slow hearth-only timeout=120
 test_origin_fails_to_write() {
