@@ -25,7 +25,11 @@
 #define AHEAD_SLOTS		1024	/* around a first write */
 #define GROUP_OPS		4096	/* whoever queues more waits for more commits */
 
-/* ---- Flushing both devices, at the same time ---- */
+/* ---- Flushing the devices, at the same time ---- */
+
+#define FLUSH_ORIGIN	BIT(0)
+#define FLUSH_FAST	BIT(1)
+#define FLUSH_BOTH	(FLUSH_ORIGIN | FLUSH_FAST)
 
 struct flush_wait {
 	atomic_t pending;
@@ -46,6 +50,7 @@ static void flush_end_io(struct bio *bio)
 	/* At once: a flush from above may be the next that the device does. */
 	if (bio->bi_status)
 		WRITE_ONCE(*leg->failed, true);
+	bio_uninit(bio);
 	if (atomic_dec_and_test(&fw->pending))
 		complete(&fw->done);
 }
@@ -55,25 +60,42 @@ static void submit_flush(struct flush_leg *leg, struct block_device *bdev,
 {
 	leg->failed = failed;
 	leg->fw = fw;
+	atomic_inc(&fw->pending);
 	bio_init(&leg->bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
 	leg->bio.bi_end_io = flush_end_io;
 	submit_bio(&leg->bio);
 }
 
-int cache_flush_devices(struct cache *c)
+/* The devices that could not flush, and so have lost something. */
+static unsigned int unflushed(const struct cache *c)
 {
-	struct flush_wait fw = { .pending = ATOMIC_INIT(2) };
+	return (READ_ONCE(c->origin_flush_failed) ? FLUSH_ORIGIN : 0) |
+	       (READ_ONCE(c->fast_flush_failed) ? FLUSH_FAST : 0);
+}
+
+/* Flush those of @devices that could flush so far.  unflushed() is the result. */
+static void flush(struct cache *c, unsigned int devices)
+{
+	struct flush_wait fw = { .pending = ATOMIC_INIT(1) };
+	unsigned int before = unflushed(c);
 	struct flush_leg origin, fast;
 
 	init_completion(&fw.done);
-	submit_flush(&origin, c->origin, &c->origin_flush_failed, &fw);
-	submit_flush(&fast, c->fast, &c->fast_flush_failed, &fw);
-	wait_for_completion_io(&fw.done);
-	if (fast.bio.bi_status)
+	devices &= ~before;
+	if (devices & FLUSH_ORIGIN)
+		submit_flush(&origin, c->origin, &c->origin_flush_failed, &fw);
+	if (devices & FLUSH_FAST)
+		submit_flush(&fast, c->fast, &c->fast_flush_failed, &fw);
+	if (!atomic_dec_and_test(&fw.pending))
+		wait_for_completion_io(&fw.done);
+	if (~before & unflushed(c) & FLUSH_FAST)
 		queue_work(c->commit_wq, &c->degrade_work);
-	bio_uninit(&origin.bio);
-	bio_uninit(&fast.bio);
-	return cache_flush_failed(c) ? -EIO : 0;
+}
+
+int cache_flush_devices(struct cache *c)
+{
+	flush(c, FLUSH_BOTH);
+	return unflushed(c) ? -EIO : 0;
 }
 
 /* ---- Intents that nobody needs any more ---- */
@@ -179,7 +201,7 @@ struct group {
 	unsigned int nr_intents;
 	unsigned int nr_swept;
 	unsigned int nr_ahead;
-	bool needs_flush;
+	unsigned int needs_flush;	/* of these devices */
 };
 
 /* ---- Intents set ahead ---- */
@@ -301,19 +323,22 @@ static void ahead_durable(struct cache *c, unsigned int nr)
 
 /* ---- One group ---- */
 
-static bool relies_on_data(enum commit_kind kind)
+/* The devices whose content it relies on, which have to be flushed before. */
+static unsigned int relies_on(enum commit_kind kind)
 {
 	switch (kind) {
 	case COMMIT_CLEAR_DIRTY:
 	case COMMIT_MAP_CLEAN:
 	case COMMIT_MAP_DIRTY:
-		return true;
+		return FLUSH_BOTH;
+	case COMMIT_HOME:
+		return FLUSH_ORIGIN;
 	case COMMIT_SET_DIRTY:
 	case COMMIT_UNMAP:
 	case COMMIT_BARRIER:
 		break;
 	}
-	return false;
+	return 0;
 }
 
 static void kick(struct cache *c)
@@ -344,7 +369,7 @@ static void gather(struct cache *c, struct group *g)
 	spin_unlock_irq(&c->commit_lock);
 
 	list_for_each_entry(op, &g->ops, list) {
-		g->needs_flush |= relies_on_data(op->kind);
+		g->needs_flush |= relies_on(op->kind);
 		g->nr_intents += op->kind == COMMIT_SET_DIRTY;
 	}
 	if (g->nr_intents)
@@ -364,6 +389,7 @@ static int apply_op(struct cache *c, struct commit_op *op)
 		return cmd_insert(c->cmd, op->slot, op->block, true);
 	case COMMIT_UNMAP:
 		return cmd_remove(c->cmd, op->slot);
+	case COMMIT_HOME:
 	case COMMIT_BARRIER:
 		break;
 	}
@@ -418,18 +444,37 @@ static void complete_ops(struct cache *c, struct list_head *ops, int error)
 }
 
 /* A device would not flush: what relies on its content must not be said. */
-static void fail_unflushed(struct cache *c, struct group *g, int error)
+static void fail_unflushed(struct cache *c, struct group *g)
 {
+	unsigned int devices = unflushed(c);
 	struct commit_op *op, *next;
 	LIST_HEAD(failed);
 
-	DMERR_LIMIT("flush of cache or origin device failed: error %d", error);
 	list_for_each_entry_safe(op, next, &g->ops, list)
-		if (relies_on_data(op->kind))
+		if (relies_on(op->kind) & devices)
 			list_move_tail(&op->list, &failed);
+	if (!devices || (list_empty(&failed) && !g->nr_swept))
+		return;
+	DMERR_LIMIT("flush of the %s device failed",
+		    devices & FLUSH_FAST ? "cache" : "origin");
 	sweep_give_back(c, g->nr_swept);
 	g->nr_swept = 0;
-	complete_ops(c, &failed, error);
+	complete_ops(c, &failed, -EIO);
+}
+
+/*
+ * Their blocks are on the origin, durably.  The disk goes on to call them dirty,
+ * so that they need no commit, and none that fails can undo it.
+ */
+static void end_home(struct cache *c, struct group *g)
+{
+	struct commit_op *op, *next;
+	LIST_HEAD(home);
+
+	list_for_each_entry_safe(op, next, &g->ops, list)
+		if (op->kind == COMMIT_HOME)
+			list_move_tail(&op->list, &home);
+	complete_ops(c, &home, 0);
 }
 
 void cache_commit_work(struct work_struct *work)
@@ -449,14 +494,13 @@ void cache_commit_work(struct work_struct *work)
 		sweep_give_back(c, g.nr_swept);
 		g.nr_swept = 0;
 	}
+	if (g.needs_flush || g.nr_swept) {
+		flush(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
+		fail_unflushed(c, &g);
+	}
+	end_home(c, &g);
 	if (list_empty(&g.ops) && !g.nr_swept)
 		return;
-
-	if (g.needs_flush || g.nr_swept) {
-		r = cache_flush_devices(c);
-		if (r)
-			fail_unflushed(c, &g, r);
-	}
 	/* No more than was swept comes back at once. */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = ahead_collect(c, &g);
@@ -509,7 +553,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 	smp_mb();
 	if (READ_ONCE(c->quiescing) || nr >= LINGER_OPS)
 		return false;
-	if (op->kind == COMMIT_CLEAR_DIRTY &&
+	if ((op->kind == COMMIT_CLEAR_DIRTY || op->kind == COMMIT_HOME) &&
 	    (nr >= atomic_read(&c->nr_dirty) ||
 	     READ_ONCE(c->map.nr_free) < c->reserve))
 		return false;

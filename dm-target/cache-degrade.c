@@ -16,8 +16,9 @@
  * module is loaded.
  *
  * While blocks are dirty, the metadata is needed.  If it cannot be changed any
- * more, it stays as it is, and what would need a change fails.  If the cache
- * device is dead, dirty blocks are still asked of it; all else leaves it.
+ * more, it stays as it is, and what would need a change fails.  Nothing becomes
+ * dirty any more, and what is dirty goes home.  If the cache device is dead, dirty
+ * blocks are still asked of it; all else leaves it.
  */
 #include "cache-table.h"
 
@@ -193,6 +194,18 @@ static void go_without_fence(struct cache *c)
 	}
 }
 
+/*
+ * Blocks went home that the disk calls dirty, and goes on to.  If the origin alone
+ * were written, another start would write them over it.
+ */
+static void refuse_writes(struct cache *c, const char *why)
+{
+	lockdep_assert_held(&c->md_lock);
+	DMERR("%s: the origin is complete, but the metadata cannot be written and calls blocks dirty; writes to cached blocks fail until the cache is taken off",
+	      why);
+	set_health(c, HEALTH_READ_ONLY);
+}
+
 /* Nothing is dirty: do without the cache. */
 static void give_up(struct cache *c, const char *why)
 {
@@ -202,6 +215,10 @@ static void give_up(struct cache *c, const char *why)
 	/* Reads leave at once; writes do when the mapping does not count. */
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 	fence = make_fence(c);
+	if (fence == FENCE_NONE && READ_ONCE(c->went_home_unsaid)) {
+		refuse_writes(c, why);
+		return;
+	}
 	DMERR("%s: the cache is bypassed from now on, the origin is complete; %s",
 	      why, fence_names[fence]);
 	if (fence == FENCE_NONE)
@@ -244,6 +261,33 @@ static bool stop_dirtying(struct cache *c)
 	return !anything_dirty(c);
 }
 
+void cache_set_failed_mode(struct cache *c)
+{
+	switch (READ_ONCE(c->health)) {
+	case HEALTH_GOOD:
+		if (!c->fast_dead)
+			return;
+		break;
+	case HEALTH_READ_ONLY:
+		if (c->fast_dead || c->table_mode == MODE_PASSTHROUGH)
+			break;
+		/* Blocks that are dirty on the disk are written on both devices. */
+		WRITE_ONCE(c->mode, MODE_WRITETHROUGH);
+		return;
+	case HEALTH_HOLDING:
+	case HEALTH_BYPASS:
+		break;
+	}
+	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+}
+
+/* Often the cache device is the same one: it is asked at once. */
+static void doubt_fast(struct cache *c)
+{
+	atomic_set(&c->fast_errors, ERRORS_MAX);
+	queue_work(c->commit_wq, &c->degrade_work);
+}
+
 void cache_metadata_failed(struct cache *c, const char *what, int error)
 {
 	lockdep_assert_held(&c->md_lock);
@@ -260,6 +304,9 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 	if (cmd_set_needs_check(c->cmd))
 		DMERR("metadata: could not record that it needs a check");
 	set_health(c, HEALTH_READ_ONLY);
+	cache_set_failed_mode(c);
+	cache_kick_writeback(c);
+	doubt_fast(c);
 }
 
 /* Can the beginning of @slot be read, and written first if it is free? */
@@ -323,7 +370,7 @@ static void abandon_fast(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
 	WRITE_ONCE(c->fast_dead, true);
-	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
 	      atomic_read(&c->nr_dirty));
 	cache_tell_tables(c);
@@ -332,9 +379,10 @@ static void abandon_fast(struct cache *c)
 static void fast_failed(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
-	if (!cache_writable(c) || !(c->fast_dead || fast_is_dead(c)))
+	if (c->health == HEALTH_HOLDING || c->health == HEALTH_BYPASS ||
+	    !(c->fast_dead || fast_is_dead(c)))
 		return;
-	if (stop_dirtying(c))
+	if (cache_writable(c) && stop_dirtying(c))
 		give_up(c, READ_ONCE(c->fast_flush_failed) ?
 			"cache device failed to flush" : "cache device failed");
 	else if (!c->fast_dead)

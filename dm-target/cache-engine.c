@@ -530,6 +530,7 @@ static void init_locks(struct cache *c)
 	spin_lock_init(&c->discard_lock);
 	INIT_LIST_HEAD(&c->discards);
 	spin_lock_init(&c->held_lock);
+	spin_lock_init(&c->wb_failed_lock);
 	bio_list_init(&c->held);
 	spin_lock_init(&c->commit_lock);
 	INIT_LIST_HEAD(&c->commit_ops);
@@ -686,6 +687,7 @@ static int bring_up(struct cache *c, struct cache_table *t, struct cache *known)
 	if (!r && cmd_needs_check(c->cmd)) {
 		DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
 		c->health = HEALTH_READ_ONLY;
+		cache_set_failed_mode(c);
 		r = cmd_abort(c->cmd);
 	} else if (!r) {
 		r = cmd_commit(c->cmd, true);

@@ -87,7 +87,7 @@ static void queue_unmap(struct cache *c, struct migration *m)
 static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
 {
 	return slot_state(word) == SLOT_VALID && !(word & SLOT_PIN_MASK) &&
-	       (dirty_too || !(word & cache_kept_marks(c)));
+	       (dirty_too || !cache_kept(c, word));
 }
 
 /*
@@ -98,7 +98,8 @@ static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 		  bool dirty_too, enum cache_removal why)
 {
 	struct slot *s = slot_at(&c->map, m->slot);
-	u32 new = slot_with_state(word, SLOT_EVICTING) & ~SLOT_DIRTY;
+	u32 new = slot_with_state(word, SLOT_EVICTING) &
+		  ~(SLOT_DIRTY | SLOT_UNWRITTEN);
 
 	lockdep_assert_held(&c->policy_lock);
 	if (block != ANY_BLOCK && slot_block(s) != block)
@@ -106,7 +107,10 @@ static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 	if (!may_unmap(c, word, dirty_too) || !slot_try_change(s, &word, new))
 		return false;
 	m->block = slot_block(s);
-	m->was_dirty = word & SLOT_DIRTY;
+	m->was_dirty = (word & SLOT_DIRTY) && !(word & SLOT_UNWRITTEN);
+	/* Dirty in vain: it is not, whatever becomes of the commit. */
+	if (word & SLOT_UNWRITTEN)
+		atomic_dec(&c->nr_dirty);
 	c->policy->ops->removed(c->policy, m->slot, m->block, why);
 	trace_dm_cache_demote(c, m->block, m->slot, why, m->was_dirty);
 	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?

@@ -388,7 +388,7 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 static bool slot_is_needed(struct cache *c, u32 slot)
 {
 	return slot != SLOT_NONE &&
-	       (slot_word(slot_at(&c->map, slot)) & cache_kept_marks(c));
+	       cache_kept(c, slot_word(slot_at(&c->map, slot)));
 }
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
@@ -547,12 +547,22 @@ static void intent_refused(struct cache *c, struct bio *bio,
 		cache_defer_bio(c, bio, STEP_MAP);
 }
 
+/*
+ * It pinned in a mode that keeps blocks dirty, and finds another: it has not taken
+ * the units without which it must not go to both devices.  Where the slot is dirty
+ * it may, because the slot stays so until a copy that began without writers.
+ */
+static bool lacks_units(const struct cache_bio *cb, u32 word)
+{
+	return !cb->units && !(word & SLOT_DIRTY);
+}
+
 static void intent_done(struct cache *c, struct commit_op *op, int error)
 {
 	struct cache_bio *cb = container_of(op, struct cache_bio, op);
 	struct bio *bio = cache_bio_bio(cb);
 	struct slot *s = slot_at(&c->map, cb->slot);
-	u32 old = slot_word(s), marks = SLOT_INTENT;
+	u32 old = slot_word(s), marks;
 	bool counted;
 
 	/*
@@ -565,15 +575,22 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	}
 
 	counted = count_dirty(c, old);
-	if (counted)
-		marks |= SLOT_DIRTY;
-	while (!slot_try_change(s, &old, old | marks))
-		;
+	do {
+		marks = SLOT_INTENT;
+		if (counted && !(old & SLOT_DIRTY))
+			marks |= SLOT_DIRTY | SLOT_UNWRITTEN;
+	} while (!slot_try_change(s, &old, old | marks));
 	if (~old & SLOT_INTENT)
 		atomic_inc(&c->nr_intents);
 	/* Another write has made it dirty meanwhile. */
 	if (counted && (old & SLOT_DIRTY))
 		atomic_dec(&c->nr_dirty);
+	if (lacks_units(cb, old | marks)) {
+		unpin_writer(c, cb);
+		cb->kind = BIO_PLAIN;
+		cache_defer_bio(c, bio, STEP_MAP);
+		return;
+	}
 	cache_defer_bio(c, bio, STEP_ISSUE_WRITE);
 }
 
@@ -649,10 +666,13 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 			return r;
 	}
 
-	if (unlikely(!(word & SLOT_DIRTY)) && (word & SLOT_INTENT))
+	if (unlikely(!(word & SLOT_DIRTY)) && (word & SLOT_INTENT)) {
 		counted = count_dirty(c, word);
+		if (unlikely(!counted) && lacks_units(cb, word))
+			return HIT_RETRY;
+	}
 	if (unlikely(counted))
-		new |= SLOT_DIRTY;
+		new |= SLOT_DIRTY | SLOT_UNWRITTEN;
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
 			atomic_dec(&c->nr_dirty);
@@ -758,7 +778,7 @@ static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
 	if (cache_begin_unmap(c, slot, cache_bio(bio)->block, false,
 			      CACHE_REMOVED_INVALID))
 		return false;
-	if (word & cache_kept_marks(c)) {
+	if (cache_kept(c, word)) {
 		bio_io_error(bio);
 		return true;
 	}
@@ -796,7 +816,7 @@ retry:
 	}
 
 	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
-	    !(word & cache_kept_marks(c))) {
+	    !cache_kept(c, word)) {
 		if (cache_bypassed(c)) {
 			cache_remap_origin(c, bio);
 			return DM_MAPIO_REMAPPED;
@@ -1068,6 +1088,12 @@ static void process_promote(struct cache *c, struct bio *bio,
 	submit_if_mapped(bio, map_data(c, bio, cb, true));
 }
 
+/* Is it dirty for writes under way alone?  Their end says whether it stays so. */
+static bool is_undecided(u32 word)
+{
+	return (word & SLOT_UNWRITTEN) && (word & SLOT_WRITER_MASK);
+}
+
 /*
  * Unmap the block that @bio could not use.  True when it is gone (or going,
  * if the bio only @reads the origin then); false when the bio waits, or was
@@ -1099,9 +1125,15 @@ static bool drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 			      slot_state(word) == SLOT_FILLING))
 			return true;
 		/* It stays, but the origin has the same. */
-		if (reads && health != HEALTH_GOOD && !(word & SLOT_DIRTY))
+		if (reads && health != HEALTH_GOOD &&
+		    (!(word & SLOT_DIRTY) || !cache_kept(c, word)))
 			return true;
-		if (health != HEALTH_GOOD || (word & cache_kept_marks(c))) {
+		if (is_undecided(word)) {
+			if (cache_wait_for_slot(c, slot, word, bio))
+				return false;
+			continue;
+		}
+		if (health != HEALTH_GOOD || cache_kept(c, word)) {
 			bio_io_error(bio);
 			return false;
 		}
@@ -1127,6 +1159,9 @@ static void drop_then_end(struct cache *c, struct bio *bio,
 		bio_endio(bio);
 }
 
+/* Others that write to the block begin anew what its way home had to copy. */
+#define LEAVE_TRIES	8
+
 enum leave_result {
 	LEAVE_GO,		/* it may be mapped again */
 	LEAVE_LOOK,		/* look again */
@@ -1134,17 +1169,33 @@ enum leave_result {
 	LEAVE_NEVER,
 };
 
+/* Refused writes made it dirty, and no others: it is what it was before. */
+static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
+{
+	if (slot_state(word) != SLOT_VALID)
+		return LEAVE_WAIT;
+	if (slot_try_change(slot_at(&c->map, slot), &word,
+			    word & ~(SLOT_DIRTY | SLOT_UNWRITTEN)))
+		atomic_dec(&c->nr_dirty);
+	return LEAVE_LOOK;
+}
+
 /*
  * A step towards the origin for the block of a slot that could not be written.
- * What was acknowledged before, it takes along; so it has to be read.
+ * What was acknowledged before, it takes along; so it has to be read.  If there is
+ * nothing, its mapping goes.
  */
 static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 				    u32 slot, u32 word)
 {
-	if (word & cache_kept_marks(c)) {
+	if (cache_kept(c, word)) {
 		if (slot_state(word) != SLOT_VALID || (word & SLOT_WRITER_MASK))
 			return LEAVE_WAIT;
 		if (!cb->tries || !cache_may_go_home(c))
+			return LEAVE_NEVER;
+		/* One try is due to it, whatever befell its block before. */
+		if (cb->tries < LEAVE_TRIES &&
+		    cache_failed_to_go_home(c, cb->block))
 			return LEAVE_NEVER;
 		cb->tries--;
 		cache_write_home(c, slot);
@@ -1152,7 +1203,8 @@ static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 	}
 	/* Else the cache's health says what becomes of the write. */
 	if (!cache_writable(c))
-		return LEAVE_GO;
+		return word & SLOT_UNWRITTEN ? take_dirty_back(c, slot, word) :
+					       LEAVE_GO;
 	return cache_begin_unmap(c, slot, cb->block, false,
 				 CACHE_REMOVED_INVALID) ? LEAVE_LOOK :
 							  LEAVE_WAIT;
@@ -1303,15 +1355,12 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		return DM_ENDIO_DONE;
 
 	cache_fast_error(c, STAT_CACHE_READ_ERROR);
-	if (word & SLOT_DIRTY)
+	if ((word & (SLOT_DIRTY | SLOT_UNWRITTEN)) == SLOT_DIRTY)
 		return DM_ENDIO_DONE;
 	cache_rewind_bio(bio);
 	cache_defer_bio(c, bio, STEP_DROP_THEN_READ);
 	return DM_ENDIO_INCOMPLETE;
 }
-
-/* Others that write to the block begin anew what its way home had to copy. */
-#define LEAVE_TRIES	8
 
 /*
  * The cache device has refused a write to a dirty block.  If the block can be
@@ -1327,6 +1376,15 @@ static noinline int write_elsewhere(struct cache *c, struct bio *bio,
 	return DM_ENDIO_INCOMPLETE;
 }
 
+/* A write has arrived in its slot, which is pinned by it still. */
+static inline void wrote_slot(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+
+	if (unlikely(slot_word(s) & SLOT_UNWRITTEN))
+		atomic_andnot(SLOT_UNWRITTEN, &s->word);
+}
+
 /*
  * Both copies of a write have ended.  If they may differ, the slot goes before
  * the write is acknowledged, unless its content is the only good one.
@@ -1338,6 +1396,8 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 
 	cb->kind = BIO_PLAIN;
 	*error = cb->origin_status;
+	if (likely(!cb->fast_status))
+		wrote_slot(c, cb->slot);
 	if (likely(!cb->fast_status && !cb->origin_status)) {
 		unpin_writer(c, cb);
 		return DM_ENDIO_DONE;
@@ -1434,6 +1494,8 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	case BIO_PINNED_READ:
 		return end_read(c, bio, cb, error);
 	case BIO_PINNED_WRITE:
+		if (likely(!*error))
+			wrote_slot(c, cb->slot);
 		/* It has no units: no mode that keeps nothing dirty ends meanwhile. */
 		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 		if (unlikely(*error) && !was_refused(bio, error))

@@ -53,6 +53,7 @@ enum slot_state {
 #define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
 #define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
 #define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for its last unpin */
+#define SLOT_UNWRITTEN	BIT(7)	/* DIRTY for writes of which none has succeeded yet */
 #define SLOT_PIN	BIT(8)	/* an I/O uses it: 10 bits, no more once the last is set */
 #define SLOT_PIN_MASK	GENMASK(17, 8)
 #define SLOT_FULL	BIT(17)

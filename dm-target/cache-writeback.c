@@ -7,6 +7,12 @@
  * the disk only with a commit that flushed both devices first, so that the
  * copies are equal when nobody remembers that they were not.
  *
+ * When that cannot be said on the disk, because the metadata cannot be written or
+ * the cache device cannot flush, a block goes home all the same: once the origin
+ * is flushed, it is not dirty any more in memory.  The disk goes on to call it
+ * dirty (INTENT without DIRTY, as of a write to both devices), so that both copies
+ * have to stay equal: until its mapping is gone it is written on both, or not.
+ *
  * Of a block only the parts go that were written, and what lies between them.
  * A slot that enters WRITEBACK forgets its parts; those that are written from
  * then on come anew, and if it leaves WRITEBACK dirty it gets the others back.
@@ -15,7 +21,9 @@
 
 #include <linux/sort.h>
 
-#define WB_BACKOFF_SECONDS	5	/* after an error */
+#define WB_BACKOFF_SECONDS	5	/* after an error, for its block */
+#define WB_FAILED_IN_ROW	64	/* errors, for all: a device is to blame */
+#define WB_NAMED_IN_ROW		8	/* of them, that the log has by name */
 #define WB_ALONE		(HZ / 4) /* without user I/O: all of the disk is ours */
 
 static bool all_must_go(struct cache *c)
@@ -60,8 +68,7 @@ static bool too_dirty(struct cache *c)
 
 static enum cache_wb_reason wanted(struct cache *c)
 {
-	if (READ_ONCE(c->quiescing) || !cache_writable(c) ||
-	    cache_flush_failed(c) ||
+	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
 	    !atomic_read(&c->nr_dirty) ||
 	    time_before(jiffies, READ_ONCE(c->wb_backoff)))
 		return CACHE_WB_NOT;
@@ -157,6 +164,85 @@ static void copy_ended(struct cache *c)
 		wake_up_all(&c->migration_wait);
 }
 
+/* ---- Blocks that cannot go home ---- */
+
+/*
+ * Each is left alone for a while, and keeps nobody else waiting.  The table has
+ * room for one of many blocks: who is driven out of it is only tried sooner.
+ */
+static struct wb_failed *failed_at(struct cache *c, u64 block)
+{
+	return &c->wb_failed[hash_64(block, ilog2(CACHE_NR_WB_FAILED))];
+}
+
+bool cache_failed_to_go_home(struct cache *c, u64 block)
+{
+	struct wb_failed *f = failed_at(c, block);
+	bool found;
+
+	if (!READ_ONCE(f->used))
+		return false;
+	spin_lock(&c->wb_failed_lock);
+	found = f->used && f->block == block && time_before(jiffies, f->until);
+	spin_unlock(&c->wb_failed_lock);
+	return found;
+}
+
+/*
+ * Where nothing but errors comes back, a device is to blame and not its places:
+ * from then on a few blocks at a time are tried.
+ */
+static bool count_failure(struct cache *c)
+{
+	lockdep_assert_held(&c->wb_failed_lock);
+	if (++c->wb_failed_in_row < WB_FAILED_IN_ROW)
+		return false;
+	c->wb_failed_in_row = 0;
+	WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	if (c->wb_stuck)
+		return false;
+	c->wb_stuck = true;
+	return true;
+}
+
+static void went_wrong(struct cache *c, const struct migration *m,
+		       const char *what)
+{
+	struct wb_failed *f = failed_at(c, m->block);
+	bool name, stuck;
+
+	spin_lock(&c->wb_failed_lock);
+	name = !c->wb_stuck && c->wb_failed_in_row < WB_NAMED_IN_ROW &&
+	       !(f->used && f->block == m->block);
+	f->block = m->block;
+	f->until = jiffies + WB_BACKOFF_SECONDS * HZ;
+	WRITE_ONCE(f->used, true);
+	stuck = count_failure(c);
+	spin_unlock(&c->wb_failed_lock);
+
+	if (name)
+		DMERR_LIMIT("write-back of block %llu failed: %s error; it stays dirty and is tried again every %u seconds",
+		      m->block, what, WB_BACKOFF_SECONDS);
+	if (stuck)
+		DMERR("write-back: nothing but %s errors; blocks stay dirty, and some are tried every %u seconds",
+		      what, WB_BACKOFF_SECONDS);
+}
+
+static void went_well(struct cache *c, u64 block)
+{
+	struct wb_failed *f = failed_at(c, block);
+
+	if (!READ_ONCE(c->wb_failed_in_row) && !READ_ONCE(c->wb_stuck) &&
+	    !READ_ONCE(f->used))
+		return;
+	spin_lock(&c->wb_failed_lock);
+	WRITE_ONCE(c->wb_failed_in_row, 0);
+	WRITE_ONCE(c->wb_stuck, false);
+	if (f->block == block)
+		WRITE_ONCE(f->used, false);
+	spin_unlock(&c->wb_failed_lock);
+}
+
 /* ---- One block ---- */
 
 static void end_migration(struct cache *c, struct migration *m)
@@ -170,10 +256,13 @@ static void end_migration(struct cache *c, struct migration *m)
 static void settle(struct cache *c, u32 slot, u32 marks)
 {
 	struct slot *s = slot_at(&c->map, slot);
-	u32 old = slot_word(s);
+	u32 old = slot_word(s), gone = SLOT_WAITERS;
 
+	/* What is dirty again was acknowledged, whatever came since. */
+	if (marks & SLOT_DIRTY)
+		gone |= SLOT_UNWRITTEN;
 	while (!slot_try_change(s, &old, (slot_with_state(old, SLOT_VALID) |
-					  marks) & ~SLOT_WAITERS))
+					  marks) & ~gone))
 		;
 	if (~old & marks & SLOT_DIRTY)
 		atomic_inc(&c->nr_dirty);
@@ -183,24 +272,26 @@ static void settle(struct cache *c, u32 slot, u32 marks)
 		cache_wake_waiters(c, slot);
 }
 
+/* Of a block whose copy on the origin cannot be relied on after all. */
+static u32 marks_given_back(struct cache *c, struct migration *m)
+{
+	/*
+	 * After a flush that failed the bit on disk still says dirty.  After a
+	 * commit that failed nobody knows: the block is dirty and its next
+	 * write asks for an intent, which read-only health refuses.
+	 */
+	if (m->op.kind == COMMIT_CLEAR_DIRTY && cache_writable(c))
+		return m->parts | SLOT_DIRTY | SLOT_INTENT;
+	return m->parts | SLOT_DIRTY;
+}
+
 static void writeback_committed(struct cache *c, struct commit_op *op,
 				int error)
 {
 	struct migration *m = container_of(op, struct migration, op);
 
 	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, error);
-	/*
-	 * After a flush that failed the bit on disk still says dirty.  After a
-	 * commit that failed nobody knows: the block is dirty and its next
-	 * write asks for an intent, which read-only health refuses.
-	 */
-	if (!error)
-		settle(c, m->slot, 0);
-	else
-		settle(c, m->slot, m->parts | (cache_writable(c) ?
-		       SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY));
-	if (error)
-		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	settle(c, m->slot, error ? marks_given_back(c, m) : 0);
 	/* Who waits for a clean cache is told. */
 	if (atomic_dec_and_test(&c->nr_dirty))
 		cache_tell_tables(c);
@@ -209,6 +300,9 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 		/* An eviction that met only dirty victims can try again. */
 		if (READ_ONCE(c->map.nr_free) < c->reserve)
 			cache_want_slots(c);
+	} else {
+		/* If it may, it goes home without a commit now. */
+		cache_kick_writeback(c);
 	}
 	end_migration(c, m);
 }
@@ -218,7 +312,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
  * is clean from here on; its bits go now, so that the next write asks for a
  * new intent, which is queued after this.
  */
-static bool clear_marks(struct cache *c, u32 slot)
+static bool take_marks(struct cache *c, u32 slot, u32 marks)
 {
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s);
@@ -227,10 +321,54 @@ static bool clear_marks(struct cache *c, u32 slot)
 	do {
 		if (old & (SLOT_TOUCHED | SLOT_WRITER_MASK))
 			return false;
-	} while (!slot_try_change(s, &old, old & ~(SLOT_DIRTY | SLOT_INTENT)));
+	} while (!slot_try_change(s, &old, old & ~marks));
 
-	atomic_dec(&c->nr_intents);
+	if (old & marks & SLOT_INTENT)
+		atomic_dec(&c->nr_intents);
 	return true;
+}
+
+static bool clear_marks(struct cache *c, u32 slot)
+{
+	return take_marks(c, slot, SLOT_DIRTY | SLOT_UNWRITTEN | SLOT_INTENT);
+}
+
+/*
+ * The disk goes on to call it dirty.  A write that comes now finds the intent: it
+ * goes to both devices, or makes the slot dirty again.
+ */
+static bool clear_dirty(struct cache *c, u32 slot)
+{
+	return take_marks(c, slot, SLOT_DIRTY | SLOT_UNWRITTEN);
+}
+
+/* Can a commit say that a block is clean? */
+static bool disk_can_say_clean(struct cache *c)
+{
+	return cache_writable(c) && !cache_flush_failed(c);
+}
+
+/* False if it was written meanwhile: it is dirty still. */
+static bool queue_clean(struct cache *c, struct migration *m)
+{
+	bool says_clean = disk_can_say_clean(c);
+
+	/* Before nr_dirty falls: who finds nothing dirty sees why. */
+	if (!says_clean)
+		WRITE_ONCE(c->went_home_unsaid, true);
+	m->op.kind = says_clean ? COMMIT_CLEAR_DIRTY : COMMIT_HOME;
+	m->op.slot = m->slot;
+	m->op.block = m->block;
+	m->op.done = writeback_committed;
+	return cache_commit_linger_if(c, &m->op,
+				      says_clean ? clear_marks : clear_dirty);
+}
+
+static void stays_dirty(struct cache *c, struct migration *m, int why)
+{
+	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, why);
+	settle(c, m->slot, m->parts);
+	end_migration(c, m);
 }
 
 static void copied_to_origin(int read_err, unsigned long write_err,
@@ -239,27 +377,19 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 	struct migration *m = context;
 	struct cache *c = m->c;
 
+	copy_ended(c);
 	if (read_err || write_err) {
 		if (read_err)
 			cache_fast_error(c, STAT_CACHE_READ_ERROR);
 		else
 			cache_stat_inc(c, STAT_ORIGIN_ERROR);
-		DMERR_LIMIT("write-back of block %llu failed: %s error",
-			    m->block, read_err ? "cache read" : "origin write");
-		WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+		went_wrong(c, m, read_err ? "cache read" : "origin write");
+		stays_dirty(c, m, -EIO);
+		return;
 	}
-	copy_ended(c);
-	m->op.kind = COMMIT_CLEAR_DIRTY;
-	m->op.slot = m->slot;
-	m->op.block = m->block;
-	m->op.done = writeback_committed;
-	if (read_err || write_err ||
-	    !cache_commit_linger_if(c, &m->op, clear_marks)) {
-		trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began,
-					 read_err || write_err ? -EIO : -EAGAIN);
-		settle(c, m->slot, m->parts);
-		end_migration(c, m);
-	}
+	went_well(c, m->block);
+	if (!queue_clean(c, m))
+		stays_dirty(c, m, -EAGAIN);
 }
 
 static bool begin(struct cache *c, struct migration *m)
@@ -323,8 +453,10 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 
 bool cache_may_go_home(struct cache *c)
 {
-	return cache_writable(c) && !cache_flush_failed(c) &&
-	       !time_before(jiffies, READ_ONCE(c->wb_backoff));
+	enum cache_health health = READ_ONCE(c->health);
+
+	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
+	       !READ_ONCE(c->origin_flush_failed);
 }
 
 void cache_write_home(struct cache *c, u32 slot)
@@ -359,7 +491,8 @@ static unsigned int collect(struct cache *c)
 		if (!(seen % 4096))
 			cond_resched();
 		c->wb_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
-		if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY))
+		if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
+		    cache_failed_to_go_home(c, slot_block(s)))
 			continue;
 		c->wb_items[nr].slot = slot;
 		c->wb_items[nr].block = slot_block(s);

@@ -120,6 +120,7 @@ enum commit_kind {
 	COMMIT_MAP_CLEAN,
 	COMMIT_MAP_DIRTY,
 	COMMIT_UNMAP,
+	COMMIT_HOME,		/* the origin has it; the disk goes on to call it dirty */
 	COMMIT_BARRIER,		/* everything queued before is durable */
 };
 
@@ -134,6 +135,15 @@ struct commit_op {
 	u32 slot;
 	u64 block;
 	void (*done)(struct cache *c, struct commit_op *op, int error);
+};
+
+/* A block whose way home has failed, and is not tried again for a while. */
+#define CACHE_NR_WB_FAILED	256
+
+struct wb_failed {
+	u64 block;
+	unsigned long until;	/* jiffies */
+	bool used;
 };
 
 /* Dirty bits of neighbours, set with one that was asked for. */
@@ -263,6 +273,7 @@ struct cache {
 	bool origin_flush_failed;
 	enum cache_health health;	/* written under md_lock */
 	bool fast_dead;			/* written under md_lock */
+	bool went_home_unsaid;		/* blocks that the disk calls dirty; stays set */
 	bool unfenced;			/* written under md_lock */
 	u64 fail_open;			/* a setting; READ_ONCE */
 	u64 session;			/* random, in the superblock's record */
@@ -314,6 +325,10 @@ struct cache {
 	unsigned long wb_user_seen;	/* jiffies; writeback worker only */
 	atomic_t wb_wanted;		/* evictions that met dirty victims */
 	unsigned long wb_backoff;	/* jiffies before which errors forbid a try */
+	spinlock_t wb_failed_lock;	/* guards the next three, and wb_backoff */
+	struct wb_failed wb_failed[CACHE_NR_WB_FAILED];	/* by block */
+	unsigned int wb_failed_in_row;	/* and none went home in between */
+	bool wb_stuck;			/* so many that none is named any more */
 
 	unsigned long last_io;		/* jiffies of the last tick with user I/O */
 	u64 last_io_count;
@@ -500,6 +515,22 @@ static inline u32 cache_kept_marks(const struct cache *c)
 						   SLOT_DIRTY;
 }
 
+/*
+ * Those that a slot of this word has.  One that is dirty only for writes that were
+ * refused may go: the origin has all that was acknowledged.  A write that succeeds
+ * takes SLOT_UNWRITTEN off before it takes its pin off, and all of this is one word:
+ * who finds the one without a writer, and exchanges the word, comes before any that
+ * succeeds.
+ */
+static inline u32 cache_kept(const struct cache *c, u32 word)
+{
+	u32 marks = word & cache_kept_marks(c);
+
+	if ((word & (SLOT_UNWRITTEN | SLOT_WRITER_MASK)) == SLOT_UNWRITTEN)
+		marks &= ~SLOT_DIRTY;
+	return marks;
+}
+
 static inline u32 gate_of(u64 block)
 {
 	return hash_64(block, ilog2(CACHE_NR_GATES));
@@ -582,8 +613,10 @@ void cache_writeback_work(struct work_struct *work);
 /* Are more blocks dirty than dirty_limit has it?  Any context. */
 bool cache_above_dirty_limit(struct cache *c);
 void cache_kick_writeback(struct cache *c);
-/* Can a dirty block go home and be clean afterwards?  Any context. */
+/* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
 bool cache_may_go_home(struct cache *c);
+/* Has @block failed to go home a short time ago?  Process context. */
+bool cache_failed_to_go_home(struct cache *c, u64 block);
 /*
  * Start to write this slot's block home, if it is VALID, dirty and nobody writes
  * to it; its word changes when that has ended.  May sleep.
@@ -620,6 +653,11 @@ void cache_commit_tick(struct cache *c);
 /* cache-degrade.c */
 /* The metadata could not be changed; under md_lock. */
 void cache_metadata_failed(struct cache *c, const char *what, int error);
+/*
+ * Set the mode that a failed cache has in effect, whatever its table says; of one
+ * that is well it stays.  Suspended, or under md_lock.
+ */
+void cache_set_failed_mode(struct cache *c);
 /* Count an error of the cache device, as @stat.  Any context. */
 void cache_fast_error(struct cache *c, enum cache_stat stat);
 /*

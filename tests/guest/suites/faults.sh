@@ -52,6 +52,24 @@ bad_at() {
 	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) linear $real $(($2 + 8))"
 }
 
+# One 4 KiB piece at SECTOR can be read, and not written.
+unwritable_at() {
+	local -n real=real_$1
+	modprobe -q dm-flakey
+	echo "0 $2 linear $real 0"
+	echo "$2 8 flakey $real $2 0 60 1 error_writes"
+	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) linear $real $(($2 + 8))"
+}
+
+# No writes, and one 4 KiB piece at SECTOR cannot be read either.
+bad_at_and_read_only() {
+	local -n real=real_$1
+	modprobe -q dm-flakey
+	echo "0 $2 flakey $real 0 0 60 1 error_writes"
+	echo "$2 8 error"
+	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) flakey $real $(($2 + 8)) 0 60 1 error_writes"
+}
+
 # now DEVICE KIND [...]: the device behaves like that from here on.
 now() {
 	becomes "${1,,}" "$("$2" "$1" "${@:3}")"
@@ -379,6 +397,155 @@ test_ssd_fails_to_write_dirty_blocks() {
 	check_data "$SLOW" 1 8 24
 }
 
+dirty_is() {
+	[ "$(stat_of "$1" dirty)" = "$2" ]
+}
+
+counter_at_least() {
+	[ "$(counter "$1" "$2")" -ge "$3" ]
+}
+
+# drain_by_hand: another table, which has all go home.
+drain_by_hand() {
+	dmsetup suspend c
+	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 1 writethrough cleaner 0"
+	dmsetup resume c
+}
+
+# One block cannot be read, another's place on the origin cannot be written. The rest
+# goes home as if they were not there, and both are named once.
+#@ fast hearth-only timeout=120
+test_bad_block_holds_up_nothing() {
+	breakable_devices 32 64
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	write_data /dev/mapper/c 2 0 28
+	assert_ge "$(stat_of c dirty)" 440 "dirty blocks"
+	now FAST bad_at $((100 * 128))
+	now SLOW unwritable_at $((10 * 128))
+	drain_by_hand
+	until_true 20 dirty_is c 2 || fail "$(stat_of c dirty) blocks still dirty"
+	# They are tried again, and do not keep a suspend.
+	until_true 20 counter_at_least c cache_read_errors 2
+	until_true 20 counter_at_least c origin_errors 2
+	assert_eq "$(kernel_said 'write-back of block')" 2 "messages"
+	timeout 20 dmsetup suspend c || fail "suspend is stuck"
+	dmsetup resume c
+	assert_eq "$(health c)" good
+	now FAST working
+	now SLOW working
+	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 0 28
+	check_data "$SLOW" 1 28 4
+}
+
+# ... and refused writes of other blocks go to the origin.
+#@ fast hearth-only timeout=120
+test_refused_write_beside_a_bad_block() {
+	local block failed=0
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 2 writeback_idle 1"
+	warm c 8
+	now SLOW failing_writes		# nothing is written back meanwhile
+	write_data /dev/mapper/c 2 0 8
+	assert_ge "$(stat_of c dirty)" 64 "dirty blocks"
+	now FAST bad_at_and_read_only $((60 * 128))
+	now SLOW working
+	until_true 20 counter_at_least c cache_read_errors 1
+	for block in {0..39}; do
+		dd if=/dev/mapper/c of=/dev/null bs=64k skip=$block count=1 iflag=direct status=none || continue
+		dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((block * 16)) count=1 oflag=direct status=none ||
+			failed=$((failed + 1))
+	done
+	assert_eq $failed 0 "refused writes that failed"
+}
+
+# Nothing can be written home: that is tried now and then, and said once.
+#@ fast hearth-only timeout=120
+test_origin_refuses_everything() {
+	local began
+	breakable_devices 32 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	write_data /dev/mapper/c 2 0 28
+	now SLOW failing_writes
+	drain_by_hand
+	until_true 20 counter_at_least c origin_errors 64
+	began=$SECONDS
+	until_true 60 counter_at_least c origin_errors 250
+	assert_ge $((SECONDS - began)) 4 "seconds for so many errors"
+	assert_le "$(kernel_log | grep -c 'write-back')" 9 "messages"
+	now SLOW working
+	until_true 30 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 0 28
+}
+
+# An SSD that cannot be flushed, nor written, but read: all that it holds goes home.
+#@ fast hearth-only timeout=120 on=apart,together
+test_ssd_cannot_flush_drains() {
+	WRITE_CACHE=1 breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	warm c 8
+	write_data /dev/mapper/c 2 0 4
+	assert_ge "$(stat_of c dirty)" 64 "dirty blocks"
+	[ "$1" = apart ] || now META failing_writes
+	now FAST failing_writes
+	must_fail sync /dev/mapper/c
+	until_true 30 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 0 4
+	check_data /dev/mapper/c 2 0 4
+	check_data /dev/mapper/c 1 4 28
+	if [ "$1" = apart ]; then
+		until_true 10 health_is c bypass || fail "health: $(health c)"
+		write_data /dev/mapper/c 3 0 8 4k
+		sync /dev/mapper/c
+		check_data /dev/mapper/c 3 0 8 4k
+		check_data "$SLOW" 3 0 8 4k
+	else
+		# The metadata says dirty: nothing reaches the origin alone.
+		must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct
+		check_data "$SLOW" 2 0 4
+		check_data /dev/mapper/c 2 0 4
+		write_data /dev/mapper/c 2 24 4
+		assert_eq "$(health c)" read-only
+	fi
+	dmsetup remove c
+}
+
+# Writeback, and the metadata dies: what is dirty goes home, and is written on both
+# devices from then on, since the disk goes on to call it dirty.
+#@ fast hearth-only timeout=90
+test_dead_metadata_lets_all_go_home() {
+	breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	warm c 4
+	write_data /dev/mapper/c 2 8 2
+	assert_eq "$(stat_of c dirty)" 32
+	now META failing
+	must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct
+	assert_eq "$(health c)" read-only
+	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 8 2
+	write_data /dev/mapper/c 3 8 1 4k
+	assert_eq "$(stat_of c dirty)" 0
+	check_data "$SLOW" 3 8 1 4k
+	check_data /dev/mapper/c 3 8 1 4k
+	# One copy alone is not enough.
+	now FAST failing_writes
+	must_fail dd if=/dev/zero of=/dev/mapper/c bs=64k seek=140 count=1 oflag=direct
+	now FAST working
+	dmsetup remove c
+	now META working
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 0 8
+	check_data /dev/mapper/c 3 8 1 4k
+}
+
 # striped VARIABLE: in its place a stripe of its halves, which splits requests.
 striped() {
 	local -n device=$1
@@ -488,6 +655,69 @@ test_dead_ssd_writeback() {
 	check_data /dev/mapper/c 2 8 2
 	check_data /dev/mapper/c 1 10 16
 	check_data /dev/mapper/c 2 26 4
+}
+
+# Nobody is told: a write to a clean block that its slot does not take goes to the
+# origin, when the block has left the cache; slots that cannot be read, either.
+#@ fast hearth-only timeout=90
+test_refused_first_writes_go_to_the_origin() {
+	breakable_devices 16 32
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 2 writeback_idle 1"
+	warm c 8
+	write_data /dev/mapper/c 2 0 1	# its neighbours' intents come with it
+	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks dirty"
+	now FAST failing
+	dd if=/dev/zero of=/dev/mapper/c bs=4k seek=517 count=1 oflag=direct
+	cmp -n 4096 -i 2117632:0 "$SLOW" /dev/zero
+	assert_eq "$(stat_of c dirty)" 0
+	write_data /dev/mapper/c 1 2 1
+	use_all
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	origin_complete
+}
+
+# Data and metadata are on one SSD, as LVM has it, and it dies with one block dirty.
+# All others can be read, from the origin alone, also when a write to them was
+# refused. What the death is noticed by: a commit, or writes that need none.
+#@ fast hearth-only timeout=120 on=commit,writes
+test_whole_ssd_dies_writeback() {
+	local block errors
+	breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	warm c 8
+	dd if=/dev/zero of=/dev/mapper/c bs=64k seek=127 count=1 oflag=direct
+	assert_eq "$(stat_of c dirty)" 1
+	assert_ge "$(counter c intents_held)" 60 "intents"
+	now META failing
+	now FAST failing
+	[ "$1" = writes ] || must_fail message c writeback_idle 0
+	for block in {0..39}; do
+		must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((block * 16)) count=1 oflag=direct status=none
+		dd if=/dev/mapper/c of=/dev/null bs=4k skip=$((block * 16 + 8)) count=1 iflag=direct status=none ||
+			fail "block $block cannot be read"
+	done
+	assert_eq "$(stat_of c dirty)" 1
+	until_true 10 [ "$(counter c mode)" = passthrough ] || fail "mode: $(counter c mode)"
+	assert_eq "$(health c)" read-only
+	errors=$(counter c cache_read_errors)
+	for block in {0..39}; do
+		must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((block * 16)) count=1 oflag=direct status=none
+	done
+	check_data /dev/mapper/c 1 4 3
+	check_data /dev/mapper/c 1 8 24
+	# Its way home is tried, too; what users read is not asked of it.
+	assert_le $(($(counter c cache_read_errors) - errors)) 5 "reads sent to the dead SSD"
+	must_fail dd if=/dev/mapper/c of=/dev/null bs=64k skip=127 count=1 iflag=direct
+	now META working
+	now FAST working
+	dmsetup remove c
+	by_hand c 128 writeback
+	check_data /dev/mapper/c 1 4 3
+	check_data /dev/mapper/c 1 8 24
+	cmp -n 65536 -i 8323072:0 /dev/mapper/c /dev/zero
 }
 
 # Writeback, and the metadata dies: dirty data stays readable and writable.
