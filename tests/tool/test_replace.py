@@ -97,7 +97,7 @@ def test_a_mode_of_hearths_own_comes_back(dm, lvm):
     dm.cache(dirty=0, mode="writeonly")
     dm.out("replace-ssd", "vg/lv", "/dev/new")
     assert "--cachemode writeback" in dm.log()[2]
-    assert dm.log()[4:] == ["message vg-lv mode writeonly", *OWN]
+    assert dm.log()[4:] == [*OWN, "message vg-lv mode writeonly"]
 
 
 def test_a_device_that_is_no_pv_yet(dm, lvm):
