@@ -454,7 +454,7 @@ test_refused_write_beside_a_bad_block() {
 	now SLOW working
 	until_true 20 counter_at_least c cache_read_errors 1
 	for block in {0..39}; do
-		dd if=/dev/mapper/c of=/dev/null bs=64k skip=$block count=1 iflag=direct status=none || continue
+		dd if=/dev/mapper/c of=/dev/null bs=64k skip="$block" count=1 iflag=direct status=none || continue
 		dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((block * 16)) count=1 oflag=direct status=none ||
 			failed=$((failed + 1))
 	done
