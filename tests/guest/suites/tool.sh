@@ -91,7 +91,7 @@ test_set_outlives_activation() {
 	assert_eq "$(told migration_threshold)" 4096 "setting in LVM"
 	lvs_is cache_mode=writeback cache_policy=smq cache_settings=migration_threshold=4096
 	fails_with 1 'read_level=9 was refused: .*not in 0\.\.5' hearth set vg/lv read_level=9
-	fails_with 1 'seqq_cutoff=1 was refused: .*seqq_cutoff' hearth set vg/lv seqq_cutoff=1
+	fails_with 1 'seqq_cutoff is not a setting of the policy smq' hearth set vg/lv seqq_cutoff=1
 	fails_with 1 'visits is not a setting' hearth set vg/lv visits=3
 
 	write_data /dev/vg/lv 1 0 8
