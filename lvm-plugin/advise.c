@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "../tests/policy/registry.h"
+#include "registry.h"
 #include "cache.h"
 #include "curve.h"
 #include "findings.h"

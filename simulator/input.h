@@ -3,8 +3,8 @@
  * A file or standard input, uncompressed on the way by libarchive: gzip, xz, zstd
  * or bzip2, by what it begins with and not by its name.
  */
-#ifndef HEARTH_SIM_INPUT_H
-#define HEARTH_SIM_INPUT_H
+#ifndef HEARTH_SIMULATOR_INPUT_H
+#define HEARTH_SIMULATOR_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

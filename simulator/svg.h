@@ -3,8 +3,8 @@
  * Curves over the cache size, as one SVG file: misses on the left, origin time
  * not saved on the right.
  */
-#ifndef HEARTH_SIM_SVG_H
-#define HEARTH_SIM_SVG_H
+#ifndef HEARTH_SIMULATOR_SVG_H
+#define HEARTH_SIMULATOR_SVG_H
 
 /* What the sizes are, for the labels below the x axis. */
 enum svg_sizes { SVG_NUMBERS, SVG_PERCENT, SVG_BYTES };

@@ -4,8 +4,8 @@
  * accesses to blocks, as the cache engine would cut them.  It knows nothing of
  * caches.
  */
-#ifndef HEARTH_SIM_TRACE_H
-#define HEARTH_SIM_TRACE_H
+#ifndef HEARTH_SIMULATOR_TRACE_H
+#define HEARTH_SIMULATOR_TRACE_H
 
 #include "cache-policy.h"
 

@@ -5,8 +5,8 @@
  * policies are one kind (hosted.c), textbook algorithms another (classic.c),
  * the optimum a third (optimum.c).
  */
-#ifndef HEARTH_SIM_MODEL_H
-#define HEARTH_SIM_MODEL_H
+#ifndef HEARTH_SIMULATOR_MODEL_H
+#define HEARTH_SIMULATOR_MODEL_H
 
 #include "trace.h"
 

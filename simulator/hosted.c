@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "../policy/registry.h"
+#include "registry.h"
 #include "model.h"
 
 #define NO_SLOT		U32_MAX

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../policy/registry.h"
+#include "registry.h"
 #include "run.h"
 #include "svg.h"
 

@@ -3,8 +3,8 @@
  * The user-space side of cache_policy_register(): the policies linked into
  * this program, by name or alias, and their settings by key.
  */
-#ifndef HEARTH_TEST_REGISTRY_H
-#define HEARTH_TEST_REGISTRY_H
+#ifndef HEARTH_SIMULATOR_REGISTRY_H
+#define HEARTH_SIMULATOR_REGISTRY_H
 
 #include "cache-policy.h"
 

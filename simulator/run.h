@@ -10,8 +10,8 @@
  * valid in part ("partial").  What is promoted behind a block costs its bytes.
  * Write-back is not charged.
  */
-#ifndef HEARTH_SIM_RUN_H
-#define HEARTH_SIM_RUN_H
+#ifndef HEARTH_SIMULATOR_RUN_H
+#define HEARTH_SIMULATOR_RUN_H
 
 #include "model.h"
 
