@@ -145,12 +145,12 @@ install-boot:
 
 # The modules as source, for "dkms install hearth/$(VERSION)".
 install-dkms:
-	install -d $(addprefix $(DESTDIR)$(SRCDIR)/,dm-target/compat dm-target/policies persistent-data)
+	install -d $(addprefix $(DESTDIR)$(SRCDIR)/,dm-target/compat policies metadata persistent-data os)
 	install -m 644 dkms.conf $(DESTDIR)$(SRCDIR)
 	install -m 644 dm-target/Kbuild dm-target/*.[ch] $(DESTDIR)$(SRCDIR)/dm-target
 	install -m 644 dm-target/compat/*.c $(DESTDIR)$(SRCDIR)/dm-target/compat
-	install -m 644 dm-target/policies/*.[ch] $(DESTDIR)$(SRCDIR)/dm-target/policies
-	install -m 644 persistent-data/*.[ch] $(DESTDIR)$(SRCDIR)/persistent-data
+	for d in policies metadata persistent-data os; do \
+		install -m 644 $$d/*.[ch] $(DESTDIR)$(SRCDIR)/$$d || exit; done
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(MODDIR)/,$(MODULES))

@@ -7,7 +7,7 @@
  * that every policy refuses alike.  It does not know any policy by name.
  */
 #include "cache.h"
-#include "policies/known-keys.h"
+#include "../policies/known-keys.h"
 
 #include <linux/module.h>
 

@@ -7,7 +7,7 @@
  * is one block on the cache device), origin block numbers and descriptions of
  * requests.  The same policy source is compiled into a kernel module and into
  * the user-space simulator and conformance suite; everything it may use comes
- * from this header and policies/policy-os.h.
+ * from this header and os/os.h.
  *
  * Locking, in one place:
  *
@@ -21,7 +21,7 @@
 #ifndef HEARTH_CACHE_POLICY_H
 #define HEARTH_CACHE_POLICY_H
 
-#include "policies/policy-os.h"
+#include "../os/os.h"
 
 #define CACHE_POLICY_NAME_LEN	16	/* with the NUL; the superblock's field */
 #define CACHE_POLICY_HINT_BYTES	4

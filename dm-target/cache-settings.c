@@ -7,7 +7,7 @@
  * the defaults hold, and nothing else may depend on it.  A key that the table
  * names wins over the record.
  */
-#include "cache-record.h"
+#include "../metadata/cache-record.h"
 #include "cache-table.h"
 
 #define LINE_MAX_LEN	64

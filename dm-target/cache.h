@@ -35,7 +35,7 @@
 #include <linux/workqueue.h>
 
 #include "cache-compat.h"
-#include "cache-metadata.h"
+#include "../metadata/cache-metadata.h"
 #include "cache-policy.h"
 #include "cache-slots.h"
 #include "cache-stream.h"

@@ -65,7 +65,7 @@ static int check_block(const struct pd_array *a, const struct pd_block *b,
 	if (le32_to_cpu(ab->value_size) == a->value_size &&
 	    le32_to_cpu(ab->nr_entries) >= entries)
 		return 0;
-	pd_err("array block %llu has %u values of %u bytes, not %u of %u",
+	os_err("array block %llu has %u values of %u bytes, not %u of %u",
 	       (unsigned long long)b->nr, le32_to_cpu(ab->nr_entries),
 	       le32_to_cpu(ab->value_size), entries, a->value_size);
 	return -EILSEQ;
@@ -91,7 +91,7 @@ static int find_block(const struct pd_array *a, u64 root, u64 k, u64 *nr)
 	int r = pd_btree_lookup(&bt, root, k, &v);
 
 	if (r == -ENODATA) {
-		pd_err("the array at block %llu lacks array block %llu",
+		os_err("the array at block %llu lacks array block %llu",
 		       (unsigned long long)root, (unsigned long long)k);
 		return -EILSEQ;
 	}
@@ -330,7 +330,7 @@ int pd_array_walk(const struct pd_array *a, u64 root, u64 length,
 	if (!r && w.next != w.nr_blocks)
 		r = -EILSEQ;
 	if (r == -EILSEQ)
-		pd_err("the array at block %llu is damaged after %llu of %llu blocks",
+		os_err("the array at block %llu is damaged after %llu of %llu blocks",
 		       (unsigned long long)root, (unsigned long long)w.next,
 		       (unsigned long long)w.nr_blocks);
 	return r;

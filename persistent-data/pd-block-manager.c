@@ -129,7 +129,7 @@ static int check_kind(struct pd_block *b, enum pd_kind kind)
 	fault = have == PD_KIND_RAW ? pd_block_fault(b->data, b->nr, kind) :
 				      "is in use as something else";
 	if (fault) {
-		pd_err("block %llu, which should be a %s, %s",
+		os_err("block %llu, which should be a %s, %s",
 		       (unsigned long long)b->nr, kinds[kind].name, fault);
 		return -EILSEQ;
 	}

@@ -126,7 +126,7 @@ static int check_shape(const struct pd_btree *bt, const struct pd_block *b)
 
 	if (!is_leaf(n) || le32_to_cpu(n->value_size) == bt->value_size)
 		return 0;
-	pd_err("block %llu is a leaf with values of %u bytes, not %u",
+	os_err("block %llu is a leaf with values of %u bytes, not %u",
 	       (unsigned long long)b->nr, le32_to_cpu(n->value_size),
 	       bt->value_size);
 	return -EILSEQ;
@@ -176,7 +176,7 @@ static int new_node(const struct pd_btree *bt, u32 flags, struct pd_block *b)
 
 static int too_deep(u64 root)
 {
-	pd_err("the tree at block %llu has too many levels",
+	os_err("the tree at block %llu has too many levels",
 	       (unsigned long long)root);
 	return -EILSEQ;
 }
@@ -424,7 +424,7 @@ static int balance(const struct pd_btree *bt, struct pd_node *parent, u32 i,
 	u32 total = nr_entries(l) + nr_entries(r);
 
 	if (l->flags != r->flags) {
-		pd_err("blocks %llu and %llu are at different levels of a tree",
+		os_err("blocks %llu and %llu are at different levels of a tree",
 		       (unsigned long long)left->nr,
 		       (unsigned long long)right->nr);
 		return -EILSEQ;
@@ -585,7 +585,7 @@ struct walk {
 
 static int out_of_order(const struct pd_block *b)
 {
-	pd_err("block %llu is an empty node or has keys out of its parent's range",
+	os_err("block %llu is an empty node or has keys out of its parent's range",
 	       (unsigned long long)b->nr);
 	return -EILSEQ;
 }
@@ -667,7 +667,7 @@ static int walk_step(struct walk *w)
 int pd_btree_walk(const struct pd_btree *bt, u64 root,
 		  const struct pd_btree_visitor *v)
 {
-	struct walk *w = pd_zalloc(sizeof(*w));
+	struct walk *w = os_zalloc(sizeof(*w));
 	int r;
 
 	if (!w)
@@ -682,7 +682,7 @@ int pd_btree_walk(const struct pd_btree *bt, u64 root,
 	}
 	while (w->depth)
 		pd_tm_put(&w->stack[--w->depth].b);
-	pd_free(w);
+	os_free(w);
 	return r;
 }
 

@@ -24,9 +24,6 @@
 #define MAX_BUFFERS	16384u	/* kept before those that nobody holds are dropped */
 #endif
 
-bool pd_quiet;
-bool (*pd_alloc_fails)(void);
-
 struct pd_buffer {
 	struct pd_device *dev;
 	struct pd_buffer *next;
@@ -46,25 +43,6 @@ struct pd_device {
 	bool read_only;
 	int write_error;	/* first one since the last flush */
 };
-
-u32 crc32c(u32 crc, const void *data, size_t len)
-{
-	static u32 table[256];
-	const u8 *p = data;
-
-	if (!table[1])
-		for (u32 i = 0; i < 256; i++) {
-			u32 c = i;
-
-			for (int k = 0; k < 8; k++)
-				c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0);
-			table[i] = c;
-		}
-
-	while (len--)
-		crc = table[(crc ^ *p++) & 0xff] ^ crc >> 8;
-	return crc;
-}
 
 /* ---- File ---- */
 

@@ -15,7 +15,7 @@
 #ifndef HEARTH_PD_DEVICE_H
 #define HEARTH_PD_DEVICE_H
 
-#include "pd-os.h"
+#include "../os/os.h"
 
 #define PD_BLOCK_SIZE		4096u
 #define PD_BLOCK_SECTORS	8u

@@ -10,7 +10,7 @@
 #ifndef HEARTH_PD_FORMAT_H
 #define HEARTH_PD_FORMAT_H
 
-#include "pd-os.h"
+#include "../os/os.h"
 
 /* What a block is.  Nothing in a block says so; the pointer to it does. */
 enum pd_kind {

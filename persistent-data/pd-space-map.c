@@ -103,15 +103,15 @@ static int set_size(struct pd_sm *sm, u32 nr_blocks)
 	u32 nr_maps = DIV_ROUND_UP(nr_blocks, PD_BITMAP_ENTRIES);
 	size_t old_bytes = BITS_TO_LONGS(sm->nr_blocks) * sizeof(long);
 	size_t bytes = BITS_TO_LONGS(nr_blocks) * sizeof(long);
-	unsigned long *was = pd_zalloc(bytes);
-	unsigned long *busy = pd_zalloc(bytes);
+	unsigned long *was = os_zalloc(bytes);
+	unsigned long *busy = os_zalloc(bytes);
 	u32 i;
 
 	if (!was || !busy)
 		goto no_memory;
 	for (i = sm->nr_maps; i < nr_maps; i++) {
 		if (!sm->maps[i].counts)
-			sm->maps[i].counts = pd_zalloc(PD_BITMAP_BYTES);
+			sm->maps[i].counts = os_zalloc(PD_BITMAP_BYTES);
 		if (!sm->maps[i].counts)
 			goto no_memory;
 	}
@@ -120,8 +120,8 @@ static int set_size(struct pd_sm *sm, u32 nr_blocks)
 		memcpy(was, sm->was, old_bytes);
 		memcpy(busy, sm->busy, old_bytes);
 	}
-	pd_free(sm->was);
-	pd_free(sm->busy);
+	os_free(sm->was);
+	os_free(sm->busy);
 	sm->was = was;
 	sm->busy = busy;
 	sm->nr_maps = nr_maps;
@@ -129,8 +129,8 @@ static int set_size(struct pd_sm *sm, u32 nr_blocks)
 	return 0;
 
 no_memory:
-	pd_free(was);
-	pd_free(busy);
+	os_free(was);
+	os_free(busy);
 	return -ENOMEM;
 }
 
@@ -141,7 +141,7 @@ static int sm_new(u32 nr_blocks, struct pd_sm **out)
 
 	if (!nr_blocks || nr_blocks > PD_MAX_BLOCKS)
 		return -EINVAL;
-	sm = pd_zalloc(sizeof(*sm));
+	sm = os_zalloc(sizeof(*sm));
 	if (!sm)
 		return -ENOMEM;
 	r = set_size(sm, nr_blocks);
@@ -180,10 +180,10 @@ void pd_sm_destroy(struct pd_sm *sm)
 	if (!sm)
 		return;
 	for (i = 0; i < PD_MAX_BITMAPS; i++)
-		pd_free(sm->maps[i].counts);
-	pd_free(sm->was);
-	pd_free(sm->busy);
-	pd_free(sm);
+		os_free(sm->maps[i].counts);
+	os_free(sm->was);
+	os_free(sm->busy);
+	os_free(sm);
 }
 
 /* Entries past the end of the device count for nothing. */

@@ -16,7 +16,7 @@ static bool in_use(struct pd_tm *tm, u64 nr)
 {
 	if (nr && pd_sm_count(tm->sm, nr))
 		return true;
-	pd_err("block %llu is pointed to but out of range or not counted as used",
+	os_err("block %llu is pointed to but out of range or not counted as used",
 	       (unsigned long long)nr);
 	return false;
 }

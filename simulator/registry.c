@@ -3,7 +3,7 @@
  * The policies of this program.  Each registers itself by a constructor.
  */
 #include "registry.h"
-#include "policies/known-keys.h"
+#include "../policies/known-keys.h"
 
 #define MAX_POLICIES	32
 

@@ -383,7 +383,7 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	if (!take_words(c, &o, argv + optind))
 		return command_usage(c, stderr);
-	pd_quiet = o.quiet;
+	os_quiet = o.quiet;
 	return c->run(&o);
 }
 

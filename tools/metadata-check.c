@@ -8,7 +8,7 @@
  */
 
 #include "metadata-check.h"
-#include "../dm-target/cache-metadata-disk.h"
+#include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
 /* Of an array block that could not be read; nothing more is said of it. */

@@ -6,7 +6,7 @@
 #ifndef HEARTH_METADATA_CHECK_H
 #define HEARTH_METADATA_CHECK_H
 
-#include "../dm-target/cache-metadata.h"
+#include "../metadata/cache-metadata.h"
 
 /**
  * struct metadata_faults - how many were found

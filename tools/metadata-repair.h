@@ -10,7 +10,7 @@
 #ifndef HEARTH_METADATA_REPAIR_H
 #define HEARTH_METADATA_REPAIR_H
 
-#include "../dm-target/cache-metadata.h"
+#include "../metadata/cache-metadata.h"
 
 /**
  * struct repair_options - how to repair

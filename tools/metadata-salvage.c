@@ -13,7 +13,7 @@
 
 #include "metadata-check.h"
 #include "metadata-repair.h"
-#include "../dm-target/cache-metadata-disk.h"
+#include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
 #define MIN_BLOCK_SECTORS	64u

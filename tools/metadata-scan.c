@@ -18,7 +18,7 @@
  */
 
 #include "metadata-repair.h"
-#include "../dm-target/cache-metadata-disk.h"
+#include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
 #define PER_BLOCK	((u32)((PD_BLOCK_SIZE - sizeof(struct pd_array_block)) / 8))

@@ -78,7 +78,7 @@ MUTANTS = {
         "return r ? r : pd_device_flush(tm->dev);",
         "return r;"),
     "stocks-crash-believed-clean": (
-        "dm-target/cache-metadata.c",
+        "metadata/cache-metadata.c",
         "cmd->opened_clean = flags & CMD_SB_CLEAN_SHUTDOWN;",
         "cmd->opened_clean = flags | CMD_SB_CLEAN_SHUTDOWN;",
         1),
@@ -124,7 +124,7 @@ def kver():
 def build(names):
     shutil.rmtree(WORK, ignore_errors=True)
     TREE.mkdir(parents=True)
-    for part in "Makefile", "dkms.conf", "scripts", "dm-target", "persistent-data":
+    for part in "Makefile", "dkms.conf", "scripts", "dm-target", "policies", "metadata", "persistent-data", "os":
         run("cp", "-a", TOP / part, TREE)
     for name in names:
         file, old, new = MUTANTS[name][:3]

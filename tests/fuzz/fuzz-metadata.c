@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (!im)
 		im = image_new();
-	pd_quiet = true;
+	os_quiet = true;
 	image_parse(im, bytes, size);
 	session_run(im);
 	return 0;

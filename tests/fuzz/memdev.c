@@ -2,7 +2,7 @@
 /* A metadata device in memory, made for many short lives. */
 
 #include "memdev.h"
-#include "dm-target/cache-metadata-disk.h"
+#include "metadata/cache-metadata-disk.h"
 
 static void must(bool ok)
 {

@@ -6,7 +6,7 @@
  */
 
 #include "mutate.h"
-#include "dm-target/cache-metadata-disk.h"
+#include "metadata/cache-metadata-disk.h"
 
 u64 fuzz_random(u64 *rng)
 {

@@ -3,7 +3,7 @@
 
 #include "memdev.h"
 #include "mutate.h"
-#include "dm-target/cache-metadata.h"
+#include "metadata/cache-metadata.h"
 
 struct recipe {
 	const char *name;

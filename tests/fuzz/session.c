@@ -18,9 +18,9 @@
 
 #include "session.h"
 #include "memdev.h"
-#include "dm-target/cache-metadata.h"
-#include "dm-target/cache-metadata-disk.h"
-#include "dm-target/cache-record.h"
+#include "metadata/cache-metadata.h"
+#include "metadata/cache-metadata-disk.h"
+#include "metadata/cache-record.h"
 #include "dm-target/cache-slots.h"
 #include "tools/metadata-check.h"
 
@@ -843,7 +843,7 @@ static void run_on(struct session *s)
 	memdev_load(s->md, s->im);
 	order_failures(s);
 	s->block_sectors = block_sectors(s);
-	pd_alloc_fails = allocation_fails;
+	os_alloc_fails = allocation_fails;
 	if (construct(s)) {
 		session_stats.opened++;
 		session_stats.sound += s->trusted;
@@ -855,7 +855,7 @@ static void run_on(struct session *s)
 		}
 		tear_down(s);
 	}
-	pd_alloc_fails = NULL;
+	os_alloc_fails = NULL;
 	memdev_clear(s->md);
 }
 

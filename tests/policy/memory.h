@@ -6,7 +6,7 @@
 #ifndef HEARTH_TEST_MEMORY_H
 #define HEARTH_TEST_MEMORY_H
 
-#include "policies/policy-os.h"
+#include "os/os.h"
 
 u64 memory_allocations(void);		/* so far */
 u64 memory_in_use(void);		/* bytes */

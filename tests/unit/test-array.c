@@ -336,7 +336,7 @@ static void too_short(void **state)
 	u64 root;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	store_make(&s, 300);
 	m->value_size = 8;
 	assert_ok(pd_array_build(&a, &root, 600, NULL, NULL));
@@ -346,7 +346,7 @@ static void too_short(void **state)
 	assert_int_equal(pd_array_get(&a, root, 600, &v), -EILSEQ);
 	assert_int_equal(pd_array_get(&a, root, 6000, &v), -EILSEQ);
 	assert_int_equal(pd_array_get(&b, root, 0, &v), -EILSEQ);
-	pd_quiet = false;
+	os_quiet = false;
 	store_free(&s);
 	free(m);
 }

@@ -178,13 +178,13 @@ static int one_alloc_fault(struct scene *s, u64 at)
 	int r;
 
 	allocations = at;
-	pd_alloc_fails = alloc_fails;
+	os_alloc_fails = alloc_fails;
 	r = meta_open(&x, rd, 0);
 	if (!r)
 		r = perform(s, &x);
 	else
 		x.cmd = NULL;
-	pd_alloc_fails = NULL;
+	os_alloc_fails = NULL;
 	if (r)
 		assert_int_equal(r, -ENOMEM);
 	if (r && x.cmd)
@@ -257,7 +257,7 @@ static void dead_device(void **state)
 	struct meta x;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	scene_make(&s, 2, rnd(&rng));
 	assert_ok(meta_open(&x, s.before, 0));
 	s.before->dead = true;
@@ -271,7 +271,7 @@ static void dead_device(void **state)
 	assert_ok(cmd_abort(x.cmd));
 	meta_shut(&x);
 	scene_free(&s);
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 int main(void)

@@ -13,6 +13,8 @@ static void crc(void **state)
 	(void)state;
 	assert_int_equal(crc32c(~0u, "123456789", 9), 0x1CF96D7C);
 	assert_int_equal(crc32c(~0u, zero, sizeof(zero)), 0x58CDA791);
+	assert_int_equal(os_crc32c_by_table(~0u, "123456789", 9), 0x1CF96D7C);
+	assert_int_equal(os_crc32c_by_table(~0u, zero, sizeof(zero)), 0x58CDA791);
 }
 
 static void checksums_of_zero_blocks(void **state)

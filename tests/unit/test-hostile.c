@@ -227,7 +227,7 @@ static void tampered_blocks(void **state)
 	u32 opened = 0, total = rounds(1500);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (u32 i = 0; i < total; i++) {
 		struct ramdev *rd =
 			ramdev_clone(samples[i % ARRAY_SIZE(samples)]);
@@ -242,7 +242,7 @@ static void tampered_blocks(void **state)
 		rnd(&rng);
 	}
 	alarm(0);
-	pd_quiet = false;
+	os_quiet = false;
 	printf("note: %u tampered images, %u of them opened\n", total, opened);
 	for (u32 i = 0; i < ARRAY_SIZE(samples); i++)
 		ramdev_free(samples[i]);
@@ -254,7 +254,7 @@ static void noise(void **state)
 	u64 rng = test_seed("noise", 702);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (u32 i = rounds(300); i; i--) {
 		struct ramdev *rd = sample(1 + i % 2, 700);
 		u64 nr = i % 3 ? used_block(rd, &rng) : 0;
@@ -270,7 +270,7 @@ static void noise(void **state)
 		torture(rd, &rng);
 		ramdev_free(rd);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 static void set_node(struct ramdev *rd, u64 nr, u32 flags, u32 n,
@@ -319,7 +319,7 @@ static void shapes(void **state)
 	struct { u64 e[1][2]; } self;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	store_make(&s, 200);
 	for (u32 i = 0; i < 4; i++)
 		assert_ok(pd_sm_alloc(s.tm.sm, b + i));
@@ -361,7 +361,7 @@ static void shapes(void **state)
 	assert_ok(pd_device_reset(s.dev));
 	assert_int_equal(pd_btree_walk(&bt, b[2], &visit), -EILSEQ);
 	store_free(&s);
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 /* Opened and verified: true if anything was wrong. */
@@ -388,7 +388,7 @@ static void damaged_blocks(void **state)
 	u32 used = 0, moved = 0;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	assert_false(noticed(rd));
 	for (u64 nr = 0; nr < NR_BLOCKS; nr++) {
 		struct pd_device *dev;
@@ -428,7 +428,7 @@ static void damaged_blocks(void **state)
 	}
 	assert_false(noticed(rd));
 	assert_true(moved > 0);
-	pd_quiet = false;
+	os_quiet = false;
 	printf("note: %u blocks damaged, %u times another put there\n", used,
 	       moved);
 	ramdev_free(rd);
@@ -442,7 +442,7 @@ static void uncounted(void **state)
 	u64 root, v;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	store_make(&s, 100);
 	assert_ok(pd_btree_empty(&bt, &root));
 	store_commit(&s);
@@ -455,7 +455,7 @@ static void uncounted(void **state)
 	assert_int_equal(pd_btree_lookup(&bt, 100, 0, &v), -EILSEQ);
 	assert_int_equal(pd_btree_lookup(&bt, U64_MAX, 0, &v), -EILSEQ);
 	store_free(&s);
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 /* Headers that claim more than a block holds, in otherwise plausible blocks. */
@@ -471,7 +471,7 @@ static void overfull(void **state)
 	u64 b[2], v;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	store_make(&s, 200);
 	for (u32 i = 0; i < 2; i++)
 		assert_ok(pd_sm_alloc(s.tm.sm, b + i));
@@ -504,7 +504,7 @@ static void overfull(void **state)
 	assert_ok(pd_device_reset(s.dev));
 	assert_int_equal(pd_array_get(&a, b[0], 0, &v), -EILSEQ);
 	store_free(&s);
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 int main(void)

@@ -181,7 +181,7 @@ static void take_line(void *ctx, const char *msg)
 {
 	struct content *c = ctx;
 
-	if (!pd_quiet)
+	if (!os_quiet)
 		printf("said: %s\n", msg);
 	take_ranges(msg, "lost, and was dirty", c->lost, c->nr);
 	take_ranges(msg, "lost, and may have been dirty", c->lost, c->nr);
@@ -505,7 +505,7 @@ static void each_block(unsigned int format, u32 nr, bool clean,
 	enum role *role = find_roles(rd);
 	u32 tried = 0;
 
-	pd_quiet = true;
+	os_quiet = true;
 	assert_nothing_lost(repaired(rd, c, format, clean, NULL), clean);
 	for (u64 b = 1; b < rd->nr_blocks; b++) {
 		u8 data[PD_BLOCK_SIZE];
@@ -524,7 +524,7 @@ static void each_block(unsigned int format, u32 nr, bool clean,
 			tried++;
 		}
 	}
-	pd_quiet = false;
+	os_quiet = false;
 	printf("note: %u damaged devices\n", tried);
 	assert_true(tried > 15);
 	free(role);
@@ -616,7 +616,7 @@ static void older_leaf(void **state)
 	u64 rng = test_seed("older leaf", 911);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (unsigned int format = 1; format <= 2; format++) {
 		struct ramdev *rd = ramdev_new(200);
 		struct content *c = make(rd, format, 1500, true, &rng);
@@ -633,7 +633,7 @@ static void older_leaf(void **state)
 		content_free(c);
 		ramdev_free(rd);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 /* A root of before: the space map knows that what it points to is free. */
@@ -642,7 +642,7 @@ static void older_root(void **state)
 	u64 rng = test_seed("older root", 912);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (unsigned int format = 1; format <= 2; format++) {
 		struct ramdev *rd = ramdev_new(200);
 		struct content *c = make(rd, format, 1500, true, &rng);
@@ -656,7 +656,7 @@ static void older_root(void **state)
 		content_free(c);
 		ramdev_free(rd);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 /* ---- The superblock is lost ---- */
@@ -695,7 +695,7 @@ static void no_superblock(void **state)
 	u64 rng = test_seed("no superblock", 913);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (u32 i = 0; i < 2 * NR_PATTERNS; i++) {
 		unsigned int format = 1 + i % 2;
 		struct ramdev *rd = ramdev_new(120);
@@ -718,7 +718,7 @@ static void no_superblock(void **state)
 		content_free(c);
 		ramdev_free(rd);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 static void geometry_is_compared(void **state)
@@ -779,7 +779,7 @@ static void interrupted(void **state)
 	int r = -1;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	for (u64 stop = 0; r; stop++) {
 		const struct cmd_geometry g = {
 			.data_block_size = BLOCK_SIZE, .format = 2,
@@ -808,7 +808,7 @@ static void interrupted(void **state)
 		pd_device_close(dev);
 		mem_free(out);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 	content_free(c);
 	ramdev_free(rd);
 }
@@ -910,7 +910,7 @@ static void corpus(void **state)
 	DIR *d;
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	snprintf(dir, sizeof(dir), "%s/tests/fuzz/corpus-metadata",
 		 top ? top : ".");
 	d = opendir(dir);
@@ -928,7 +928,7 @@ static void corpus(void **state)
 		memdev_clear(&md);
 	}
 	closedir(d);
-	pd_quiet = false;
+	os_quiet = false;
 	printf("note: %u images, %u repaired\n", nr, good);
 	assert_true(good > nr / 4);
 	image_free(im);

@@ -159,7 +159,7 @@ static void refusals(void **state)
 	const __le32 three = cpu_to_le32(3), many = cpu_to_le32(~0u);
 
 	(void)state;
-	pd_quiet = true;
+	os_quiet = true;
 	refused(0, &one, 4, false, -EILSEQ,
 		"Metadata superblock has a bad checksum");
 	refused(3000, &one, 4, false, -EILSEQ,
@@ -207,7 +207,7 @@ static void refusals(void **state)
 		"Metadata has incompatible features that are not supported");
 	refused(284, &zero, 8, true, -EILSEQ,
 		"Metadata dirty root is not a block in use");
-	pd_quiet = false;
+	os_quiet = false;
 }
 
 /* Foreign content is never formatted over, not even one byte of it. */
@@ -420,9 +420,9 @@ static void zeroing_the_superblock(void **state)
 	assert_ok(meta_open(&x, rd, 0));
 	assert_ok(cmd_zero_superblock(x.cmd));
 	assert_int_equal(cmd_commit(x.cmd, true), -EIO);
-	pd_quiet = true;
+	os_quiet = true;
 	assert_int_equal(cmd_abort(x.cmd), -EILSEQ);
-	pd_quiet = false;
+	os_quiet = false;
 	meta_shut(&x);
 	assert_int_equal(meta_open(&x, rd, 0), -ENODATA);
 	assert_ok(meta_open(&x, rd, 2));

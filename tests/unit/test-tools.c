@@ -516,7 +516,7 @@ static void same_verdict(void **state)
 	if (!have(t))
 		skip();
 	c = random_content(2000, &rng);
-	pd_quiet = true;
+	os_quiet = true;
 	for (u32 i = 0; i < ARRAY_SIZE(damage); i++) {
 		struct cmd_geometry g = { .data_block_size = BLOCK_SIZE };
 		u8 data[PD_BLOCK_SIZE];
@@ -550,7 +550,7 @@ static void same_verdict(void **state)
 			fail_msg("%s: accepted here", damage[i].what);
 		pd_device_close(dev);
 	}
-	pd_quiet = false;
+	os_quiet = false;
 	content_free(c);
 }
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "persistent-data/pd-array.h"
-#include "dm-target/cache-metadata.h"
-#include "dm-target/cache-metadata-disk.h"
+#include "metadata/cache-metadata.h"
+#include "metadata/cache-metadata-disk.h"
 #include "tools/metadata-check.h"
 #include "ramdev.h"
 

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * As much of the kernel as cache-metadata.c and cache-slots.c need beyond
- * persistent-data/pd-os.h.  One thread: locks do nothing.
+ * os/os.h.  One thread: locks do nothing.
  */
 
 #ifndef FUZZ_FAKE_KERNEL_H
 #define FUZZ_FAKE_KERNEL_H
 
-#include "persistent-data/pd-os.h"
+#include "os/os.h"
 
 #include <assert.h>
 
-typedef unsigned int gfp_t;
-
-#define GFP_KERNEL		0u
-#define BIT(n)			(1U << (n))
-#define GENMASK(h, l)		((~0U << (l)) & (~0U >> (31 - (h))))
 #define lower_32_bits(v)	((u32)(v))
 #define upper_32_bits(v)	((u32)((v) >> 32))
-#define ilog2(n)		(63 - __builtin_clzll((unsigned long long)(n)))
-#undef static_assert
-#define static_assert(c)	_Static_assert(c, #c)
 #define WARN_ON_ONCE(c)		({ assert(!(c)); 0; })
 
 static inline u32 hash_64(u64 v, unsigned int bits)
@@ -30,9 +22,7 @@ static inline u32 hash_64(u64 v, unsigned int bits)
 
 /* ---- Memory ---- */
 
-#define kvcalloc(n, size, gfp)		pd_zalloc((size_t)(n) * (size))
-#define kvmalloc_array(n, size, gfp)	pd_zalloc((size_t)(n) * (size))
-#define kvfree(p)			pd_free(p)
+#define kvmalloc_array(n, size, gfp)	os_zalloc((size_t)(n) * (size))
 
 /* ---- Atomics and locks ---- */
 

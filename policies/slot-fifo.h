@@ -15,7 +15,7 @@
 #ifndef HEARTH_SLOT_FIFO_H
 #define HEARTH_SLOT_FIFO_H
 
-#include "../cache-policy.h"
+#include "../dm-target/cache-policy.h"
 
 /* Values of a link that are not slots. */
 #define FIFO_END	U32_MAX		/* last of its queue */

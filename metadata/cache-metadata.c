@@ -540,9 +540,9 @@ static int open_cmd(struct cmd *cmd, const struct cmd_geometry *g,
 {
 	int zero;
 
-	cmd->sb = pd_zalloc(PD_BLOCK_SIZE);
-	cmd->committed = pd_zalloc(PD_BLOCK_SIZE);
-	cmd->next = pd_zalloc(PD_BLOCK_SIZE);
+	cmd->sb = os_zalloc(PD_BLOCK_SIZE);
+	cmd->committed = os_zalloc(PD_BLOCK_SIZE);
+	cmd->next = os_zalloc(PD_BLOCK_SIZE);
 	if (!cmd->sb || !cmd->committed || !cmd->next)
 		return fault(why, "Cannot allocate metadata memory", -ENOMEM);
 
@@ -562,7 +562,7 @@ static int open_cmd(struct cmd *cmd, const struct cmd_geometry *g,
 int cmd_open(struct pd_device *dev, const struct cmd_geometry *g,
 	     struct cmd **out, const char **why)
 {
-	struct cmd *cmd = pd_zalloc(sizeof(*cmd));
+	struct cmd *cmd = os_zalloc(sizeof(*cmd));
 	int r;
 
 	check_layout();
@@ -583,10 +583,10 @@ int cmd_open(struct pd_device *dev, const struct cmd_geometry *g,
 void cmd_close(struct cmd *cmd)
 {
 	pd_sm_destroy(cmd->tm.sm);
-	pd_free(cmd->sb);
-	pd_free(cmd->committed);
-	pd_free(cmd->next);
-	pd_free(cmd);
+	os_free(cmd->sb);
+	os_free(cmd->committed);
+	os_free(cmd->next);
+	os_free(cmd);
 }
 
 int cmd_abort(struct cmd *cmd)
@@ -603,7 +603,7 @@ int cmd_abort(struct cmd *cmd)
 	if (r > 0)
 		r = fault(&why, "The metadata superblock was zeroed", -EILSEQ);
 	if (r) {
-		pd_err("abort: %s", why);
+		os_err("abort: %s", why);
 		return r;
 	}
 	cmd->failed = false;
@@ -944,7 +944,7 @@ static int load_dirty(struct loader *l, u64 cblock, u64 entry, bool *dirty)
 
 static int bad_entry(u64 cblock, u64 entry)
 {
-	pd_err("cache block %llu has an impossible mapping %#llx",
+	os_err("cache block %llu has an impossible mapping %#llx",
 	       (unsigned long long)cblock, (unsigned long long)entry);
 	return -EILSEQ;
 }
@@ -1010,7 +1010,7 @@ int cmd_load(struct cmd *cmd, const char *policy_name,
 
 	if (r)
 		return r;
-	l = pd_zalloc(sizeof(*l));
+	l = os_zalloc(sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	l->cmd = cmd;
@@ -1027,7 +1027,7 @@ int cmd_load(struct cmd *cmd, const char *policy_name,
 
 	pd_array_cursor_put(&l->dirty);
 	pd_array_cursor_put(&l->hints);
-	pd_free(l);
+	os_free(l);
 	return r;
 }
 

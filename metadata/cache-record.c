@@ -79,7 +79,7 @@ int cache_record_put(char *text, const char *key, const char *value)
 		memmove(after + (found - after), eol + 1, strlen(eol + 1) + 1);
 	len = strlen(after);
 	if (value && snprintf(after + len, sizeof(after) - len, "%s %s\n", name,
-			      value) >= sizeof(after) - len)
+			      value) >= (int)(sizeof(after) - len))
 		return -ENOSPC;
 	memcpy(text, after, sizeof(after));
 	return 0;

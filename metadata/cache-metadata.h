@@ -31,7 +31,7 @@
 #ifndef HEARTH_CACHE_METADATA_H
 #define HEARTH_CACHE_METADATA_H
 
-#include "../persistent-data/pd-os.h"
+#include "../os/os.h"
 #include "../persistent-data/pd-device.h"
 
 #define CMD_BLOCK_SECTORS	8	/* a metadata block, in 512-byte sectors */

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The metadata library: the store of persistent-data/, the cache's schema and
+# the checks of tools/, as user space builds them. A Makefile sets TOP, includes
+# this list and links METADATA_SOURCES; none names these sources itself.
+
+# The modules have these as well.
+METADATA_PORTABLE := \
+	$(filter-out %/pd-device-user.c %/pd-device-kernel.c, \
+		$(wildcard $(TOP)/persistent-data/*.c)) \
+	$(wildcard $(TOP)/metadata/*.c)
+METADATA_SOURCES := $(METADATA_PORTABLE) $(TOP)/persistent-data/pd-device-user.c \
+	$(TOP)/os/user.c $(wildcard $(TOP)/tools/metadata-*.c)
+METADATA_HEADERS := $(foreach d,os persistent-data metadata tools,$(wildcard $(TOP)/$(d)/*.h)) \
+	$(TOP)/metadata/library.mk
+METADATA_DIRS := $(addprefix $(TOP)/,os persistent-data metadata tools)

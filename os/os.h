@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one layer between portable code and its system.
+ *
+ * persistent-data/, the cache's metadata schema, the slots and the policies are
+ * compiled for the kernel and for user space. They include this header and
+ * nothing else from the system. In the kernel it is a list of headers; user
+ * space gets the same words from user.h, which behave alike.
+ *
+ * It must not know anything about metadata, caches or policies.
+ */
+#ifndef HEARTH_OS_H
+#define HEARTH_OS_H
+
+#ifdef __KERNEL__
+
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/crc32.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <linux/vmalloc.h>
+#if __has_include("linux/crc32c.h")	/* folded into crc32.h later */
+#include <linux/crc32c.h>
+#endif
+
+/*
+ * Zeroed memory of @len bytes, or NULL. It may sleep. The callers are on an I/O
+ * path, so the allocator must not wait for I/O of its own.
+ */
+static inline void *os_zalloc(size_t len)
+{
+	return kvzalloc(len, GFP_NOIO);
+}
+
+static inline void os_free(const void *p)
+{
+	kvfree(p);
+}
+
+#define os_err(fmt, ...) \
+	pr_err("device-mapper: cache: " fmt "\n", ##__VA_ARGS__)
+
+#else
+#include "user.h"
+#endif
+
+#endif

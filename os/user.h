@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user-space half of os.h: as much of the kernel's vocabulary as the
+ * portable sources use, with the kernel's meaning.
+ *
+ * Racy loads and stores become relaxed atomics, because ThreadSanitizer then
+ * reports only the races that the source did not declare.
+ */
+#ifndef HEARTH_OS_USER_H
+#define HEARTH_OS_USER_H
+
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define U8_MAX			UINT8_MAX
+#define U16_MAX			UINT16_MAX
+#define U32_MAX			UINT32_MAX
+#define U64_MAX			((u64)~0ULL)
+
+/* ---- The compiler ---- */
+
+#ifndef __packed
+#define __packed		__attribute__((packed))
+#endif
+#ifndef __maybe_unused
+#define __maybe_unused		__attribute__((unused))
+#endif
+#ifndef __always_inline
+#define __always_inline		inline __attribute__((always_inline))
+#endif
+#define __printf(a, b)		__attribute__((format(printf, a, b)))
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#define fallthrough		__attribute__((__fallthrough__))
+#define BUILD_BUG_ON(e)		_Static_assert(!(e), #e)
+#undef static_assert
+#define static_assert(e, ...)	_Static_assert(e, #e)
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+/* ---- Numbers ---- */
+
+#define cpu_to_le32(x)		((__le32)htole32(x))
+#define cpu_to_le64(x)		((__le64)htole64(x))
+#define le32_to_cpu(x)		((u32)le32toh(x))
+#define le64_to_cpu(x)		((u64)le64toh(x))
+
+#define min(a, b) ({ __auto_type _a = (a); __auto_type _b = (b);	\
+		     _a < _b ? _a : _b; })
+#define max(a, b) ({ __auto_type _a = (a); __auto_type _b = (b);	\
+		     _a > _b ? _a : _b; })
+#define min_t(type, a, b)	min((type)(a), (type)(b))
+#define max_t(type, a, b)	max((type)(a), (type)(b))
+#define clamp(v, lo, hi)	min(max(v, lo), hi)
+#define clamp_t(type, v, lo, hi) clamp((type)(v), (type)(lo), (type)(hi))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define DIV_ROUND_UP_ULL(n, d)	DIV_ROUND_UP((u64)(n), (u64)(d))
+
+#define ilog2(n)		(63 - __builtin_clzll((unsigned long long)(n)))
+
+static inline unsigned long roundup_pow_of_two(unsigned long n)
+{
+	return n <= 1 ? 1 : 1UL << (ilog2(n - 1) + 1);
+}
+
+static inline u64 div_u64_rem(u64 n, u32 d, u32 *rem)
+{
+	*rem = n % d;
+	return n / d;
+}
+
+static inline u64 div_u64(u64 n, u32 d)
+{
+	return n / d;
+}
+
+static inline u64 div64_u64(u64 n, u64 d)
+{
+	return n / d;
+}
+
+static inline u64 mul_u32_u32(u32 a, u32 b)
+{
+	return (u64)a * b;
+}
+
+/* The register of CRC-32C (Castagnoli), reflected, without final inversion. */
+u32 crc32c(u32 crc, const void *data, size_t len);
+/* The same without the processor's instruction, for its test. */
+u32 os_crc32c_by_table(u32 crc, const void *data, size_t len);
+
+/* ---- Bits ---- */
+
+#define BITS_PER_LONG		((unsigned int)(8 * sizeof(long)))
+#define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+#define BIT(nr)			(1UL << (nr))
+#define GENMASK(h, l)		((~0UL << (l)) & (~0UL >> (BITS_PER_LONG - 1 - (h))))
+
+static inline unsigned int hweight32(u32 v)
+{
+	return __builtin_popcount(v);
+}
+
+static inline unsigned long __ffs64(u64 v)
+{
+	return __builtin_ctzll(v);
+}
+
+static inline void __set_bit(unsigned long n, unsigned long *p)
+{
+	p[n / BITS_PER_LONG] |= 1UL << (n % BITS_PER_LONG);
+}
+
+static inline void __clear_bit(unsigned long n, unsigned long *p)
+{
+	p[n / BITS_PER_LONG] &= ~(1UL << (n % BITS_PER_LONG));
+}
+
+static inline int test_bit(unsigned long n, const unsigned long *p)
+{
+	return p[n / BITS_PER_LONG] >> (n % BITS_PER_LONG) & 1;
+}
+
+static inline unsigned long find_next_zero_bit(const unsigned long *p,
+					       unsigned long size,
+					       unsigned long n)
+{
+	while (n < size) {
+		unsigned long w = ~p[n / BITS_PER_LONG] >> (n % BITS_PER_LONG);
+
+		if (w) {
+			n += __builtin_ctzl(w);
+			return n < size ? n : size;
+		}
+		n = (n / BITS_PER_LONG + 1) * BITS_PER_LONG;
+	}
+	return size;
+}
+
+/* ---- Memory ---- */
+
+typedef unsigned int gfp_t;
+
+#define GFP_KERNEL		0u
+
+/* A test sets it; every allocation for which it returns true fails. */
+extern bool (*os_alloc_fails)(void);
+
+static inline void *os_zalloc(size_t len)
+{
+	return os_alloc_fails && os_alloc_fails() ? NULL : calloc(1, len);
+}
+
+static inline void os_free(const void *p)
+{
+	free((void *)p);
+}
+
+static inline void *kvcalloc(size_t n, size_t len, gfp_t gfp)
+{
+	(void)gfp;
+	return os_zalloc(n * len);
+}
+
+static inline void *kzalloc(size_t len, gfp_t gfp)
+{
+	(void)gfp;
+	return os_zalloc(len);
+}
+
+static inline void kvfree(const void *p)
+{
+	os_free(p);
+}
+
+static inline void kfree(const void *p)
+{
+	os_free(p);
+}
+
+/* ---- Strings ---- */
+
+static inline void *memchr_inv(const void *p, int c, size_t len)
+{
+	const u8 *b = p;
+
+	for (; len; b++, len--)
+		if (*b != (u8)c)
+			return (void *)b;
+	return NULL;
+}
+
+static inline long strscpy(char *dst, const char *src, size_t size)
+{
+	size_t n = strnlen(src, size);
+
+	if (n == size) {
+		memcpy(dst, src, size - 1);
+		dst[size - 1] = '\0';
+		return -E2BIG;
+	}
+	memcpy(dst, src, n + 1);
+	return n;
+}
+
+/* ---- Messages and scheduling ---- */
+
+extern bool os_quiet;	/* a test that provokes errors sets it */
+
+#define os_err(fmt, ...) \
+	do { \
+		if (!os_quiet) \
+			fprintf(stderr, "metadata: " fmt "\n", ##__VA_ARGS__); \
+	} while (0)
+
+#define cond_resched()		do { } while (0)
+
+/* ---- Modules ---- */
+
+struct module;
+#define THIS_MODULE		((struct module *)NULL)
+#define OS_NOOP_(line)		extern int os_noop_##line
+#define OS_NOOP(line)		OS_NOOP_(line)
+#define MODULE_LICENSE(s)	OS_NOOP(__LINE__)
+#define MODULE_AUTHOR(s)	OS_NOOP(__LINE__)
+#define MODULE_DESCRIPTION(s)	OS_NOOP(__LINE__)
+#define MODULE_ALIAS(s)		OS_NOOP(__LINE__)
+#define MODULE_VERSION(s)	OS_NOOP(__LINE__)
+
+#endif
