@@ -173,7 +173,7 @@ static bool sweep_due(struct cache *c, unsigned int nr_new)
 /* As long as writes hit, their intents are worth keeping. */
 void cache_commit_tick(struct cache *c)
 {
-	u64 hits = cache_stat_sum(c, STAT_WRITE_HIT);
+	u64 hits = cache_stat_sum(c, STAT_WRITE_HITS);
 
 	if (hits == c->write_hits_seen)
 		return;
@@ -429,7 +429,7 @@ static int commit_group(struct cache *c, struct group *g)
 	}
 	memalloc_noio_restore(noio);
 	mutex_unlock(&c->md_lock);
-	cache_stat_inc(c, STAT_COMMIT);
+	cache_stat_inc(c, STAT_COMMITS);
 	return r;
 }
 

@@ -52,10 +52,10 @@ void cache_tell_tables(struct cache *c)
 
 u64 cache_user_ios(struct cache *c)
 {
-	return cache_stat_sum(c, STAT_READ_HIT) +
-	       cache_stat_sum(c, STAT_READ_MISS) +
-	       cache_stat_sum(c, STAT_WRITE_HIT) +
-	       cache_stat_sum(c, STAT_WRITE_MISS);
+	return cache_stat_sum(c, STAT_READ_HITS) +
+	       cache_stat_sum(c, STAT_READ_MISSES) +
+	       cache_stat_sum(c, STAT_WRITE_HITS) +
+	       cache_stat_sum(c, STAT_WRITE_MISSES);
 }
 
 static void tick_work(struct work_struct *work)
@@ -475,10 +475,10 @@ static void load_stats(struct cache *c)
 	struct cmd_stats stats;
 
 	cmd_get_stats(c->cmd, &stats);
-	cache_stat_add(c, STAT_READ_HIT, stats.read_hits);
-	cache_stat_add(c, STAT_READ_MISS, stats.read_misses);
-	cache_stat_add(c, STAT_WRITE_HIT, stats.write_hits);
-	cache_stat_add(c, STAT_WRITE_MISS, stats.write_misses);
+	cache_stat_add(c, STAT_READ_HITS, stats.read_hits);
+	cache_stat_add(c, STAT_READ_MISSES, stats.read_misses);
+	cache_stat_add(c, STAT_WRITE_HITS, stats.write_hits);
+	cache_stat_add(c, STAT_WRITE_MISSES, stats.write_misses);
 }
 
 /* ---- Construction ---- */
@@ -1155,10 +1155,10 @@ static u32 hint_of(void *context, u32 slot)
 static void store_stats(struct cache *c)
 {
 	struct cmd_stats stats = {
-		.read_hits = cache_stat_sum(c, STAT_READ_HIT),
-		.read_misses = cache_stat_sum(c, STAT_READ_MISS),
-		.write_hits = cache_stat_sum(c, STAT_WRITE_HIT),
-		.write_misses = cache_stat_sum(c, STAT_WRITE_MISS),
+		.read_hits = cache_stat_sum(c, STAT_READ_HITS),
+		.read_misses = cache_stat_sum(c, STAT_READ_MISSES),
+		.write_hits = cache_stat_sum(c, STAT_WRITE_HITS),
+		.write_misses = cache_stat_sum(c, STAT_WRITE_MISSES),
 	};
 
 	cmd_set_stats(c->cmd, &stats);

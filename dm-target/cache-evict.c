@@ -114,7 +114,7 @@ static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
 	c->policy->ops->removed(c->policy, m->slot, m->block, why);
 	trace_dm_cache_demote(c, m->block, m->slot, why, m->was_dirty);
 	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?
-		       STAT_DEMOTION : STAT_INVALIDATION);
+		       STAT_DEMOTIONS : STAT_INVALIDATIONS);
 	return true;
 }
 

@@ -173,7 +173,7 @@ static void abort_fill(struct fill *fill)
 {
 	trace_fill(fill, -ECANCELED);
 	release_slot(fill->c, fill->slot);
-	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
+	cache_stat_inc(fill->c, STAT_PROMOTIONS_ABORTED);
 	free_fill(fill);
 }
 
@@ -185,9 +185,9 @@ static void retire_slot(struct fill *fill)
 {
 	trace_fill(fill, -EIO);
 	unpublish_slot(fill->c, fill->slot);
-	cache_stat_inc(fill->c, STAT_FILL_ABORTED);
-	cache_stat_inc(fill->c, STAT_RETIRED);
-	cache_fast_error(fill->c, STAT_CACHE_WRITE_ERROR);
+	cache_stat_inc(fill->c, STAT_PROMOTIONS_ABORTED);
+	cache_stat_inc(fill->c, STAT_RETIRED_BLOCKS);
+	cache_fast_error(fill->c, STAT_CACHE_WRITE_ERRORS);
 	free_fill(fill);
 }
 
@@ -323,7 +323,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 		atomic_inc(&c->nr_intents);
 	if (new & SLOT_DIRTY)
 		atomic_inc(&c->nr_dirty);
-	cache_stat_inc(c, STAT_PROMOTION);
+	cache_stat_inc(c, STAT_PROMOTIONS);
 	trace_fill(fill, 0);
 
 	/* Whoever may evict it must find that the policy knows it. */
@@ -380,7 +380,7 @@ static void slot_written_work(struct work_struct *work)
 		retire_slot(fill);
 		return;
 	}
-	cache_stat_add(c, STAT_CACHE_SECTORS, c->block_sectors);
+	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
 	commit_fill(fill);
 }
 
@@ -435,7 +435,7 @@ static void origin_read_work(struct work_struct *work)
 			cache_remap_origin(c, bio);
 			submit_bio_noacct(bio);
 		}
-		cache_stat_inc(c, STAT_ORIGIN_ERROR);
+		cache_stat_inc(c, STAT_ORIGIN_ERRORS);
 		abort_fill(fill);
 		return;
 	}
@@ -462,7 +462,7 @@ static void block_copied(int read_err, unsigned long write_err, void *context)
 
 	fill->io_error = write_err;
 	if (read_err) {
-		cache_stat_inc(fill->c, STAT_ORIGIN_ERROR);
+		cache_stat_inc(fill->c, STAT_ORIGIN_ERRORS);
 		abort_fill(fill);
 		return;
 	}
@@ -546,7 +546,7 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 
 	cb->fill = NULL;
 	if (!error) {
-		cache_stat_add(c, STAT_CACHE_SECTORS, c->block_sectors);
+		cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
 		commit_fill(fill);
 		return;
 	}

@@ -254,7 +254,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 		return;
 	describe(bio, op, stream_before(c, bio), &cb->io);
 	cache_stat_inc(c, op == CACHE_OP_WRITE ?
-		       STAT_WRITE_HIT : STAT_READ_HIT);
+		       STAT_WRITE_HITS : STAT_READ_HITS);
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &cb->io);
 }
 
@@ -311,7 +311,7 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 	describe(bio, io_op(bio), stream_before_miss(c, bio), io);
 	cache_stat_inc(c, io->op == CACHE_OP_WRITE ?
-		       STAT_WRITE_MISS : STAT_READ_MISS);
+		       STAT_WRITE_MISSES : STAT_READ_MISSES);
 	if (io->op == CACHE_OP_WRITE && covers_block(c, bio)) {
 		io->flags |= CACHE_IO_FULL_BLOCK;
 		/* Else it goes to the origin first and is read from there. */
@@ -377,7 +377,7 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
-		cache_stat_inc(c, STAT_READ_MISS);
+		cache_stat_inc(c, STAT_READ_MISSES);
 		stream_before_miss(c, bio);
 	}
 	cache_remap_origin(c, bio);
@@ -394,7 +394,7 @@ static bool slot_is_needed(struct cache *c, u32 slot)
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 {
 	cache_stat_inc(c, slot == SLOT_NONE || cache_bypassed(c) ?
-		       STAT_READ_MISS : STAT_READ_HIT);
+		       STAT_READ_MISSES : STAT_READ_HITS);
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }
@@ -509,7 +509,7 @@ static int issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb)
 static inline int issue_write(struct cache *c, struct bio *bio,
 			      struct cache_bio *cb)
 {
-	cache_stat_add(c, STAT_CACHE_SECTORS, bio_sectors(bio));
+	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, bio_sectors(bio));
 	if (!cache_keeps_dirty(c))
 		return issue_both(c, bio, cb);
 
@@ -602,7 +602,7 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 		return DM_MAPIO_SUBMITTED;
 	}
 
-	cache_stat_inc(c, STAT_INTENT);
+	cache_stat_inc(c, STAT_INTENTS);
 	cb->op.kind = COMMIT_SET_DIRTY;
 	cb->op.slot = cb->slot;
 	cb->op.block = cb->block;
@@ -1354,7 +1354,7 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	if (likely(!*error) || was_refused(bio, error))
 		return DM_ENDIO_DONE;
 
-	cache_fast_error(c, STAT_CACHE_READ_ERROR);
+	cache_fast_error(c, STAT_CACHE_READ_ERRORS);
 	if ((word & (SLOT_DIRTY | SLOT_UNWRITTEN)) == SLOT_DIRTY)
 		return DM_ENDIO_DONE;
 	cache_rewind_bio(bio);
@@ -1369,7 +1369,7 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 static noinline int write_elsewhere(struct cache *c, struct bio *bio,
 				    struct cache_bio *cb)
 {
-	cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
+	cache_fast_error(c, STAT_CACHE_WRITE_ERRORS);
 	cache_rewind_bio(bio);
 	cb->tries = LEAVE_TRIES;
 	cache_defer_bio(c, bio, STEP_LEAVE_THEN_WRITE);
@@ -1408,9 +1408,9 @@ int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 		return write_elsewhere(c, bio, cb);
 	}
 	if (cb->fast_status)
-		cache_fast_error(c, STAT_CACHE_WRITE_ERROR);
+		cache_fast_error(c, STAT_CACHE_WRITE_ERRORS);
 	else
-		cache_stat_inc(c, STAT_ORIGIN_ERROR);
+		cache_stat_inc(c, STAT_ORIGIN_ERRORS);
 	if (dirty) {
 		unpin_writer(c, cb);
 		*error = BLK_STS_OK;
@@ -1473,8 +1473,8 @@ static noinline void count_time(struct cache *c, struct bio *bio,
 	/* Its hits are served by the origin. */
 	if (READ_ONCE(c->mode) == MODE_PASSTHROUGH)
 		return;
-	cache_stat_inc(c, STAT_TIMED_READ_HIT + which);
-	cache_stat_add(c, STAT_READ_HIT_NS + which,
+	cache_stat_inc(c, STAT_TIMED_READ_HITS + which);
+	cache_stat_add(c, STAT_READ_HITS_NS + which,
 		       ktime_get_ns() - cb->began);
 }
 

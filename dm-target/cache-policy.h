@@ -100,6 +100,14 @@ struct cache_tunable {
 	size_t offset;
 };
 
+/*
+ * For a list of SETTING(key, unit, default, min, max, help): the members, and
+ * the rows of the table of a structure @type that has them in @prefix.
+ */
+#define CACHE_SETTING_MEMBER(key, unit, def, min, max, help)	u64 key;
+#define CACHE_SETTING_ROW(type, prefix, key, unit, min, max, help) \
+	{ #key, unit, help, min, max, offsetof(type, prefix key) },
+
 struct cache_policy;
 
 struct cache_policy_ops {

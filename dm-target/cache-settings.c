@@ -125,71 +125,10 @@ int cache_set_mode(struct cache_table *t, const char *name)
 
 /* ---- The engine's own ---- */
 
+#define CORE_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct cache, , key, unit, min, max, help)
 const struct cache_tunable cache_core_tunables[] = {
-	{
-		.key = "migration_threshold",
-		.unit = "sectors",
-		.help = "in promotions by writes and write-backs at a time",
-		.max = U32_MAX,
-		.offset = offsetof(struct cache, migration_threshold),
-	}, {
-		.key = "promote_ahead",
-		.unit = "sectors",
-		.help = "behind a block that a read promotes, while slots are free",
-		.max = 8192,
-		.offset = offsetof(struct cache, promote_ahead),
-	}, {
-		.key = "max_promote_mbps",
-		.unit = "MB/s",
-		.help = "written to the cache device by promotions; 0: no limit",
-		.max = 1000000,
-		.offset = offsetof(struct cache, max_promote_mbps),
-	}, {
-		.key = "max_promote_share",
-		.unit = "percent",
-		.help = "of the cache device's time that promotions may take",
-		.min = 1,
-		.max = 100,
-		.offset = offsetof(struct cache, max_promote_share),
-	}, {
-		.key = "fail_open",
-		.unit = "0 or 1",
-		.help = "1: writes go on when a failed cache cannot be invalidated",
-		.max = 1,
-		.offset = offsetof(struct cache, fail_open),
-	}, {
-		.key = "max_intents",
-		.unit = "blocks",
-		.help = "copied needlessly after a power cut, at most",
-		.min = 1,
-		.max = U32_MAX,
-		.offset = offsetof(struct cache, max_intents),
-	}, {
-		.key = "dirty_high",
-		.unit = "percent",
-		.help = "of the blocks dirty: more are written back in any case",
-		.max = 100,
-		.offset = offsetof(struct cache, dirty_high),
-	}, {
-		.key = "dirty_low",
-		.unit = "percent",
-		.help = "of the blocks dirty: down to this they are written back then",
-		.max = 100,
-		.offset = offsetof(struct cache, dirty_low),
-	}, {
-		.key = "dirty_limit",
-		.unit = "percent",
-		.help = "of the blocks dirty at most; other writes go to the origin",
-		.min = 1,
-		.max = 100,
-		.offset = offsetof(struct cache, dirty_limit),
-	}, {
-		.key = "writeback_idle",
-		.unit = "seconds",
-		.help = "without requests after which all is written back; 0: never",
-		.max = 86400,
-		.offset = offsetof(struct cache, writeback_idle),
-	},
+	CACHE_SETTINGS(CORE_ROW)
 	{ NULL }
 };
 
@@ -218,25 +157,18 @@ static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
 	return false;
 }
 
+#define SET_DEFAULT(key, unit, def, min, max, help)	c->key = def;
 static void reset_tunables(struct cache *c)
 {
 	const struct cache_tunable *tn = c->policy_ops->tunables;
 	unsigned int i;
 
-	c->migration_threshold = 2048;	/* as stock */
-	c->promote_ahead = 384;		/* with its block, 256 KiB */
-	c->max_promote_mbps = 0;
-	c->max_promote_share = 50;
-	c->fail_open = 1;
+	CACHE_SETTINGS(SET_DEFAULT)
 	c->max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
 			       INTENTS_PERCENT / 100);
 	if (cache_keeps_dirty(c))
 		c->max_intents = max_t(u64, c->max_intents,
 				       INTENTS_SECTORS / c->block_sectors);
-	c->dirty_high = 50;
-	c->dirty_low = 45;
-	c->dirty_limit = 100;
-	c->writeback_idle = 2;
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

@@ -296,7 +296,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	if (atomic_dec_and_test(&c->nr_dirty))
 		cache_tell_tables(c);
 	if (!error) {
-		cache_stat_inc(c, STAT_WRITEBACK);
+		cache_stat_inc(c, STAT_WRITEBACKS);
 		/* An eviction that met only dirty victims can try again. */
 		if (READ_ONCE(c->map.nr_free) < c->reserve)
 			cache_want_slots(c);
@@ -380,9 +380,9 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 	copy_ended(c);
 	if (read_err || write_err) {
 		if (read_err)
-			cache_fast_error(c, STAT_CACHE_READ_ERROR);
+			cache_fast_error(c, STAT_CACHE_READ_ERRORS);
 		else
-			cache_stat_inc(c, STAT_ORIGIN_ERROR);
+			cache_stat_inc(c, STAT_ORIGIN_ERRORS);
 		went_wrong(c, m, read_err ? "cache read" : "origin write");
 		stays_dirty(c, m, -EIO);
 		return;

@@ -35,8 +35,10 @@
 #include <linux/workqueue.h>
 
 #include "cache-compat.h"
+#include "cache-counters.h"
 #include "../metadata/cache-metadata.h"
 #include "cache-policy.h"
+#include "cache-setting-list.h"
 #include "cache-slots.h"
 #include "cache-stream.h"
 
@@ -69,42 +71,9 @@ enum cache_health {
 
 /* ---- Statistics, per CPU ---- */
 
+#define CACHE_STAT_SYMBOL(symbol, name, help)	STAT_##symbol,
 enum cache_stat {
-	STAT_READ_HIT,
-	STAT_READ_MISS,
-	STAT_WRITE_HIT,
-	STAT_WRITE_MISS,
-	STAT_PROMOTION,
-	STAT_DEMOTION,
-	STAT_WRITEBACK,
-	STAT_INVALIDATION,
-	STAT_FILL_ABORTED,
-	STAT_RETIRED,		/* slots that could not be written */
-	STAT_BYPASS_COLD,
-	STAT_BYPASS_STREAM,
-	STAT_BYPASS_LIMIT,
-	STAT_BYPASS_POLICY,
-	STAT_BYPASS_BUSY,	/* migration_threshold reached */
-	STAT_BYPASS_RATE,	/* max_promote_mbps reached */
-	STAT_BYPASS_SHARE,	/* max_promote_share reached */
-	STAT_BYPASS_NO_SLOT,
-	STAT_BYPASS_DIRTY,	/* dirty_limit reached */
-	STAT_BYPASS_RACE,	/* a write to the origin was in flight */
-	STAT_COMMIT,
-	STAT_INTENT,		/* writes that waited for a dirty bit on disk */
-	STAT_CACHE_READ_ERROR,
-	STAT_CACHE_WRITE_ERROR,
-	STAT_ORIGIN_ERROR,
-	STAT_CACHE_SECTORS,	/* sectors written to the cache device */
-	/* Requests that were timed, and what they took; in the order above. */
-	STAT_TIMED_READ_HIT,
-	STAT_TIMED_READ_MISS,
-	STAT_TIMED_WRITE_HIT,
-	STAT_TIMED_WRITE_MISS,
-	STAT_READ_HIT_NS,
-	STAT_READ_MISS_NS,
-	STAT_WRITE_HIT_NS,
-	STAT_WRITE_MISS_NS,
+	CACHE_COUNTERS(CACHE_STAT_SYMBOL, CACHE_STAT_SYMBOL)
 	NR_CACHE_STATS
 };
 
@@ -275,7 +244,6 @@ struct cache {
 	bool fast_dead;			/* written under md_lock */
 	bool went_home_unsaid;		/* blocks that the disk calls dirty; stays set */
 	bool unfenced;			/* written under md_lock */
-	u64 fail_open;			/* a setting; READ_ONCE */
 	u64 session;			/* random, in the superblock's record */
 	atomic_t fast_errors;		/* of late; see cache-degrade.c */
 	unsigned long last_fence;	/* jiffies; tick only */
@@ -293,16 +261,8 @@ struct cache {
 	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
 	atomic_t migrating_sectors;	/* promotions by writes, write-backs */
 	atomic_t reading_sectors;	/* promotions by reads, and ahead of them */
-	/* Settings of the engine's own; cache_core_tunables; READ_ONCE. */
-	u64 migration_threshold;	/* sectors */
-	u64 promote_ahead;		/* sectors */
-	u64 max_promote_mbps;		/* MB/s; 0: no limit */
-	u64 max_promote_share;		/* percent of the cache device's time */
-	u64 max_intents;		/* clean slots with a dirty bit on disk */
-	u64 dirty_high;			/* percent of the slots: write-back begins */
-	u64 dirty_low;			/* and goes on down to this */
-	u64 dirty_limit;		/* percent; more do not become dirty */
-	u64 writeback_idle;		/* seconds without user I/O; 0: never */
+	/* cache-setting-list.h; written at any time, so read with READ_ONCE. */
+	CACHE_SETTINGS(CACHE_SETTING_MEMBER)
 	struct throttle throttle;
 	wait_queue_head_t migration_wait;	/* for room, or for none */
 	bool quiescing;			/* start nothing in the background */

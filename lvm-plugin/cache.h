@@ -6,24 +6,14 @@
 #ifndef HEARTH_CACHE_H
 #define HEARTH_CACHE_H
 
+#include "../dm-target/cache-counters.h"
 #include "dm.h"
 
 /* All that only ever grow while a cache is loaded. */
+#define COUNTER_SYMBOL(symbol, name, help)	symbol,
 enum counter {
-	READ_HITS, READ_MISSES, WRITE_HITS, WRITE_MISSES,
-	PROMOTIONS, DEMOTIONS,
-	/* From here on only hearth's own target counts. */
-	WRITEBACKS, INVALIDATIONS, PROMOTIONS_ABORTED, RETIRED_BLOCKS,
-	BYPASS_COLD, BYPASS_STREAM, BYPASS_LIMIT, BYPASS_POLICY, BYPASS_BUSY,
-	BYPASS_RATE, BYPASS_SHARE, BYPASS_NO_SLOT, BYPASS_DIRTY,
-	BYPASS_RACE,
-	COMMITS, INTENTS,
-	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
-	CACHE_SECTORS_WRITTEN,
-	/* Requests that were timed, a sample; and what they took. */
-	TIMED_READ_HITS, TIMED_READ_MISSES,
-	TIMED_WRITE_HITS, TIMED_WRITE_MISSES,
-	READ_HITS_NS, READ_MISSES_NS, WRITE_HITS_NS, WRITE_MISSES_NS,
+	/* The target's own, in the order of its message; the kernel's knows the first six. */
+	CACHE_COUNTERS(COUNTER_SYMBOL, COUNTER_SYMBOL)
 	/* The kernel's, for the cached volume, since the device exists. */
 	IO_READS, IO_READ_SECTORS, IO_READ_MS,
 	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,

@@ -218,6 +218,11 @@ static void put_io_seconds(const struct out *o)
 	fprintf(o->f, "%.3f\n", o->c->count[IO_WRITE_MS] / 1000.0);
 }
 
+#define METRIC(symbol, name, help)					\
+	{ "hearth_cache_" #name "_total", "counter", help, NULL, symbol,	\
+	  symbol >= FIRST_OWN },
+#define NO_METRIC(symbol, name, help)
+
 static const struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct out *o);
@@ -248,25 +253,11 @@ static const struct metric {
 	  "Requests, cut at blocks, that were hits.", put_hits, 0, false },
 	{ "hearth_cache_misses_total", "counter",
 	  "Requests, cut at blocks, that were misses.", put_misses, 0, false },
-	{ "hearth_cache_promotions_total", "counter",
-	  "Blocks brought in.", NULL, PROMOTIONS, false },
-	{ "hearth_cache_demotions_total", "counter",
-	  "Blocks that made room.", NULL, DEMOTIONS, false },
-	{ "hearth_cache_writebacks_total", "counter",
-	  "Dirty blocks written to the origin.", NULL, WRITEBACKS, true },
-	{ "hearth_cache_invalidations_total", "counter",
-	  "Blocks thrown out.", NULL, INVALIDATIONS, true },
-	{ "hearth_cache_promotions_aborted_total", "counter",
-	  "Promotions that were given up.", NULL, PROMOTIONS_ABORTED, true },
+	CACHE_COUNTERS(METRIC, NO_METRIC)
 	{ "hearth_cache_bypasses_total", "counter",
 	  "Misses that were not promoted.", put_bypasses, 0, true },
 	{ "hearth_cache_written_bytes_total", "counter",
 	  "Written to the cache device.", put_written, 0, true },
-	{ "hearth_cache_commits_total", "counter",
-	  "Commits of the metadata.", NULL, COMMITS, true },
-	{ "hearth_cache_intents_total", "counter",
-	  "Writes that waited for a dirty bit on the disk.", NULL, INTENTS,
-	  true },
 	{ "hearth_cache_intents_held", "gauge",
 	  "Blocks marked dirty on the disk that are not.", put_intents_held, 0,
 	  true },

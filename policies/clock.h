@@ -11,17 +11,19 @@
 #ifndef HEARTH_CLOCK_H
 #define HEARTH_CLOCK_H
 
+#include "clock-settings.h"
 #include "slot-fifo.h"
 
+#define CLOCK_SET_DEFAULT(key, unit, def, min, max, help)	c->key = def;
+
 #define CLOCK_ROUNDS_PER_VICTIM	32
-#define CLOCK_CUTOFF_KIB	64	/* default where seeks cost */
 
 struct clock {
 	struct cache_policy policy;
 	struct fifo_links links;
 	struct fifo queue;
 	struct fifo_loader loader;
-	u64 seq_cutoff;
+	SEQ_CUTOFF_SETTING(CACHE_SETTING_MEMBER)
 };
 
 static inline struct clock *to_clock(struct cache_policy *p)
@@ -38,7 +40,9 @@ static inline int clock_init(struct clock *c,
 		return -ENOMEM;
 	fifo_init(&c->queue, &c->links);
 	fifo_loader_init(&c->loader, &c->links);
-	c->seq_cutoff = params->rotational ? CLOCK_CUTOFF_KIB : 0;
+	SEQ_CUTOFF_SETTING(CLOCK_SET_DEFAULT)
+	if (!params->rotational)
+		c->seq_cutoff = 0;
 	return 0;
 }
 

@@ -27,11 +27,9 @@
  * lock; the queues belong to the serialised calls.  Nothing here knows of
  * requests beyond struct cache_io, nor of time other than by counting misses.
  */
+#include "heat-settings.h"
 #include "slot-fifo.h"
 
-#define HEAT_MAX_LEVEL		5
-#define HEAT_DEFAULT_LEVEL	2
-#define HEAT_DEFAULT_CUTOFF_KIB	64
 #define HEAT_ROUNDS_PER_VICTIM	32
 #define HEAT_SAMPLE		96	/* one in so many is promoted regardless */
 #define HEAT_BUSY		50	/* percent of load at which they wait */
@@ -156,11 +154,7 @@ struct heat {
 	unsigned int stream_shift;	/* traffic to stream time */
 	unsigned int blocks_shift;	/* block to region */
 
-	u64 read_level;
-	u64 write_level;
-	u64 full_write_level;
-	u64 seq_cutoff;
-	u64 seq_again;
+	HEAT_SETTINGS(CACHE_SETTING_MEMBER)
 };
 
 static struct heat *to_heat(struct cache_policy *p)
@@ -168,22 +162,11 @@ static struct heat *to_heat(struct cache_policy *p)
 	return container_of(p, struct heat, policy);
 }
 
+#define HEAT_SET_DEFAULT(key, unit, def, min, max, help)	h->key = def;
+#define HEAT_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct heat, , key, unit, min, max, help)
 static const struct cache_tunable heat_tunables[] = {
-	{ "read_level", "",
-	  "what reads must earn to be promoted: 0 nothing, to 5 half as much again as the mean promotion",
-	  0, HEAT_MAX_LEVEL, offsetof(struct heat, read_level) },
-	{ "write_level", "",
-	  "the same for writes to part of a block, and at least what reading the rest costs",
-	  0, HEAT_MAX_LEVEL, offsetof(struct heat, write_level) },
-	{ "full_write_level", "",
-	  "the same for writes that need no read of the origin",
-	  0, HEAT_MAX_LEVEL, offsetof(struct heat, full_write_level) },
-	{ "seq_cutoff", "KiB",
-	  "bypass sequential streams after this much; 0 never does",
-	  0, 1 << 20, offsetof(struct heat, seq_cutoff) },
-	{ "seq_again", "",
-	  "1 promotes streams that repeat within a cache size of misses, if that earns hits",
-	  0, 1, offsetof(struct heat, seq_again) },
+	HEAT_SETTINGS(HEAT_ROW)
 	{ NULL }
 };
 
@@ -1089,11 +1072,9 @@ static void heat_init(struct heat *h, const struct cache_policy_params *params)
 					  STREAM_WINDOW);
 	h->blocks_shift = heat_log2_ratio(HEAT_REGION_SECTORS,
 					  params->block_sectors);
-	h->read_level = HEAT_DEFAULT_LEVEL;
-	h->write_level = HEAT_DEFAULT_LEVEL;
-	h->full_write_level = HEAT_DEFAULT_LEVEL;
-	h->seq_cutoff = params->rotational ? HEAT_DEFAULT_CUTOFF_KIB : 0;
-	h->seq_again = 1;
+	HEAT_SETTINGS(HEAT_SET_DEFAULT)
+	if (!params->rotational)
+		h->seq_cutoff = 0;
 }
 
 static void heat_destroy(struct cache_policy *p)

@@ -8,32 +8,23 @@
 #ifndef HEARTH_KNOWN_KEYS_H
 #define HEARTH_KNOWN_KEYS_H
 
+#include "../dm-target/cache-setting-list.h"
+#include "heat-settings.h"
+#include "nhit-settings.h"
+
+#define KNOWN_KEY(key, unit, def, min, max, help)	#key,
 static const char * const cache_known_keys[] = {
-	/* stock: the target's own, then the former mq's */
-	"migration_threshold",
+	/* the target's own; stock has the first */
+	CACHE_SETTINGS(KNOWN_KEY)
+	/* the kernel's former mq */
 	"sequential_threshold",
 	"random_threshold",
 	"read_promote_adjustment",
 	"write_promote_adjustment",
 	"discard_promote_adjustment",
-	/* hearth: the target's own */
-	"max_promote_mbps",
-	"max_promote_share",
-	"promote_ahead",
-	"fail_open",
-	"max_intents",
-	"dirty_high",
-	"dirty_low",
-	"dirty_limit",
-	"writeback_idle",
-	/* hearth: heat, lru, nhit */
-	"read_level",
-	"write_level",
-	"full_write_level",
-	"seq_cutoff",
-	"seq_again",
-	"visits",
-	"trigger",
+	/* heat, lru, nhit */
+	HEAT_SETTINGS(KNOWN_KEY)
+	NHIT_SETTINGS(KNOWN_KEY)
 	NULL
 };
 

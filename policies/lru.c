@@ -8,10 +8,10 @@
  */
 #include "clock.h"
 
+#define LRU_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct clock, , key, unit, min, max, help)
 static const struct cache_tunable lru_tunables[] = {
-	{ "seq_cutoff", "KiB",
-	  "bypass sequential streams after this much; 0 never does",
-	  0, 1 << 20, offsetof(struct clock, seq_cutoff) },
+	SEQ_CUTOFF_SETTING(LRU_ROW)
 	{ NULL }
 };
 

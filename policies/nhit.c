@@ -8,10 +8,8 @@
  * at a time and never learns: use it where its counting is what you want.
  */
 #include "clock.h"
+#include "nhit-settings.h"
 
-#define NHIT_DEFAULT_VISITS	3
-#define NHIT_MAX_VISITS		1000
-#define NHIT_DEFAULT_TRIGGER	80
 
 /* An entry of the table: fingerprint 16, visits 10, when 6; zero is empty. */
 #define NHIT_WAYS		8
@@ -23,8 +21,7 @@
 
 struct nhit {
 	struct clock clock;
-	u64 visits;
-	u64 trigger;
+	NHIT_SETTINGS(CACHE_SETTING_MEMBER)
 
 	/* Racy. */
 	u32 *table;
@@ -39,14 +36,14 @@ static struct nhit *to_nhit(struct cache_policy *p)
 	return container_of(p, struct nhit, clock.policy);
 }
 
+#define NHIT_SET_DEFAULT(key, unit, def, min, max, help)	n->key = def;
+#define NHIT_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct nhit, , key, unit, min, max, help)
+#define NHIT_CLOCK_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct nhit, clock., key, unit, min, max, help)
 static const struct cache_tunable nhit_tunables[] = {
-	{ "visits", "", "promote a block at this visit",
-	  2, NHIT_MAX_VISITS, offsetof(struct nhit, visits) },
-	{ "trigger", "%", "promote everything until so much of the cache is used",
-	  0, 100, offsetof(struct nhit, trigger) },
-	{ "seq_cutoff", "KiB",
-	  "bypass sequential streams after this much; 0 never does",
-	  0, 1 << 20, offsetof(struct nhit, clock.seq_cutoff) },
+	NHIT_SETTINGS(NHIT_ROW)
+	SEQ_CUTOFF_SETTING(NHIT_CLOCK_ROW)
 	{ NULL }
 };
 
@@ -56,8 +53,7 @@ static struct cache_policy *nhit_create(const struct cache_policy_params *params
 
 	if (!n)
 		return NULL;
-	n->visits = NHIT_DEFAULT_VISITS;
-	n->trigger = NHIT_DEFAULT_TRIGGER;
+	NHIT_SETTINGS(NHIT_SET_DEFAULT)
 	n->nr_buckets = max_t(u32, 1, params->nr_slots / NHIT_WAYS);
 	n->time_shift = params->nr_slots > 16 ? ilog2(params->nr_slots / 16) : 0;
 	n->table = kvcalloc(n->nr_buckets, NHIT_WAYS * sizeof(u32), GFP_KERNEL);

@@ -3,18 +3,15 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BIN = Path(os.environ.get("HEARTH_BIN", HERE.parents[1] / "build/tool-test"))
 
-COUNTERS = """read_hits read_misses write_hits write_misses promotions demotions
-writebacks invalidations promotions_aborted retired_blocks bypass_cold bypass_stream
-bypass_limit bypass_policy bypass_busy bypass_rate bypass_share bypass_no_slot
-bypass_dirty bypass_race commits intents cache_read_errors cache_write_errors origin_errors
-cache_sectors_written timed_read_hits timed_read_misses timed_write_hits timed_write_misses
-read_hits_ns read_misses_ns write_hits_ns write_misses_ns""".split()
+COUNTERS = re.findall(r"^\t(?:PLAIN|GROUPED)\(\w+, (\w+),",
+                      (HERE.parents[1] / "dm-target/cache-counters.h").read_text(), re.M)
 
 
 class Fake:

@@ -19,7 +19,7 @@ import pytest
 
 from fake import BIN, HERE
 
-SIM = HERE.parent / "sim"
+SIM = HERE.parents[1] / "build/simulator/sim"
 BLOCK = 65536
 DAY = 86400 * 10 ** 6
 FACTORS = (.25, .5, 1, 2, 4, 8)
@@ -54,10 +54,10 @@ def skewed(nr, blocks, seed=1):
 
 @pytest.fixture(scope="module")
 def simulator():
-    subprocess.run(["make", "-s", "-C", SIM, "sim"], check=True)
+    subprocess.run(["make", "-s", "-C", HERE.parents[1] / "simulator"], check=True)
 
     def run(trace, policy, sizes):
-        r = subprocess.run([SIM / "sim", "--tsv", "-p", policy, "-c", ",".join(map(str, sizes)),
+        r = subprocess.run([SIM, "--tsv", "-p", policy, "-c", ",".join(map(str, sizes)),
                             trace], text=True, capture_output=True, check=True)
         head, *rows = [line.split("\t") for line in r.stdout.splitlines()]
         return [dict(zip(head, row)) for row in rows]

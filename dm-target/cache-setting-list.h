@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one list of the target's own settings. The engine's structure, their
+ * defaults, the table, the messages and the status line are made from it;
+ * tests/tool/test_lists.py holds the man page and the completion to it. The
+ * policies have such lists of their own, in policies/.
+ *
+ * SETTING(key, unit, default, min, max, help). A default of 0 for max_intents
+ * stands for one that depends on the cache's size, see reset_tunables().
+ */
+#ifndef HEARTH_CACHE_SETTING_LIST_H
+#define HEARTH_CACHE_SETTING_LIST_H
+
+#define CACHE_SETTINGS(SETTING)						\
+	/* as the kernel's own target */				\
+	SETTING(migration_threshold, "sectors", 2048, 0, U32_MAX,	\
+		"in promotions by writes and write-backs at a time")	\
+	/* with a block of 64 KiB, 256 KiB: a disk's usual readahead */	\
+	SETTING(promote_ahead, "sectors", 384, 0, 8192,			\
+		"behind a block that a read promotes, while slots are free") \
+	SETTING(max_promote_mbps, "MB/s", 0, 0, 1000000,		\
+		"written to the cache device by promotions; 0: no limit") \
+	SETTING(max_promote_share, "percent", 50, 1, 100,		\
+		"of the cache device's time that promotions may take")	\
+	SETTING(fail_open, "0 or 1", 1, 0, 1,				\
+		"1: writes go on when a failed cache cannot be invalidated") \
+	SETTING(max_intents, "blocks", 0, 1, U32_MAX,			\
+		"copied needlessly after a power cut, at most")		\
+	SETTING(dirty_high, "percent", 50, 0, 100,			\
+		"of the blocks dirty: more are written back in any case") \
+	SETTING(dirty_low, "percent", 45, 0, 100,			\
+		"of the blocks dirty: down to this they are written back then") \
+	SETTING(dirty_limit, "percent", 100, 1, 100,			\
+		"of the blocks dirty at most; other writes go to the origin") \
+	SETTING(writeback_idle, "seconds", 2, 0, 86400,			\
+		"without requests after which all is written back; 0: never")
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The setting that every policy with a sequential cutoff has; lru has no other.
+ * create() turns it off where the origin has no seeks.
+ *
+ * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
+ * and table are made from this list, and known-keys.h takes the keys from it.
+ * tests/tool/test_lists.py holds the man page and the completion to it.
+ */
+#ifndef HEARTH_CLOCK_SETTINGS_H
+#define HEARTH_CLOCK_SETTINGS_H
+
+#define SEQ_CUTOFF_SETTING(SETTING)					\
+	SETTING(seq_cutoff, "KiB", 64, 0, 1 << 20,			\
+		"bypass sequential streams after this much; 0 never does")
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The settings of heat.
+ *
+ * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
+ * and table are made from this list, and known-keys.h takes the keys from it.
+ * tests/tool/test_lists.py holds the man page and the completion to it.
+ */
+#ifndef HEARTH_HEAT_SETTINGS_H
+#define HEARTH_HEAT_SETTINGS_H
+
+#include "clock-settings.h"
+
+/* docs/policies.md has what each level promotes and what it saves. */
+#define HEAT_MAX_LEVEL		5
+#define HEAT_DEFAULT_LEVEL	2
+
+#define HEAT_SETTINGS(SETTING)						\
+	SETTING(read_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL,	\
+		"what reads must earn to be promoted: 0 nothing, to 5 half as much again as the mean promotion") \
+	SETTING(write_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL,	\
+		"the same for writes to part of a block, and at least what reading the rest costs") \
+	SETTING(full_write_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL, \
+		"the same for writes that need no read of the origin")	\
+	SEQ_CUTOFF_SETTING(SETTING)					\
+	SETTING(seq_again, "", 1, 0, 1,					\
+		"1 promotes streams that repeat within a cache size of misses, if that earns hits")
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The settings of nhit; seq_cutoff comes with the clock.
+ *
+ * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
+ * and table are made from this list, and known-keys.h takes the keys from it.
+ * tests/tool/test_lists.py holds the man page and the completion to it.
+ */
+#ifndef HEARTH_NHIT_SETTINGS_H
+#define HEARTH_NHIT_SETTINGS_H
+
+#define NHIT_SETTINGS(SETTING)						\
+	SETTING(visits, "", 3, 2, 1000, "promote a block at this visit") \
+	SETTING(trigger, "%", 80, 0, 100,				\
+		"promote everything until so much of the cache is used")
+
+#endif
