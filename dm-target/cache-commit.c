@@ -341,15 +341,6 @@ static unsigned int relies_on(enum commit_kind kind)
 	return 0;
 }
 
-static void kick(struct cache *c)
-{
-	lockdep_assert_held(&c->commit_lock);
-	if (c->commit_kicked)
-		return;
-	c->commit_kicked = true;
-	mod_delayed_work(c->commit_wq, &c->commit_work, 0);
-}
-
 /*
  * What a group has no room for comes with the next one, at once: to all that
  * follows it is as if it were queued only now.  None of it lingers any more.
@@ -365,7 +356,7 @@ static void gather(struct cache *c, struct group *g)
 	WRITE_ONCE(c->nr_lingering, 0);
 	c->commit_kicked = false;
 	if (!list_empty(&c->commit_ops))
-		kick(c);
+		cache_commit_kick_locked(c);
 	spin_unlock_irq(&c->commit_lock);
 
 	list_for_each_entry(op, &g->ops, list) {
@@ -518,28 +509,13 @@ void cache_commit_work(struct work_struct *work)
  * the list any more may have been the last thing that kept the engine.
  */
 
-void cache_commit_kick(struct cache *c)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->commit_lock, flags);
-	kick(c);
-	spin_unlock_irqrestore(&c->commit_lock, flags);
-}
-
-void cache_commit_kick_lingering(struct cache *c)
-{
-	if (READ_ONCE(c->nr_lingering))
-		cache_commit_kick(c);
-}
-
 void cache_commit_queue(struct cache *c, struct commit_op *op)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->commit_lock, flags);
 	list_add_tail(&op->list, &c->commit_ops);
-	kick(c);
+	cache_commit_kick_locked(c);
 	spin_unlock_irqrestore(&c->commit_lock, flags);
 }
 
@@ -569,7 +545,7 @@ static void linger(struct cache *c, struct commit_op *op)
 		queue_delayed_work(c->commit_wq, &c->commit_work,
 				   msecs_to_jiffies(LINGER_MS));
 	else
-		kick(c);
+		cache_commit_kick_locked(c);
 }
 
 void cache_commit_linger(struct cache *c, struct commit_op *op)

@@ -27,16 +27,6 @@
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
-u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(c->stats, cpu)->count[stat];
-	return sum;
-}
-
 /* A table that is on the list has not been destroyed. */
 void cache_tell_tables(struct cache *c)
 {
@@ -49,14 +39,6 @@ void cache_tell_tables(struct cache *c)
 }
 
 /* ---- Ticking ---- */
-
-u64 cache_user_ios(struct cache *c)
-{
-	return cache_stat_sum(c, STAT_READ_HITS) +
-	       cache_stat_sum(c, STAT_READ_MISSES) +
-	       cache_stat_sum(c, STAT_WRITE_HITS) +
-	       cache_stat_sum(c, STAT_WRITE_MISSES);
-}
 
 static void tick_work(struct work_struct *work)
 {

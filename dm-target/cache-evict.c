@@ -225,9 +225,3 @@ void cache_evict_work(struct work_struct *work)
 			cache_commit_kick_lingering(c);
 	}
 }
-
-void cache_want_slots(struct cache *c)
-{
-	if (!READ_ONCE(c->quiescing))
-		queue_work(c->bg_wq, &c->evict_work);
-}

@@ -70,17 +70,6 @@ bool cache_may_migrate(struct cache *c, bool reader)
 	return migrations_run(c) && migration_room(c, reader);
 }
 
-void cache_migration_started(struct cache *c)
-{
-	atomic_inc(&c->nr_migrations);
-}
-
-void cache_migration_done(struct cache *c)
-{
-	if (atomic_dec_and_test(&c->nr_migrations))
-		wake_up_all(&c->migration_wait);
-}
-
 /* ---- Memory ---- */
 
 /* It copies no more. */

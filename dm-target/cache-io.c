@@ -14,11 +14,6 @@
 
 /* ---- Remapping ---- */
 
-void cache_remap_origin(struct cache *c, struct bio *bio)
-{
-	bio_set_dev(bio, c->origin);
-}
-
 static sector_t slot_sector(const struct cache *c, u32 slot, sector_t sector,
 			    u64 block)
 {
@@ -63,77 +58,7 @@ static bool covers_block(struct cache *c, struct bio *bio)
 	return bio_sectors(bio) == c->block_sectors;
 }
 
-/* ---- Waiting ---- */
-
-/* Who submits it from here on may wait, and nobody polls for it. */
-static void leaves_submitter(struct bio *bio)
-{
-	bio->bi_opf &= ~REQ_NOWAIT;
-	bio_clear_polled(bio);
-	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
-}
-
-void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
-{
-	unsigned long flags;
-
-	leaves_submitter(bio);
-	cache_bio(bio)->step = step;
-	spin_lock_irqsave(&c->deferred_lock, flags);
-	bio_list_add(&c->deferred, bio);
-	queue_work(c->wq, &c->deferred_work);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
-}
-
-static struct wait_bucket *wait_bucket(struct cache *c, u32 slot)
-{
-	return &c->waits[slot % CACHE_NR_WAIT_BUCKETS];
-}
-
-bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
-{
-	struct wait_bucket *wb = wait_bucket(c, slot);
-	unsigned long flags;
-	bool parked;
-
-	leaves_submitter(bio);
-	/* Who sees the flag takes the lock before looking for the bio. */
-	spin_lock_irqsave(&wb->lock, flags);
-	parked = slot_try_change(slot_at(&c->map, slot), &word,
-				 word | SLOT_WAITERS);
-	if (parked)
-		bio_list_add(&wb->bios, bio);
-	spin_unlock_irqrestore(&wb->lock, flags);
-	if (parked)
-		cache_commit_kick_lingering(c);
-	return parked;
-}
-
-void cache_wake_waiters(struct cache *c, u32 slot)
-{
-	struct wait_bucket *wb = wait_bucket(c, slot);
-	struct bio_list bios;
-	unsigned long flags;
-
-	spin_lock_irqsave(&wb->lock, flags);
-	bios = wb->bios;
-	bio_list_init(&wb->bios);
-	WRITE_ONCE(wb->units_wanted, 0);
-	spin_unlock_irqrestore(&wb->lock, flags);
-
-	if (bio_list_empty(&bios))
-		return;
-	spin_lock_irqsave(&c->deferred_lock, flags);
-	bio_list_merge(&c->deferred, &bios);
-	queue_work(c->wq, &c->deferred_work);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
-}
-
-void cache_unpin(struct cache *c, u32 slot, u32 unit)
-{
-	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
-		cache_wake_waiters(c, slot);
-}
+/* ---- Units of 4 KiB that writes to both devices take ---- */
 
 static atomic_long_t *units_at(struct cache *c, u32 slot)
 {
@@ -151,7 +76,7 @@ static bool take_units(struct cache *c, struct cache_bio *cb,
 	atomic_long_t *taken = units_at(c, cb->slot);
 	long old = atomic_long_read(taken);
 
-	if (READ_ONCE(wait_bucket(c, cb->slot)->units_wanted) & units)
+	if (READ_ONCE(cache_wait_bucket(c, cb->slot)->units_wanted) & units)
 		return false;
 	do {
 		if (old & units)
@@ -169,11 +94,11 @@ static bool take_units(struct cache *c, struct cache_bio *cb,
 static bool wait_for_units(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, unsigned long units)
 {
-	struct wait_bucket *wb = wait_bucket(c, cb->slot);
+	struct wait_bucket *wb = cache_wait_bucket(c, cb->slot);
 	unsigned long before, flags;
 	bool parked;
 
-	leaves_submitter(bio);
+	cache_leave_submitter(bio);
 	spin_lock_irqsave(&wb->lock, flags);
 	before = wb->units_wanted;
 	WRITE_ONCE(wb->units_wanted, before | units);
@@ -199,7 +124,7 @@ static noinline void give_units(struct cache *c, struct cache_bio *cb)
 	left = atomic_long_fetch_andnot(cb->units, units_at(c, cb->slot)) &
 	       ~cb->units;
 	cb->units = 0;
-	wanted = READ_ONCE(wait_bucket(c, cb->slot)->units_wanted);
+	wanted = READ_ONCE(cache_wait_bucket(c, cb->slot)->units_wanted);
 	if (wanted && !(wanted & left))
 		cache_wake_waiters(c, cb->slot);
 }
@@ -494,7 +419,7 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 static int issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	/* A device that is busy must not look like one that failed. */
-	leaves_submitter(bio);
+	cache_leave_submitter(bio);
 	cb->kind = BIO_BOTH;
 	cb->c = c;
 	cb->origin_status = BLK_STS_OK;
@@ -1311,23 +1236,6 @@ void cache_deferred_work(struct work_struct *work)
 }
 
 /* ---- Completion.  Any context ---- */
-
-/*
- * A bio that has ended is as it was before it was issued.  A device that splits
- * it leaves its count of parts at none; one without a volatile cache has taken
- * REQ_FUA off it, which the other device may need: a write has it from here on.
- */
-void cache_rewind_bio(struct bio *bio)
-{
-	struct cache_bio *cb = cache_bio(bio);
-
-	cb->kind = BIO_PLAIN;
-	bio->bi_iter = cb->iter;
-	bio->bi_status = BLK_STS_OK;
-	atomic_set(&bio->__bi_remaining, 1);
-	if (op_is_write(bio_op(bio)))
-		bio->bi_opf |= REQ_FUA;
-}
 
 /*
  * A device that is well may refuse a bio that must not wait: its submitter tries

@@ -534,9 +534,3 @@ void cache_writeback_work(struct work_struct *work)
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);
 }
-
-void cache_kick_writeback(struct cache *c)
-{
-	if (!READ_ONCE(c->quiescing))
-		queue_work(c->bg_wq, &c->writeback_work);
-}

@@ -6,7 +6,8 @@
  * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
  * (cache-metadata.h), and the policy (cache-policy.h).
  *
- * Who does what:
+ * Which file does what:
+ *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-io.c         maps bios, ends them, and retries those that waited
  *   cache-fill.c       promotions
  *   cache-evict.c      demotions and everything else that unmaps a block
@@ -41,6 +42,7 @@
 #include "cache-setting-list.h"
 #include "cache-slots.h"
 #include "cache-stream.h"
+#include "cache-wait.h"
 
 #define DM_MSG_PREFIX "cache"
 
@@ -143,16 +145,7 @@ enum throttle_answer {
 /* ---- The engine ---- */
 
 #define CACHE_NR_GATES		4096	/* power of 2 */
-#define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
 #define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
-
-/* Of the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */
-struct wait_bucket {
-	/* Guards bios and units_wanted; taken inside no other lock. */
-	spinlock_t lock;
-	struct bio_list bios;
-	unsigned long units_wanted;	/* by some of the bios; read anywhere */
-};
 
 static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
 
@@ -414,8 +407,6 @@ static inline void cache_stat_add(struct cache *c, enum cache_stat stat, u64 n)
 	this_cpu_add(c->stats->count[stat], n);
 }
 
-u64 cache_stat_sum(struct cache *c, enum cache_stat stat);
-
 /* The number of the block that a target-relative sector is in. */
 static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 {
@@ -491,6 +482,34 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	return marks;
 }
 
+/* From here a worker submits the bio: it may block, and nothing polls for it. */
+static inline void cache_leave_submitter(struct bio *bio)
+{
+	bio->bi_opf &= ~REQ_NOWAIT;
+	bio_clear_polled(bio);
+	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
+}
+
+static inline void cache_remap_origin(struct cache *c, struct bio *bio)
+{
+	bio_set_dev(bio, c->origin);
+}
+
+static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
+{
+	return &c->waits[slot % CACHE_NR_WAIT_BUCKETS];
+}
+
+/*
+ * Drop a pin (@unit as of slot_unpin()), and wake the bios that waited for the
+ * last one.  Any context.
+ */
+static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
+{
+	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
+		cache_wake_waiters(c, slot);
+}
+
 static inline u32 gate_of(u64 block)
 {
 	return hash_64(block, ilog2(CACHE_NR_GATES));
@@ -500,21 +519,7 @@ static inline u32 gate_of(u64 block)
 /* The bio's sector is relative to the target. */
 int cache_map_bio(struct cache *c, struct bio *bio);
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
-/* Hand @bio to the worker, which goes on at @step.  Any context. */
-void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step);
 void cache_deferred_work(struct work_struct *work);
-/*
- * Park @bio until the word of @slot changes from @word; false if it already
- * has.  It is then deferred again, at the step it has.  Any context.
- */
-bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
-/* Retry what waits for @slot.  Any context. */
-void cache_wake_waiters(struct cache *c, u32 slot);
-/* Drop a pin, and wake whom that lets go on. */
-void cache_unpin(struct cache *c, u32 slot, u32 unit);
-void cache_remap_origin(struct cache *c, struct bio *bio);
-/* To issue a bio again that has ended with an error.  Any context. */
-void cache_rewind_bio(struct bio *bio);
 int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 /* Whether @block is being discarded: it must not be promoted now. */
 bool cache_discard_overlaps(struct cache *c, u64 block);
@@ -524,8 +529,6 @@ bool cache_discard_overlaps(struct cache *c, u64 block);
 bool cache_may_migrate(struct cache *c, bool reader);
 /* @used sectors of the room for migrations, in percent of it. */
 u8 cache_migration_share(struct cache *c, u64 used);
-void cache_migration_started(struct cache *c);
-void cache_migration_done(struct cache *c);
 enum promote_result {
 	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */
 	PROMOTE_STARTED,	/* the fill has the bio */
@@ -541,7 +544,6 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error);
 
 /* cache-evict.c */
 void cache_evict_work(struct work_struct *work);
-void cache_want_slots(struct cache *c);
 /*
  * Begin to unmap @slot if it holds @block (or whatever it holds, ANY_BLOCK).
  * False if it is in use, is dirty (unless @dirty_too) or has changed.  May
@@ -560,8 +562,6 @@ bool cache_unmap_has_room(struct cache *c);
 /* cache-engine.c */
 /* Wake who waits for an event of a table that runs on @c.  May sleep. */
 void cache_tell_tables(struct cache *c);
-/* Requests of users so far. */
-u64 cache_user_ios(struct cache *c);
 
 /* cache-writeback.c */
 struct writeback_item {
@@ -572,7 +572,6 @@ struct writeback_item {
 void cache_writeback_work(struct work_struct *work);
 /* Are more blocks dirty than dirty_limit has it?  Any context. */
 bool cache_above_dirty_limit(struct cache *c);
-void cache_kick_writeback(struct cache *c);
 /* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
 bool cache_may_go_home(struct cache *c);
 /* Has @block failed to go home a short time ago?  Process context. */
@@ -603,9 +602,6 @@ void cache_commit_linger(struct cache *c, struct commit_op *op);
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot));
-/* Commit what lingers now.  Any context, as for all that queue. */
-void cache_commit_kick_lingering(struct cache *c);
-void cache_commit_kick(struct cache *c);
 
 /* Once a second; from the tick. */
 void cache_commit_tick(struct cache *c);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Waiting and waking: see cache-wait.c.
+ *
+ * Every function here may be called in any context, interrupts included, and
+ * sleeps never.
+ */
+#ifndef HEARTH_CACHE_WAIT_H
+#define HEARTH_CACHE_WAIT_H
+
+#include <linux/bio.h>
+#include <linux/spinlock.h>
+
+struct cache;
+enum bio_step;
+enum cache_stat;
+
+#define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
+
+/* For the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */
+struct wait_bucket {
+	/* Guards bios and units_wanted; taken inside no other lock. */
+	spinlock_t lock;
+	struct bio_list bios;
+	unsigned long units_wanted;	/* by some of the bios; read anywhere */
+};
+
+/* Hand @bio to the worker, which goes on at @step. */
+void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step);
+/*
+ * Make a bio that has ended with an error fit to be issued again: as it was
+ * before it was issued, and a write with REQ_FUA.
+ */
+void cache_rewind_bio(struct bio *bio);
+
+/*
+ * Park @bio until the word of @slot changes from @word; false if it already
+ * has, and @bio is still the caller's.  It is then deferred again, at the step
+ * it has.
+ */
+bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
+/* Defer the bios that are parked in the bucket of @slot. */
+void cache_wake_waiters(struct cache *c, u32 slot);
+
+/* Have the commit worker run at once. */
+void cache_commit_kick(struct cache *c);
+/* The same, under commit_lock. */
+void cache_commit_kick_locked(struct cache *c);
+/* The same, if changes linger that nobody waited for so far. */
+void cache_commit_kick_lingering(struct cache *c);
+/* Have the eviction worker see to free slots, unless the engine quiesces. */
+void cache_want_slots(struct cache *c);
+/* Have the write-back worker look for work, unless the engine quiesces. */
+void cache_kick_writeback(struct cache *c);
+
+/*
+ * A migration (a fill, an eviction, a write-back) is in flight from the one to
+ * the other; a suspend waits until there is none.
+ */
+void cache_migration_started(struct cache *c);
+void cache_migration_done(struct cache *c);
+
+/* The sum of a counter over all CPUs. */
+u64 cache_stat_sum(struct cache *c, enum cache_stat stat);
+/* Requests of users so far. */
+u64 cache_user_ios(struct cache *c);
+
+#endif
