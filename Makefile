@@ -56,7 +56,7 @@ unit: setup
 
 # make policy-test POLICY=name: the conformance suite on one policy.
 policy-test: setup
-	$(MAKE) -C tests/policy check POLICY=$(POLICY)
+	$(MAKE) -C tests/policies check POLICY=$(POLICY)
 
 # make fuzz [TIME=seconds]: crafted metadata, by libFuzzer and AFL++ (scripts/setup
 # fuzz installs them); then which lines were reached. make model: the models of
@@ -65,7 +65,7 @@ fuzz: setup-fuzz
 	$(MAKE) -C tests/fuzz fuzz $(if $(TIME),TIME=$(TIME))
 
 model: setup
-	$(MAKE) -C tests/model check
+	$(MAKE) -C tests/models check
 
 # make guest-test [T=pattern] [HEARTH_STOCK=1]: tests in a guest of 6.1.
 guest-test: modules-ready
@@ -110,7 +110,7 @@ kernels: setup
 	scripts/kernels $(K)
 
 lint: setup
-	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/model/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
+	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/models/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
 		boot/* tests/boot/guest/run dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
 
 demo: modules-ready

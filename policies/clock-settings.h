@@ -4,8 +4,8 @@
  * create() turns it off where the origin has no seeks.
  *
  * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
- * and table are made from this list, and known-keys.h takes the keys from it.
- * tests/tool/test_lists.py holds the man page and the completion to it.
+ * and table are made from this list, and known-keys.h takes the keys from it. A
+ * test holds the man page and the completion to it.
  */
 #ifndef HEARTH_CLOCK_SETTINGS_H
 #define HEARTH_CLOCK_SETTINGS_H

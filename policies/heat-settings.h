@@ -3,8 +3,8 @@
  * The settings of heat.
  *
  * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
- * and table are made from this list, and known-keys.h takes the keys from it.
- * tests/tool/test_lists.py holds the man page and the completion to it.
+ * and table are made from this list, and known-keys.h takes the keys from it. A
+ * test holds the man page and the completion to it.
  */
 #ifndef HEARTH_HEAT_SETTINGS_H
 #define HEARTH_HEAT_SETTINGS_H

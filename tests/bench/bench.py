@@ -27,7 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 BUILD = TOP / "build"
-sys.path.insert(0, str(TOP / "tests/guest"))
+sys.path.insert(0, str(TOP / "tests/lib"))
 sys.path.insert(0, str(HERE))
 import hearthguest  # noqa: E402
 import figures  # noqa: E402

@@ -20,7 +20,7 @@ import pytest
 import tree as trees
 from volumegroup import VolumeGroup
 
-sys.path.insert(0, str(trees.TOP / "tests/guest"))
+sys.path.insert(0, str(trees.TOP / "tests/lib"))
 import hearthguest  # noqa: E402
 
 HERE = trees.TOP / "tests/boot/guest"

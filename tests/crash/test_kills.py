@@ -24,7 +24,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 HERE = TOP / "tests/crash"
-sys.path.insert(0, str(TOP / "tests/guest"))
+sys.path.insert(0, str(TOP / "tests/lib"))
 import hearthguest  # noqa: E402
 
 WORK = TOP / "build/kills"

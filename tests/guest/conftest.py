@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import hearthguest  # noqa: E402
 
 ENGINE = "stock" if os.environ.get("HEARTH_STOCK") == "1" else "hearth"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
+# What the directories with cmocka programs share: each names in COMMON what its
+# programs need beside the metadata library, and includes this.
+#
 # check	builds everything with AddressSanitizer and UBSan, and runs it
 # lib	the metadata store and schema as a library, with the sanitizers
 # tool	hearth-metadata, with the sanitizers
@@ -12,17 +15,17 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' $(TOP)/dkms.conf)
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS  ?= -O1 -g
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror $(SAN) -fno-omit-frame-pointer \
-	   -I$(TOP) -DHEARTH_VERSION='"$(VERSION)"' $(CFLAGS)
+	   -I$(TOP) -I$(TOP)/tests/lib -DHEARTH_VERSION='"$(VERSION)"' $(CFLAGS)
 
 include $(TOP)/metadata/library.mk
 LIB_OBJ := $(addprefix $(OUT)/,$(notdir $(METADATA_SOURCES:.c=.o)))
-HEADERS := $(wildcard *.h) $(METADATA_HEADERS) Makefile
+HEADERS := $(wildcard *.h $(TOP)/tests/lib/*.h) $(METADATA_HEADERS) Makefile \
+	   $(TOP)/tests/lib/cmocka.mk
 
-COMMON  := ramdev util model
 TESTS   := $(patsubst test-%.c,%,$(wildcard test-*.c))
 BINS    := $(TESTS:%=$(OUT)/test-%)
 
-vpath %.c $(METADATA_DIRS) $(TOP)/tests/fuzz
+vpath %.c $(METADATA_DIRS) $(TOP)/tests/lib $(TOP)/tests/fuzz
 
 all: lib tool $(BINS)
 
@@ -52,10 +55,6 @@ $(OUT)/libhearth-metadata.a: $(LIB_OBJ)
 $(OUT)/hearth-metadata: $(OUT)/hearth-metadata.o $(OUT)/libhearth-metadata.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^
 	ln -sf hearth-metadata $(OUT)/hearth-cache-repair
-
-# Images of the fuzzers' corpus.
-$(OUT)/test-repair: $(addprefix $(OUT)/,image.o memdev.o)
-$(OUT)/image.o $(OUT)/memdev.o: ALL_CFLAGS += -I$(TOP)/tests/fuzz -Wno-sign-compare
 
 $(OUT)/test-%: $(OUT)/test-%.o $(COMMON:%=$(OUT)/%.o) $(OUT)/libhearth-metadata.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^ -lcmocka

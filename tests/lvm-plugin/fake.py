@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BIN = Path(os.environ.get("HEARTH_BIN", HERE.parents[1] / "build/tool-test"))
+BIN = Path(os.environ.get("HEARTH_BIN", HERE.parents[1] / "build/lvm-plugin-test"))
 
 COUNTERS = re.findall(r"^\t(?:PLAIN|GROUPED)\(\w+, (\w+),",
                       (HERE.parents[1] / "dm-target/cache-counters.h").read_text(), re.M)

@@ -18,7 +18,7 @@ import tempfile
 import families
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SIM = os.path.join(os.environ.get('HEARTH_BIN', os.path.join(HERE, '../../build/sim-test')), 'sim')
+SIM = os.path.join(os.environ.get('HEARTH_BIN', os.path.join(HERE, '../../build/simulator-test')), 'sim')
 BLOCK = 65536
 FIVE = ['arc_P3', 'arc_P12', 'arc_OLTP', 'cp_vscsi', 'diskmon_sys1']
 
