@@ -7,6 +7,7 @@ A limit is what the project promises; a figure without one is only reported.
 import datetime
 import json
 import os
+import re
 import statistics
 import subprocess
 from pathlib import Path
@@ -367,7 +368,14 @@ def stamp():
     return f"{datetime.date.today()}, hearth {version_of('git', 'describe', '--always', '--dirty')}"
 
 
-def page(directory, kernel):
+def parts(text):
+    """A page by its headings of the third level."""
+    return {part.partition("\n")[0]: part.partition("\n")[2].strip()
+            for part in re.split(r"^### ", text, flags=re.M)[1:]}
+
+
+def page(directory, kernel, before=""):
+    """The tables. A section that has not been measured here stays as it was before."""
     lines = [
         "",
         f"Measured by `make bench`: guest kernel {kernel}, "
@@ -379,7 +387,7 @@ def page(directory, kernel):
         rows = list(_figures_of[name](results))
         lines += ["", f"### {_table_of[name]}", ""]
         if all(f.value is None for f in rows):
-            lines.append("Not measured in this run.")
+            lines.append(parts(before).get(_table_of[name], "Not measured in this run."))
             continue
         said = directory / f"{name}.stamp"
         if said.exists():
