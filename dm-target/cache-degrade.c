@@ -20,7 +20,9 @@
  * dirty any more, and what is dirty goes home.  If the cache device is dead, dirty
  * blocks are still asked of it; all else leaves it.
  */
-#include "cache-table.h"
+#include "cache.h"
+
+#include <linux/sched/mm.h>
 
 #define ERRORS_MAX		32	/* of the cache device, halved every tick */
 #define NR_TAKEN		64U	/* free blocks taken to be tried ... */
@@ -177,7 +179,7 @@ static void set_health(struct cache *c, enum cache_health health)
 	lockdep_assert_held(&c->md_lock);
 	/* Who sees the new health sees what was done before. */
 	smp_store_release(&c->health, health);
-	cache_tell_tables(c);
+	c->tell_tables(c);
 }
 
 static void go_without_fence(struct cache *c)
@@ -373,7 +375,7 @@ static void abandon_fast(struct cache *c)
 	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
 	      atomic_read(&c->nr_dirty));
-	cache_tell_tables(c);
+	c->tell_tables(c);
 }
 
 static void fast_failed(struct cache *c)

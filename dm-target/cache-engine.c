@@ -28,7 +28,7 @@ static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
 /* A table that is on the list has not been destroyed. */
-void cache_tell_tables(struct cache *c)
+static void tell_tables(struct cache *c)
 {
 	struct cache_table *t;
 
@@ -521,6 +521,7 @@ static void init_locks(struct cache *c)
 	init_waitqueue_head(&c->migration_wait);
 	INIT_LIST_HEAD(&c->list);
 	INIT_LIST_HEAD(&c->tables);
+	c->tell_tables = tell_tables;
 	kref_init(&c->ref);
 	throttle_init(&c->throttle);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);

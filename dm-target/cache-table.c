@@ -38,6 +38,14 @@ static __printf(2, 3) int refuse(struct cache_table *t, const char *fmt, ...)
 	return -EINVAL;
 }
 
+static char refused[] = "Invalid cache table (see the line above)";
+
+void cache_table_refuse_metadata(struct cache_table *t, const char *why)
+{
+	refuse(t, "Metadata: %s", why);
+	t->ti->error = refused;
+}
+
 static int need_args(struct parser *p, unsigned int nr, const char *what)
 {
 	if (p->args.argc >= nr)
@@ -268,7 +276,6 @@ static int keep_words(struct cache_table *t, unsigned int argc, char **argv)
 
 static int parse(struct parser *p, unsigned int argc, char **argv)
 {
-	const char *why;
 	int r;
 
 	r = parse_devices(p);
@@ -283,14 +290,7 @@ static int parse(struct parser *p, unsigned int argc, char **argv)
 	r = parse_features(p);
 	if (r)
 		return r;
-	r = parse_policy(p);
-	if (r)
-		return r;
-
-	r = cache_check_metadata(p->t, &why);
-	if (r)
-		refuse(p->t, "Metadata: %s", why);
-	return r;
+	return parse_policy(p);
 }
 
 /*
@@ -339,7 +339,7 @@ int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 
 	r = parse(&p, argc, argv);
 	if (r) {
-		ti->error = "Invalid cache table (see the line above)";
+		ti->error = refused;
 		cache_table_free(p.t);
 		return r;
 	}

@@ -53,6 +53,8 @@ extern const char * const cache_mode_names[];
 /* The engine's own settings, ended by a NULL key; offsets into struct cache. */
 extern const struct cache_tunable cache_core_tunables[];
 
+/* For the constructor: log, and say to device-mapper, why it is refused. */
+void cache_table_refuse_metadata(struct cache_table *t, const char *why);
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
 void cache_table_free(struct cache_table *t);

@@ -9,6 +9,18 @@
 
 #include <linux/module.h>
 
+/* Would the metadata be accepted?  Only once the table is known to be right. */
+static int check_metadata(struct cache_table *t)
+{
+	const char *why;
+	int r;
+
+	r = cache_check_metadata(t, &why);
+	if (r)
+		cache_table_refuse_metadata(t, why);
+	return r;
+}
+
 static int cache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct cache_table *t;
@@ -25,7 +37,9 @@ static int cache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->discards_supported = true;
 	ti->per_io_data_size = sizeof(struct cache_bio);
 
-	r = dm_set_target_max_io_len(ti, t->block_sectors);
+	r = check_metadata(t);
+	if (!r)
+		r = dm_set_target_max_io_len(ti, t->block_sectors);
 	if (r)
 		cache_table_free(t);
 	return r;

@@ -294,7 +294,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	settle(c, m->slot, error ? marks_given_back(c, m) : 0);
 	/* Who waits for a clean cache is told. */
 	if (atomic_dec_and_test(&c->nr_dirty))
-		cache_tell_tables(c);
+		c->tell_tables(c);
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACKS);
 		/* An eviction that met only dirty victims can try again. */

@@ -156,6 +156,11 @@ struct cache {
 	dev_t dev;			/* of the volume, for trace events */
 	struct list_head tables;	/* resumed on it; engines_lock */
 	bool stopping;			/* the last of them is going; engines_lock */
+	/*
+	 * Raise an event of every table in @tables.  Set once, by the owner of
+	 * the list, for the files below it.  May sleep: takes engines_lock.
+	 */
+	void (*tell_tables)(struct cache *c);
 
 	/* Set while suspended, constant while I/O runs. */
 	struct block_device *origin;
@@ -558,10 +563,6 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
  * context.
  */
 bool cache_unmap_has_room(struct cache *c);
-
-/* cache-engine.c */
-/* Wake who waits for an event of a table that runs on @c.  May sleep. */
-void cache_tell_tables(struct cache *c);
 
 /* cache-writeback.c */
 struct writeback_item {
