@@ -2,15 +2,9 @@
 /*
  * Promotions: a block of the origin becomes a slot.
  *
- * It owns the life of a FILLING slot: publish, exclude writers and discards,
- * read the block once, serve the waiting reader from that read, write the
+ * It owns the life of a FILLING slot: publish, read the block once, serve the waiting reader from that read, write the
  * slot, have the mapping committed.  It does not decide what is promoted.
- *
- * Exclusion: the slot is published, a full barrier follows, and then the gate
- * and the list of discards are looked at.  A write to the origin enters its
- * gate, a full barrier follows, and then it looks for a slot.  One of the two
- * sees the other; a promotion that sees a writer gives up, since it is only a
- * good idea and never a must.
+ * cache-gate.c excludes writers and discards.
  */
 #include "cache-trace.h"
 
@@ -135,22 +129,6 @@ static unsigned int fill_pages_wanted(struct cache *c)
 
 /* ---- The slot ---- */
 
-static void unpublish_slot(struct cache *c, u32 slot)
-{
-	u32 old;
-
-	slot_map_remove(&c->map, slot);
-	old = atomic_xchg(&slot_at(&c->map, slot)->word, SLOT_FREE);
-	if (old & SLOT_WAITERS)
-		cache_wake_waiters(c, slot);
-}
-
-static void release_slot(struct cache *c, u32 slot)
-{
-	unpublish_slot(c, slot);
-	slot_map_free(&c->map, slot);
-}
-
 static void trace_fill(struct fill *fill, int error)
 {
 	trace_dm_cache_promote(fill->c, fill->block, fill->slot, fill->why,
@@ -161,7 +139,8 @@ static void trace_fill(struct fill *fill, int error)
 static void abort_fill(struct fill *fill)
 {
 	trace_fill(fill, -ECANCELED);
-	release_slot(fill->c, fill->slot);
+	cache_gate_unpublish(fill->c, fill->slot);
+	slot_map_free(&fill->c->map, fill->slot);
 	cache_stat_inc(fill->c, STAT_PROMOTIONS_ABORTED);
 	free_fill(fill);
 }
@@ -173,17 +152,11 @@ static void abort_fill(struct fill *fill)
 static void retire_slot(struct fill *fill)
 {
 	trace_fill(fill, -EIO);
-	unpublish_slot(fill->c, fill->slot);
+	cache_gate_unpublish(fill->c, fill->slot);
 	cache_stat_inc(fill->c, STAT_PROMOTIONS_ABORTED);
 	cache_stat_inc(fill->c, STAT_RETIRED_BLOCKS);
 	cache_fast_error(fill->c, STAT_CACHE_WRITE_ERRORS);
 	free_fill(fill);
-}
-
-static bool writer_or_discard_at(struct cache *c, u64 block)
-{
-	return atomic_read(&c->gates[gate_of(block)]) ||
-	       cache_discard_overlaps(c, block);
 }
 
 /* Why a miss was not promoted; that nobody missed it counts for nothing. */
@@ -211,18 +184,12 @@ static int publish_slot(struct fill *fill)
 		return -ENOSPC;
 	}
 
-	r = slot_map_insert(&c->map, slot, fill->block, SLOT_FILLING);
+	r = cache_gate_publish(c, slot, fill->block);
+	if (r == -EBUSY)
+		count_bypass(fill, STAT_BYPASS_RACE);
 	if (r) {
 		slot_map_free(&c->map, slot);
 		return r;
-	}
-
-	/* Publish, then look: the other half is in enter_gate(). */
-	smp_mb();
-	if (writer_or_discard_at(c, fill->block)) {
-		release_slot(c, slot);
-		count_bypass(fill, STAT_BYPASS_RACE);
-		return -EBUSY;
 	}
 	fill->slot = slot;
 	return 0;

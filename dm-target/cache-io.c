@@ -617,34 +617,6 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 
 /* ---- Writes that miss ---- */
 
-static void leave_gate(struct cache *c, u32 gate)
-{
-	/* The write is complete before the gate looks empty. */
-	smp_mb__before_atomic();
-	atomic_dec(&c->gates[gate]);
-}
-
-/*
- * A write that goes to the origin only must not overlap a promotion of its
- * block: enter the gate, then look again.  A promotion does the reverse:
- * publishes its slot, then looks at the gate.
- */
-static bool enter_gate(struct cache *c, struct cache_bio *cb)
-{
-	u32 gate = gate_of(cb->block);
-
-	atomic_inc(&c->gates[gate]);
-	/* Enter, then look: the other half is in publish_slot(). */
-	smp_mb__after_atomic();
-	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
-		leave_gate(c, gate);
-		return false;
-	}
-	cb->gate = gate;
-	cb->kind = BIO_GATED;
-	return true;
-}
-
 static bool map_write_miss(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, int *r)
 {
@@ -657,7 +629,7 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 		}
 	}
 
-	if (!enter_gate(c, cb))
+	if (!cache_gate_enter(c, cb))
 		return false;
 
 	/* Written to the origin now, and promoted from there afterwards. */
@@ -798,33 +770,12 @@ static int map_flush(struct cache *c, struct bio *bio)
 
 /* ---- Discards ---- */
 
-bool cache_discard_overlaps(struct cache *c, u64 block)
-{
-	struct cache_discard *d;
-	bool found = false;
-	unsigned long flags;
-
-	if (!atomic_read(&c->nr_discards))
-		return false;
-
-	spin_lock_irqsave(&c->discard_lock, flags);
-	list_for_each_entry(d, &c->discards, list) {
-		if (block >= d->first && block < d->last) {
-			found = true;
-			break;
-		}
-	}
-	spin_unlock_irqrestore(&c->discard_lock, flags);
-	return found;
-}
-
 /* The whole blocks inside the discarded range. */
 static void discard_begin(struct cache *c, struct bio *bio,
 			  struct cache_discard *d)
 {
 	sector_t begin = bio->bi_iter.bi_sector;
 	sector_t end = bio_end_sector(bio);
-	unsigned long flags;
 
 	d->first = cache_block_of(c, begin + c->block_sectors - 1);
 	d->last = min(cache_block_of(c, end), c->origin_blocks);
@@ -833,23 +784,7 @@ static void discard_begin(struct cache *c, struct bio *bio,
 	d->cursor = d->first;
 	d->ahead = d->first;
 	d->registered = true;
-
-	spin_lock_irqsave(&c->discard_lock, flags);
-	list_add(&d->list, &c->discards);
-	spin_unlock_irqrestore(&c->discard_lock, flags);
-	atomic_inc(&c->nr_discards);
-	/* Pairs with the barrier between publishing a fill and looking here. */
-	smp_mb__after_atomic();
-}
-
-static void discard_end(struct cache *c, struct cache_discard *d)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&c->discard_lock, flags);
-	list_del(&d->list);
-	spin_unlock_irqrestore(&c->discard_lock, flags);
-	atomic_dec(&c->nr_discards);
+	cache_gate_enter_discard(c, d);
 }
 
 #define DISCARD_AHEAD	256U	/* blocks */
@@ -918,7 +853,7 @@ static void discard_pass_down(struct cache *c, struct bio *bio,
 	sector_t end = cache_block_start(c, d->last);
 
 	if (d->first == d->last || !c->discard_passdown) {
-		discard_end(c, d);
+		cache_gate_leave_discard(c, d);
 		bio_endio(bio);
 		return;
 	}
@@ -937,7 +872,7 @@ static void process_discard(struct cache *c, struct bio *bio,
 
 	if (!cache_writable(c) && !cache_bypassed(c)) {
 		if (d->registered)
-			discard_end(c, d);
+			cache_gate_leave_discard(c, d);
 		bio->bi_status = BLK_STS_NOTSUPP;
 		bio_endio(bio);
 		return;
@@ -1342,7 +1277,7 @@ static int end_origin_leg(struct cache *c, struct bio *bio,
 
 static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 {
-	leave_gate(c, cb->gate);
+	cache_gate_leave(c, cb);
 	if (!cb->fill)
 		return;
 	if (error)
@@ -1416,7 +1351,7 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 		cache_overwrite_done(c, bio, *error);
 		return DM_ENDIO_INCOMPLETE;
 	case BIO_DISCARD:
-		discard_end(c, &cb->discard);
+		cache_gate_leave_discard(c, &cb->discard);
 		break;
 	case BIO_FLUSH:
 		return end_flush(c, bio, error);

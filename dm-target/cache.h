@@ -9,6 +9,7 @@
  * Which file does what:
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-io.c         maps bios, ends them, and retries those that waited
+ *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-fill.c       promotions
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
@@ -515,19 +516,32 @@ static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 		cache_wake_waiters(c, slot);
 }
 
-static inline u32 gate_of(u64 block)
-{
-	return hash_64(block, ilog2(CACHE_NR_GATES));
-}
-
 /* cache-io.c */
 /* The bio's sector is relative to the target. */
 int cache_map_bio(struct cache *c, struct bio *bio);
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
 void cache_deferred_work(struct work_struct *work);
 int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
-/* Whether @block is being discarded: it must not be promoted now. */
-bool cache_discard_overlaps(struct cache *c, u64 block);
+
+/* cache-gate.c; any context, none sleeps */
+/*
+ * A write of a block without a slot goes to the origin alone.  False if the
+ * block has a slot: look again.  True: cb->kind is BIO_GATED, and
+ * cache_gate_leave() has to follow the end of the write.
+ */
+bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
+void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
+/* No block in [d->first, d->last) is published from the one to the other. */
+void cache_gate_enter_discard(struct cache *c, struct cache_discard *d);
+void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
+/*
+ * Publish a free @slot as FILLING for @block.  Returns 0; -EEXIST when the block
+ * has a slot; -EBUSY when a write or a discard of it is in flight.  On an error
+ * the slot is FREE, is in no chain, and is the caller's.
+ */
+int cache_gate_publish(struct cache *c, u32 slot, u64 block);
+/* Take a FILLING slot out of its chain again; it is FREE, and the caller's. */
+void cache_gate_unpublish(struct cache *c, u32 slot);
 
 /* cache-fill.c */
 /* May a block be promoted, for a @reader or for a writer? */

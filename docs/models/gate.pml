@@ -4,11 +4,11 @@
  * each side stores, then looks at what the other stores; they must not both find
  * nothing.
  *
- * CASE 1, the gate: a write that bypasses the cache (enter_gate() in
- * dm-target/cache-io.c: the gate, then the hash) against a promotion
- * (publish_slot() in cache-fill.c: the hash, then the gate).
+ * CASE 1, the gate: a write that bypasses the cache (cache_gate_enter() in
+ * dm-target/cache-gate.c: the gate, then the hash) against a promotion
+ * (cache_gate_publish() there: the hash, then the gate).
  *
- * CASE 2, the last dirty block: a write to the cache only (count_marks() in
+ * CASE 2, the last dirty block: a write to the cache only (count_dirty() in
  * cache-io.c: the number of dirty blocks, then the mode) against a cache that is
  * given up because nothing is dirty (stop_dirtying() in cache-degrade.c: the
  * mode, then the number).

@@ -485,7 +485,7 @@ inline publish(b, sl)
 	fi
 }
 
-/* unpublish_slot() */
+/* cache_gate_unpublish() */
 inline unpublish(b, sl)
 {
 	chain_remove(sl, b);
@@ -892,7 +892,7 @@ retry:
 #endif
 		:: skip
 		fi;
-		/* enter_gate() */
+		/* cache_gate_enter() */
 		gate[b]++;
 #ifndef BUG_GATE_NO_SECOND_LOOK
 		find(b, slot);

@@ -62,7 +62,7 @@ MUTANTS = {
         "if (spare + nr_new > READ_ONCE(c->max_intents))",
         "if (!c)"),
     "promotion-beside-write": (
-        "dm-target/cache-fill.c",
+        "dm-target/cache-gate.c",
         "return atomic_read(&c->gates[gate_of(block)]) ||\n",
         "return\n"),
     "overwrite-mapped-clean": (

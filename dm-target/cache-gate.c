@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The gate: a promotion of a block and a change of that block on the origin
+ * alone never overlap.
+ *
+ * It owns both halves of the order between them.  A write or a discard of the
+ * origin enters (a counter by hash, or the list of discards), a full barrier
+ * follows, and then it looks for a slot.  A promotion publishes its slot, a
+ * full barrier follows, and then it looks at the counter and the list.  One of
+ * the two sees the other.  The promotion gives up then, because it is only a
+ * good idea and never a must.  docs/models/gate.pml checks this.
+ *
+ * It must not know how a block is promoted, or who writes.
+ */
+#include "cache.h"
+
+static u32 gate_of(u64 block)
+{
+	return hash_64(block, ilog2(CACHE_NR_GATES));
+}
+
+/* ---- Enter, then look ---- */
+
+static void leave_gate(struct cache *c, u32 gate)
+{
+	/* The write is complete before the gate looks empty. */
+	smp_mb__before_atomic();
+	atomic_dec(&c->gates[gate]);
+}
+
+bool cache_gate_enter(struct cache *c, struct cache_bio *cb)
+{
+	u32 gate = gate_of(cb->block);
+
+	atomic_inc(&c->gates[gate]);
+	/* Enter, then look: the other half is in cache_gate_publish(). */
+	smp_mb__after_atomic();
+	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
+		leave_gate(c, gate);
+		return false;
+	}
+	cb->gate = gate;
+	cb->kind = BIO_GATED;
+	return true;
+}
+
+void cache_gate_leave(struct cache *c, const struct cache_bio *cb)
+{
+	leave_gate(c, cb->gate);
+}
+
+void cache_gate_enter_discard(struct cache *c, struct cache_discard *d)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_add(&d->list, &c->discards);
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	atomic_inc(&c->nr_discards);
+	/* Enter, then look: the other half is in cache_gate_publish(). */
+	smp_mb__after_atomic();
+}
+
+void cache_gate_leave_discard(struct cache *c, struct cache_discard *d)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_del(&d->list);
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	atomic_dec(&c->nr_discards);
+}
+
+/* ---- Publish, then look ---- */
+
+static bool discard_overlaps(struct cache *c, u64 block)
+{
+	struct cache_discard *d;
+	bool found = false;
+	unsigned long flags;
+
+	if (!atomic_read(&c->nr_discards))
+		return false;
+
+	spin_lock_irqsave(&c->discard_lock, flags);
+	list_for_each_entry(d, &c->discards, list) {
+		if (block >= d->first && block < d->last) {
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&c->discard_lock, flags);
+	return found;
+}
+
+static bool writer_or_discard_at(struct cache *c, u64 block)
+{
+	return atomic_read(&c->gates[gate_of(block)]) ||
+	       discard_overlaps(c, block);
+}
+
+int cache_gate_publish(struct cache *c, u32 slot, u64 block)
+{
+	int r = slot_map_insert(&c->map, slot, block, SLOT_FILLING);
+
+	if (r)
+		return r;
+	/* Publish, then look: the other half is in cache_gate_enter(). */
+	smp_mb();
+	if (!writer_or_discard_at(c, block))
+		return 0;
+	cache_gate_unpublish(c, slot);
+	return -EBUSY;
+}
+
+void cache_gate_unpublish(struct cache *c, u32 slot)
+{
+	u32 old;
+
+	slot_map_remove(&c->map, slot);
+	old = atomic_xchg(&slot_at(&c->map, slot)->word, SLOT_FREE);
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, slot);
+}
