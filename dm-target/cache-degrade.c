@@ -20,7 +20,7 @@
  * dirty any more, and what is dirty goes home.  If the cache device is dead, dirty
  * blocks are still asked of it; all else leaves it.
  */
-#include "cache.h"
+#include "cache-bio.h"
 
 #include <linux/sched/mm.h>
 

@@ -6,6 +6,7 @@
  * slot, have the mapping committed.  It does not decide what is promoted.
  * cache-gate.c excludes writers and discards.
  */
+#include "cache-bio.h"
 #include "cache-trace.h"
 
 /* Above this a block is copied by kcopyd, and the reader reads for itself. */

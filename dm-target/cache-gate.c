@@ -12,7 +12,7 @@
  *
  * It must not know how a block is promoted, or who writes.
  */
-#include "cache.h"
+#include "cache-bio.h"
 
 static u32 gate_of(u64 block)
 {

@@ -10,31 +10,9 @@
  * shared cache line written.  Everything that has to wait or to allocate is
  * handed to the worker by cache_defer_bio().
  */
-#include "cache.h"
+#include "cache-bio.h"
 
-/* ---- Remapping ---- */
-
-static sector_t slot_sector(const struct cache *c, u32 slot, sector_t sector,
-			    u64 block)
-{
-	return sector + (slot - block) * c->block_sectors;
-}
-
-static void remap_fast(struct cache *c, struct bio *bio, u32 slot, u64 block)
-{
-	bio->bi_iter.bi_sector = slot_sector(c, slot, bio->bi_iter.bi_sector,
-					     block);
-	bio_set_dev(bio, c->fast);
-}
-
-/* The parts of its block that the bio touches. */
-static inline u32 parts_of(struct cache *c, struct bio *bio, u64 block)
-{
-	u32 first = bio->bi_iter.bi_sector - cache_block_start(c, block);
-
-	return slot_parts(first >> c->part_shift,
-			  (first + bio_sectors(bio) - 1) >> c->part_shift);
-}
+/* ---- Units of 4 KiB that writes to both devices take ---- */
 
 /*
  * The units that the bio touches, of 4 KiB; those that are as many apart as a
@@ -52,13 +30,6 @@ static unsigned long units_of(struct bio *bio)
 	return BITS_PER_LONG == 64 ? rol64(units, first % 64) :
 				     rol32(units, first % 32);
 }
-
-static bool covers_block(struct cache *c, struct bio *bio)
-{
-	return bio_sectors(bio) == c->block_sectors;
-}
-
-/* ---- Units of 4 KiB that writes to both devices take ---- */
 
 static atomic_long_t *units_at(struct cache *c, u32 slot)
 {
@@ -138,38 +109,6 @@ static void unpin_writer(struct cache *c, struct cache_bio *cb)
 
 /* ---- What the policy is told ---- */
 
-static enum cache_op io_op(struct bio *bio)
-{
-	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
-}
-
-static inline u32 stream_before(struct cache *c, struct bio *bio)
-{
-	/* Moved to another CPU meanwhile, it races as with an interrupt. */
-	return stream_account(raw_cpu_ptr(c->streams), bio->bi_iter.bi_sector,
-			      bio_sectors(bio));
-}
-
-static inline u32 stream_before_miss(struct cache *c, struct bio *bio)
-{
-	return stream_account_miss(raw_cpu_ptr(c->streams), &c->stream_ends,
-				   bio->bi_iter.bi_sector, bio_sectors(bio));
-}
-
-static inline void describe(struct bio *bio, enum cache_op op,
-			    u32 stream_sectors, struct cache_io *io)
-{
-	io->op = op;
-	io->flags = 0;
-	io->load = 0;
-	io->sectors = bio_sectors(bio);
-	io->stream_sectors = stream_sectors;
-	if (stream_sectors)
-		io->flags |= CACHE_IO_STREAM;
-	if (bio->bi_opf & REQ_META)
-		io->flags |= CACHE_IO_META;
-}
-
 /* @op is that of @bio; inline because each caller knows which it is. */
 static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, enum cache_op op)
@@ -177,7 +116,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 	/* A bio that was judged a miss before has been counted. */
 	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
 		return;
-	describe(bio, op, stream_before(c, bio), &cb->io);
+	cache_describe_bio(bio, op, cache_stream_before(c, bio), &cb->io);
 	cache_stat_inc(c, op == CACHE_OP_WRITE ?
 		       STAT_WRITE_HITS : STAT_READ_HITS);
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &cb->io);
@@ -234,10 +173,10 @@ static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	struct cache_io *io = &cb->io;
 	u32 used;
 
-	describe(bio, io_op(bio), stream_before_miss(c, bio), io);
+	cache_describe_bio(bio, cache_bio_op(bio), cache_stream_before_miss(c, bio), io);
 	cache_stat_inc(c, io->op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISSES : STAT_READ_MISSES);
-	if (io->op == CACHE_OP_WRITE && covers_block(c, bio)) {
+	if (io->op == CACHE_OP_WRITE && cache_bio_covers_block(c, bio)) {
 		io->flags |= CACHE_IO_FULL_BLOCK;
 		/* Else it goes to the origin first and is read from there. */
 		if (cache_keeps_dirty(c))
@@ -303,7 +242,7 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
 		cache_stat_inc(c, STAT_READ_MISSES);
-		stream_before_miss(c, bio);
+		cache_stream_before_miss(c, bio);
 	}
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
@@ -374,7 +313,7 @@ retry:
 	cb->slot = slot;
 	cb->kind = BIO_PINNED_READ;
 	tell_hit(c, bio, cb, CACHE_OP_READ);
-	remap_fast(c, bio, slot, cb->block);
+	cache_remap_fast(c, bio, slot, cb->block);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -409,7 +348,7 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 		atomic_dec(&cb->legs);
 		return;
 	}
-	leg->bi_iter.bi_sector = slot_sector(c, cb->slot,
+	leg->bi_iter.bi_sector = cache_slot_sector(c, cb->slot,
 					     bio->bi_iter.bi_sector, cb->block);
 	leg->bi_private = cb;
 	leg->bi_end_io = fast_leg_end;
@@ -439,7 +378,7 @@ static inline int issue_write(struct cache *c, struct bio *bio,
 		return issue_both(c, bio, cb);
 
 	cb->kind = BIO_PINNED_WRITE;
-	remap_fast(c, bio, cb->slot, cb->block);
+	cache_remap_fast(c, bio, cb->slot, cb->block);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -576,7 +515,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	enum dm_cache_mode mode = READ_ONCE(c->mode);
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED |
-		  parts_of(c, bio, cb->block);
+		  cache_bio_parts(c, bio, cb->block);
 	bool counted = false;
 
 	/* Who writes has pinned, too. */

@@ -5,6 +5,7 @@
  * It owns nothing; it hands a table to cache-table.c, its life to
  * cache-engine.c and its bios to cache-io.c.
  */
+#include "cache-bio.h"
 #include "cache-table.h"
 
 #include <linux/module.h>

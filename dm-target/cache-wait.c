@@ -8,7 +8,7 @@
  *
  * All functions here may be called in any context; none sleeps.
  */
-#include "cache.h"
+#include "cache-bio.h"
 
 /* ---- Bios that a worker goes on with ---- */
 

@@ -54,6 +54,9 @@
 #define CACHE_MAX_TUNABLES		32
 
 struct cache;
+struct cache_bio;
+struct cache_discard;
+struct fill;
 
 enum dm_cache_mode {
 	MODE_WRITETHROUGH,
@@ -323,86 +326,6 @@ struct migration {
 	struct commit_op op;
 };
 
-/* What end_io has to undo or to go on with, and where a retry resumes. */
-enum bio_kind {
-	BIO_PLAIN,		/* nothing */
-	BIO_PINNED_READ,	/* reads a slot */
-	BIO_PINNED_WRITE,	/* writes a slot, and only it */
-	BIO_BOTH,		/* writes a slot and the origin */
-	BIO_GATED,		/* writes the origin of a block without a slot */
-	BIO_OVERWRITE,		/* a whole-block write that is its own promotion */
-	BIO_DISCARD,		/* passed down to the origin */
-	BIO_FLUSH,		/* of one of the devices */
-	BIO_SUSPECT,		/* counted in nr_suspects until it ends */
-};
-
-enum bio_step {
-	STEP_MAP,		/* from the beginning */
-	STEP_PROMOTE,		/* the policy has said so: @verdict */
-	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
-	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
-	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
-	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: home, then again */
-	STEP_DISCARD,		/* unmap what it covers, then pass it down */
-	STEP_END_FLUSH,		/* the cache device would not flush */
-};
-
-struct cache_discard {
-	struct list_head list;
-	u64 first, last;	/* blocks, [first, last) */
-	u64 cursor;		/* what lies before it is unmapped */
-	u64 ahead;		/* unmapping has begun of what lies before it */
-	bool registered;
-};
-
-struct fill;
-
-struct cache_bio {
-	u32 slot;
-	u16 gate;
-	u8 kind;		/* enum bio_kind */
-	u8 step;		/* enum bio_step */
-	u8 verdict;		/* enum cache_verdict */
-	u8 tries;		/* that STEP_LEAVE_THEN_WRITE has left */
-	struct cache_io io;	/* what the policy is told; not on a stack for speed */
-	u64 block;
-	u64 began;		/* if cache_bio_is_timed(); ns */
-	struct bvec_iter iter;	/* before it was issued, to issue it again */
-	blk_status_t origin_status;
-	blk_status_t fast_status;
-	atomic_t legs;
-	unsigned long units;	/* that a write to both devices has taken */
-	struct fill *fill;
-	union {
-		struct commit_op op;
-		struct bio fast_leg;	/* the second copy of a write to both */
-		struct cache_discard discard;
-	};
-	struct cache *c;
-};
-
-static inline struct cache_bio *cache_bio(struct bio *bio)
-{
-	return dm_per_bio_data(bio, sizeof(struct cache_bio));
-}
-
-static inline struct bio *cache_bio_bio(struct cache_bio *cb)
-{
-	return dm_bio_from_per_bio_data(cb, sizeof(struct cache_bio));
-}
-
-/*
- * Requests to one block of 64 are timed, so that the others cost next to
- * nothing.  Not to the first one: what file systems align lies there.
- */
-#define CACHE_TIMED_BLOCKS	64
-#define CACHE_BLOCK_UNTIMED	0	/* of a bio that is for no block */
-
-static inline bool cache_bio_is_timed(const struct cache_bio *cb)
-{
-	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
-}
-
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
 {
 	this_cpu_inc(c->stats->count[stat]);
@@ -486,19 +409,6 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	if ((word & (SLOT_UNWRITTEN | SLOT_WRITER_MASK)) == SLOT_UNWRITTEN)
 		marks &= ~SLOT_DIRTY;
 	return marks;
-}
-
-/* From here a worker submits the bio: it may block, and nothing polls for it. */
-static inline void cache_leave_submitter(struct bio *bio)
-{
-	bio->bi_opf &= ~REQ_NOWAIT;
-	bio_clear_polled(bio);
-	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
-}
-
-static inline void cache_remap_origin(struct cache *c, struct bio *bio)
-{
-	bio_set_dev(bio, c->origin);
 }
 
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)

@@ -51,7 +51,7 @@ MUTANTS = {
         "if (old & SLOT_WRITER_MASK)"),
     "part-not-marked": (
         "dm-target/cache-io.c",
-        "parts_of(c, bio, cb->block);",
+        "cache_bio_parts(c, bio, cb->block);",
         "SLOT_PARTS_MASK / 15;"),
     "intent-swept-under-writer": (
         "dm-target/cache-commit.c",
