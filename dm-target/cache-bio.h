@@ -90,6 +90,11 @@ static inline bool cache_bio_is_timed(const struct cache_bio *cb)
 	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
+static inline bool cache_wants_promotion(const struct cache_bio *cb)
+{
+	return cb->verdict <= CACHE_PROMOTE_HOT;
+}
+
 /* ---- Where it goes ---- */
 
 /* From here a worker submits the bio: it may block, and nothing polls for it. */

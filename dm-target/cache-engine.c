@@ -523,7 +523,7 @@ static void init_locks(struct cache *c)
 	INIT_LIST_HEAD(&c->tables);
 	c->tell_tables = tell_tables;
 	kref_init(&c->ref);
-	throttle_init(&c->throttle);
+	cache_admit_init(c);
 	INIT_WORK(&c->deferred_work, cache_deferred_work);
 	INIT_DELAYED_WORK(&c->commit_work, cache_commit_work);
 	INIT_WORK(&c->degrade_work, cache_degrade_work);

@@ -30,41 +30,6 @@ struct fill {
 	struct page_list pages[];
 };
 
-/* ---- How many at a time ---- */
-
-/*
- * Is there room for one more block?  A reader's request goes to the origin in any
- * case, so such blocks may be twice as many, and take no room from the others.
- */
-static bool migration_room(struct cache *c, bool reader)
-{
-	u64 threshold = READ_ONCE(c->migration_threshold);
-
-	if (reader)
-		return cache_block_fits(c, atomic_read(&c->reading_sectors),
-					2 * threshold);
-	return cache_block_fits(c, atomic_read(&c->migrating_sectors), threshold);
-}
-
-u8 cache_migration_share(struct cache *c, u64 used)
-{
-	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
-			 c->block_sectors);
-
-	return min_t(u64, div_u64(used * 100, room), 100);
-}
-
-static bool migrations_run(struct cache *c)
-{
-	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       !READ_ONCE(c->fast_dead);
-}
-
-bool cache_may_migrate(struct cache *c, bool reader)
-{
-	return migrations_run(c) && migration_room(c, reader);
-}
-
 /* ---- Memory ---- */
 
 /* It copies no more. */
@@ -160,13 +125,6 @@ static void retire_slot(struct fill *fill)
 	free_fill(fill);
 }
 
-/* Why a miss was not promoted; that nobody missed it counts for nothing. */
-static void count_bypass(struct fill *fill, enum cache_stat stat)
-{
-	if (fill->why != CACHE_PROMOTE_AHEAD)
-		cache_stat_inc(fill->c, stat);
-}
-
 /*
  * Publish a FILLING slot for the block.  Returns 0; -EEXIST when the block has
  * a slot; -ENOSPC without a free one; -EBUSY when a write or a discard of the
@@ -175,19 +133,14 @@ static void count_bypass(struct fill *fill, enum cache_stat stat)
 static int publish_slot(struct fill *fill)
 {
 	struct cache *c = fill->c;
-	u32 slot = slot_map_alloc(&c->map);
+	u32 slot = cache_admit_slot(c, fill->why);
 	int r;
 
-	if (READ_ONCE(c->map.nr_free) < c->reserve)
-		cache_want_slots(c);
-	if (slot == SLOT_NONE) {
-		count_bypass(fill, STAT_BYPASS_NO_SLOT);
+	if (slot == SLOT_NONE)
 		return -ENOSPC;
-	}
-
 	r = cache_gate_publish(c, slot, fill->block);
 	if (r == -EBUSY)
-		count_bypass(fill, STAT_BYPASS_RACE);
+		cache_admit_raced(c, fill->why);
 	if (r) {
 		slot_map_free(&c->map, slot);
 		return r;
@@ -345,7 +298,7 @@ static void slot_written(struct compat_io *io, unsigned long error)
 {
 	struct fill *fill = container_of(io, struct fill, io);
 
-	throttle_write_end(fill->c);
+	cache_admit_write_ends(fill->c);
 	fill->io_error = error;
 	INIT_WORK(&fill->work, slot_written_work);
 	queue_work(fill->c->wq, &fill->work);
@@ -399,7 +352,7 @@ static void origin_read_work(struct work_struct *work)
 
 	if (bio)
 		serve_reader(fill);
-	throttle_write_begin(c);
+	cache_admit_write_begins(c);
 	fill_io(fill, REQ_OP_WRITE, c->fast, cache_block_start(c, fill->slot),
 		slot_written);
 }
@@ -551,21 +504,6 @@ static enum promote_result promote_alone(struct cache *c, struct bio *bio)
 	return write ? PROMOTE_RETRY : PROMOTE_STARTED;
 }
 
-/* One slot in so many is kept for what is asked for. */
-#define AHEAD_SPARES	8
-
-/* Half of a reader's room is kept, too, and all of what a rate would allow. */
-static bool may_go_ahead(struct cache *c)
-{
-	return READ_ONCE(c->map.nr_free) >
-		       max(c->reserve, c->map.nr_slots / AHEAD_SPARES) &&
-	       cache_writable(c) && migrations_run(c) &&
-	       !READ_ONCE(c->max_promote_mbps) &&
-	       cache_block_fits(c, atomic_read(&c->reading_sectors),
-				READ_ONCE(c->migration_threshold)) &&
-	       throttle_ask(c) == THROTTLE_OK;
-}
-
 /*
  * Promote what lies behind @block, up to the first that has a slot already: the
  * disk's head is there, and while slots are free nothing has to leave for it.
@@ -576,7 +514,7 @@ static void promote_behind(struct cache *c, u64 block)
 	struct fill *fill;
 
 	while (nr-- && ++block < c->origin_blocks &&
-	       slot_map_find(&c->map, block) == SLOT_NONE && may_go_ahead(c)) {
+	       slot_map_find(&c->map, block) == SLOT_NONE && cache_admit_ahead(c)) {
 		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD,
 				  &c->reading_sectors, GFP_NOWAIT);
 		if (IS_ERR(fill))
@@ -608,8 +546,7 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 	enum promote_result r;
 	u64 block = cb->block;
 
-	/* The bios of a burst were all judged before the first began. */
-	if (!cache_writable(c) || !cache_may_migrate(c, !write))
+	if (!cache_admit_begin(c, !write))
 		return PROMOTE_BYPASS;
 	if (write && bio_sectors(bio) == c->block_sectors)
 		return promote_overwrite(c, bio);
@@ -630,7 +567,7 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why)
 {
-	if (!cache_may_migrate(c, false))
+	if (!cache_admit_begin(c, false))
 		return NULL;
 	/* A write leads nowhere ahead. */
 	if (why == CACHE_PROMOTE_AHEAD)
@@ -649,7 +586,7 @@ static void fill_start_work(struct work_struct *work)
 	struct fill *fill = container_of(work, struct fill, work);
 	struct cache *c = fill->c;
 
-	if (!cache_writable(c) || READ_ONCE(c->quiescing) ||
+	if (!cache_admit_stands(c) ||
 	    !fill_add_pages(fill, fill_pages_wanted(c), GFP_NOIO | __GFP_NORETRY) ||
 	    publish_slot(fill)) {
 		free_fill(fill);

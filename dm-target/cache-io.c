@@ -122,110 +122,13 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 	c->policy->ops->hit(c->policy, cb->slot, cb->block, &cb->io);
 }
 
-static bool mode_promotes(enum dm_cache_mode mode, enum cache_op op)
-{
-	switch (mode) {
-	case MODE_WRITETHROUGH:
-	case MODE_WRITEBACK:
-		return true;
-	case MODE_WRITEAROUND:
-		return op == CACHE_OP_READ;
-	case MODE_WRITEONLY:
-		return op == CACHE_OP_WRITE;
-	case MODE_PASSTHROUGH:
-		break;
-	}
-	return false;
-}
-
-static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
-	[CACHE_BYPASS_COLD] = STAT_BYPASS_COLD,
-	[CACHE_BYPASS_STREAM] = STAT_BYPASS_STREAM,
-	[CACHE_BYPASS_LIMIT] = STAT_BYPASS_LIMIT,
-	[CACHE_BYPASS_POLICY] = STAT_BYPASS_POLICY,
-};
-
-static void ask_throttle(struct cache *c, struct cache_bio *cb)
-{
-	enum throttle_answer answer = throttle_ask(c);
-
-	if (answer == THROTTLE_OK)
-		return;
-	cache_stat_inc(c, answer == THROTTLE_RATE ? STAT_BYPASS_RATE :
-						    STAT_BYPASS_SHARE);
-	cb->verdict = CACHE_BYPASS_LIMIT;
-}
-
-/* Must a write not make the slot dirty that has this word, or a new one? */
-static bool over_dirty_limit(struct cache *c, u32 word)
-{
-	return !(word & SLOT_DIRTY) && cache_keeps_dirty(c) &&
-	       cache_above_dirty_limit(c);
-}
-
-/*
- * Ask the policy about a miss, once per bio; the answer stays in @cb.  The
- * engine's own limits are applied here, before a bio is deferred for nothing.
- */
-static void judge_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
-{
-	u32 nr_free = READ_ONCE(c->map.nr_free);
-	struct cache_io *io = &cb->io;
-	u32 used;
-
-	cache_describe_bio(bio, cache_bio_op(bio), cache_stream_before_miss(c, bio), io);
-	cache_stat_inc(c, io->op == CACHE_OP_WRITE ?
-		       STAT_WRITE_MISSES : STAT_READ_MISSES);
-	if (io->op == CACHE_OP_WRITE && cache_bio_covers_block(c, bio)) {
-		io->flags |= CACHE_IO_FULL_BLOCK;
-		/* Else it goes to the origin first and is read from there. */
-		if (cache_keeps_dirty(c))
-			io->flags |= CACHE_IO_NO_FETCH;
-	}
-	if (nr_free > c->reserve)
-		io->flags |= CACHE_IO_FREE_SLOTS;
-	used = atomic_read(&c->migrating_sectors) +
-	       atomic_read(&c->reading_sectors);
-	if (unlikely(used))
-		io->load = cache_migration_share(c, used);
-
-	cb->verdict = c->policy->ops->miss(c->policy, cb->block, io);
-	if (cb->verdict > CACHE_PROMOTE_HOT) {
-		cache_stat_inc(c, bypass_stat[cb->verdict]);
-		return;
-	}
-
-	if (!mode_promotes(READ_ONCE(c->mode), io->op) || !cache_writable(c)) {
-		cache_stat_inc(c, STAT_BYPASS_POLICY);
-		cb->verdict = CACHE_BYPASS_POLICY;
-	} else if (io->op == CACHE_OP_WRITE && over_dirty_limit(c, 0)) {
-		cache_kick_writeback(c);
-		cache_stat_inc(c, STAT_BYPASS_DIRTY);
-		cb->verdict = CACHE_BYPASS_LIMIT;
-	} else if (!cache_may_migrate(c, io->op == CACHE_OP_READ)) {
-		cache_stat_inc(c, STAT_BYPASS_BUSY);
-		cb->verdict = CACHE_BYPASS_LIMIT;
-	} else if (!nr_free) {
-		cache_want_slots(c);
-		cache_stat_inc(c, STAT_BYPASS_NO_SLOT);
-		cb->verdict = CACHE_BYPASS_LIMIT;
-	} else {
-		ask_throttle(c, cb);
-	}
-}
-
-static bool wants_promotion(struct cache_bio *cb)
-{
-	return cb->verdict <= CACHE_PROMOTE_HOT;
-}
-
 /* ---- Reads ---- */
 
 static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
-		judge_miss(c, bio, cb);
-		if (wants_promotion(cb)) {
+		cache_admit_miss(c, bio, cb);
+		if (cache_wants_promotion(cb)) {
 			cache_defer_bio(c, bio, STEP_PROMOTE);
 			return DM_MAPIO_SUBMITTED;
 		}
@@ -560,8 +463,8 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, int *r)
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
-		judge_miss(c, bio, cb);
-		if (wants_promotion(cb) && cache_keeps_dirty(c)) {
+		cache_admit_miss(c, bio, cb);
+		if (cache_wants_promotion(cb) && cache_keeps_dirty(c)) {
 			cache_defer_bio(c, bio, STEP_PROMOTE);
 			*r = DM_MAPIO_SUBMITTED;
 			return true;
@@ -572,7 +475,7 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 		return false;
 
 	/* Written to the origin now, and promoted from there afterwards. */
-	if (wants_promotion(cb) && !cb->fill)
+	if (cache_wants_promotion(cb) && !cb->fill)
 		cb->fill = cache_fill_reserve(c, cb->block, cb->verdict);
 	cache_remap_origin(c, bio);
 	*r = DM_MAPIO_REMAPPED;
@@ -663,7 +566,7 @@ retry:
 	}
 
 	/* The block leaves the cache, and the origin has the write. */
-	if (unlikely(over_dirty_limit(c, word))) {
+	if (unlikely(cache_over_dirty_limit(c, word))) {
 		cache_kick_writeback(c);
 		if (!map_write_invalidate(c, bio, slot, word, worker))
 			goto retry;

@@ -39,16 +39,6 @@ static bool idle(struct cache *c)
 	       time_after(jiffies, READ_ONCE(c->last_io) + seconds * HZ);
 }
 
-static bool exceeds(struct cache *c, u64 blocks, u64 percent)
-{
-	return blocks * 100 > c->map.nr_slots * percent;
-}
-
-bool cache_above_dirty_limit(struct cache *c)
-{
-	return exceeds(c, atomic_read(&c->nr_dirty), READ_ONCE(c->dirty_limit));
-}
-
 /*
  * Between the two marks it is what it was.  Blocks on their way home do not
  * count, though they are dirty until that is committed.
@@ -59,9 +49,9 @@ static bool too_dirty(struct cache *c)
 	int left = atomic_read(&c->nr_dirty) - atomic_read(&c->wb_blocks);
 
 	left = max(left, 0);
-	if (exceeds(c, left, high))
+	if (cache_blocks_exceed(c, left, high))
 		c->wb_above = true;
-	else if (!exceeds(c, left, READ_ONCE(c->dirty_low)))
+	else if (!cache_blocks_exceed(c, left, READ_ONCE(c->dirty_low)))
 		c->wb_above = false;
 	return c->wb_above;
 }

@@ -10,13 +10,13 @@
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-io.c         maps bios, ends them, and retries those that waited
  *   cache-gate.c       keeps promotions and changes of the origin apart
+ *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
  *   cache-commit.c     makes changes of the mapping durable, in groups
  *   cache-degrade.c    what is given up when a device fails
  *   cache-settings.c   keeps settings that were given by message
- *   cache-throttle.c   limits what promotions may cost
  *   cache-policies.c   finds policies, parses their settings
  *   cache-engine.c     life: load, resume, suspend, resize
  */
@@ -36,6 +36,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "cache-admit.h"
 #include "cache-compat.h"
 #include "cache-counters.h"
 #include "../metadata/cache-metadata.h"
@@ -127,23 +128,6 @@ struct wb_failed {
 struct intents_ahead {
 	u32 first;		/* slot, a multiple of 64 */
 	u64 mask;
-};
-
-/* ---- Limits of promotion; see cache-throttle.c ---- */
-
-struct throttle {
-	spinlock_t lock;	/* guards the rest */
-	u64 filled;		/* ns: when the accounts were last filled */
-	s64 bytes;
-	s64 busy_ns;
-	unsigned int writing;	/* promotions' writes in flight */
-	u64 writing_since;
-};
-
-enum throttle_answer {
-	THROTTLE_OK,
-	THROTTLE_RATE,
-	THROTTLE_SHARE,
 };
 
 /* ---- The engine ---- */
@@ -365,6 +349,24 @@ static inline bool cache_keeps_dirty(const struct cache *c)
 	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
 }
 
+/* Are @blocks more than @percent of all that the cache has room for? */
+static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
+				       u64 percent)
+{
+	return blocks * 100 > c->map.nr_slots * percent;
+}
+
+/*
+ * Would a write make a slot dirty, which has this word (0: it has none yet), of
+ * which dirty_limit says that it must not?  Any context.
+ */
+static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
+{
+	return !(word & SLOT_DIRTY) && cache_keeps_dirty(c) &&
+	       cache_blocks_exceed(c, atomic_read(&c->nr_dirty),
+				   READ_ONCE(c->dirty_limit));
+}
+
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->fast_flush_failed) ||
@@ -454,10 +456,6 @@ int cache_gate_publish(struct cache *c, u32 slot, u64 block);
 void cache_gate_unpublish(struct cache *c, u32 slot);
 
 /* cache-fill.c */
-/* May a block be promoted, for a @reader or for a writer? */
-bool cache_may_migrate(struct cache *c, bool reader);
-/* @used sectors of the room for migrations, in percent of it. */
-u8 cache_migration_share(struct cache *c, u64 used);
 enum promote_result {
 	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */
 	PROMOTE_STARTED,	/* the fill has the bio */
@@ -495,8 +493,6 @@ struct writeback_item {
 };
 #define WRITEBACK_BATCH 4096U
 void cache_writeback_work(struct work_struct *work);
-/* Are more blocks dirty than dirty_limit has it?  Any context. */
-bool cache_above_dirty_limit(struct cache *c);
 /* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
 bool cache_may_go_home(struct cache *c);
 /* Has @block failed to go home a short time ago?  Process context. */
@@ -558,12 +554,6 @@ void cache_degrade_tick(struct cache *c);
 void cache_set_fail_open(struct cache *c);
 /* Was this session's metadata overtaken by the origin?  Process context. */
 bool cache_session_distrusted(u64 session);
-
-/* cache-throttle.c */
-void throttle_init(struct throttle *th);
-enum throttle_answer throttle_ask(struct cache *c);
-void throttle_write_begin(struct cache *c);
-void throttle_write_end(struct cache *c);
 
 /* cache-policies.c */
 const struct cache_policy_ops *cache_policy_get(const char *name);

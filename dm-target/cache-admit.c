@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Admission: may a block come in?  All that is asked before or while a
+ * promotion begins is asked here.
+ *
+ * A miss is judged once: by the policy, then by the engine's own limits (mode,
+ * health, dirty_limit, the room for migrations, free slots, the budget).  The
+ * worker asks again before it begins, because the bios of a burst are all
+ * judged before the first of them has begun.
+ *
+ * It owns the budget of promotions: a rate in bytes and a share of the cache
+ * device's time, two accounts that fill with time and are drawn on by
+ * promotions.  A promotion is refused while an account is overdrawn; the
+ * block's next miss asks again.  It must not know how a block is copied, and no
+ * hit comes here.
+ */
+#include "cache-bio.h"
+
+/* Of a budget that was not used, at most so much may be spent at once. */
+#define SAVE_NS		(NSEC_PER_SEC / 4)
+
+/* ---- The budget ---- */
+
+void cache_admit_init(struct cache *c)
+{
+	struct throttle *th = &c->throttle;
+
+	spin_lock_init(&th->lock);
+	th->filled = ktime_get_ns();
+	th->bytes = 0;
+	th->busy_ns = 0;
+	th->writing = 0;
+}
+
+/* MB/s are bytes per microsecond. */
+static s64 bytes_in(u64 ns, u64 mbps)
+{
+	return div_u64(ns, NSEC_PER_USEC) * mbps;
+}
+
+static s64 busy_in(u64 ns, u64 percent)
+{
+	return div_u64(ns * percent, 100);
+}
+
+static void fill_accounts(struct cache *c, struct throttle *th, u64 now)
+{
+	u64 elapsed = min_t(u64, now - th->filled, SAVE_NS);
+	u64 mbps = READ_ONCE(c->max_promote_mbps);
+	u64 share = READ_ONCE(c->max_promote_share);
+
+	lockdep_assert_held(&th->lock);
+	th->filled = now;
+	th->bytes = min(th->bytes + bytes_in(elapsed, mbps),
+			bytes_in(SAVE_NS, mbps));
+	th->busy_ns = min(th->busy_ns + busy_in(elapsed, share),
+			  busy_in(SAVE_NS, share));
+}
+
+static void draw_busy(struct throttle *th, u64 now)
+{
+	lockdep_assert_held(&th->lock);
+	if (th->writing)
+		th->busy_ns -= now - th->writing_since;
+	th->writing_since = now;
+}
+
+/*
+ * May a promotion of one block begin?  Draws the bytes if so.  Any context.
+ */
+static enum throttle_answer throttle_ask(struct cache *c)
+{
+	struct throttle *th = &c->throttle;
+	enum throttle_answer answer = THROTTLE_OK;
+	bool limited = READ_ONCE(c->max_promote_mbps);
+	unsigned long flags;
+	u64 now = ktime_get_ns();
+
+	spin_lock_irqsave(&th->lock, flags);
+	/* What is promoted without a limit is no debt when one is set. */
+	if (!limited)
+		th->bytes = 0;
+	fill_accounts(c, th, now);
+	draw_busy(th, now);
+	if (limited && th->bytes < 0)
+		answer = THROTTLE_RATE;
+	else if (READ_ONCE(c->max_promote_share) < 100 && th->busy_ns < 0)
+		answer = THROTTLE_SHARE;
+	else if (limited)
+		th->bytes -= (s64)c->block_sectors << SECTOR_SHIFT;
+	spin_unlock_irqrestore(&th->lock, flags);
+	return answer;
+}
+
+void cache_admit_write_begins(struct cache *c)
+{
+	struct throttle *th = &c->throttle;
+	unsigned long flags;
+
+	spin_lock_irqsave(&th->lock, flags);
+	draw_busy(th, ktime_get_ns());
+	th->writing++;
+	spin_unlock_irqrestore(&th->lock, flags);
+}
+
+void cache_admit_write_ends(struct cache *c)
+{
+	struct throttle *th = &c->throttle;
+	unsigned long flags;
+
+	spin_lock_irqsave(&th->lock, flags);
+	draw_busy(th, ktime_get_ns());
+	th->writing--;
+	spin_unlock_irqrestore(&th->lock, flags);
+}
+
+/* ---- Room ---- */
+
+/*
+ * Is there room for one more block?  A reader's request goes to the origin in any
+ * case, so such blocks may be twice as many, and take no room from the others.
+ */
+static bool migration_room(struct cache *c, bool reader)
+{
+	u64 threshold = READ_ONCE(c->migration_threshold);
+
+	if (reader)
+		return cache_block_fits(c, atomic_read(&c->reading_sectors),
+					2 * threshold);
+	return cache_block_fits(c, atomic_read(&c->migrating_sectors), threshold);
+}
+
+/* @used sectors of the room for migrations, in percent of it. */
+static u8 migration_share(struct cache *c, u64 used)
+{
+	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
+			 c->block_sectors);
+
+	return min_t(u64, div_u64(used * 100, room), 100);
+}
+
+static bool migrations_run(struct cache *c)
+{
+	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
+	       !READ_ONCE(c->fast_dead);
+}
+
+static bool may_migrate(struct cache *c, bool reader)
+{
+	return migrations_run(c) && migration_room(c, reader);
+}
+
+/* ---- A miss ---- */
+
+static bool mode_promotes(enum dm_cache_mode mode, enum cache_op op)
+{
+	switch (mode) {
+	case MODE_WRITETHROUGH:
+	case MODE_WRITEBACK:
+		return true;
+	case MODE_WRITEAROUND:
+		return op == CACHE_OP_READ;
+	case MODE_WRITEONLY:
+		return op == CACHE_OP_WRITE;
+	case MODE_PASSTHROUGH:
+		break;
+	}
+	return false;
+}
+
+static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
+	[CACHE_BYPASS_COLD] = STAT_BYPASS_COLD,
+	[CACHE_BYPASS_STREAM] = STAT_BYPASS_STREAM,
+	[CACHE_BYPASS_LIMIT] = STAT_BYPASS_LIMIT,
+	[CACHE_BYPASS_POLICY] = STAT_BYPASS_POLICY,
+};
+
+/*
+ * The counter of the limit that keeps out a block which the policy wants, or
+ * NR_CACHE_STATS if none does.
+ */
+static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
+{
+	if (!mode_promotes(READ_ONCE(c->mode), op) || !cache_writable(c))
+		return STAT_BYPASS_POLICY;
+	if (op == CACHE_OP_WRITE && cache_over_dirty_limit(c, 0)) {
+		cache_kick_writeback(c);
+		return STAT_BYPASS_DIRTY;
+	}
+	if (!may_migrate(c, op == CACHE_OP_READ))
+		return STAT_BYPASS_BUSY;
+	if (!READ_ONCE(c->map.nr_free)) {
+		cache_want_slots(c);
+		return STAT_BYPASS_NO_SLOT;
+	}
+	switch (throttle_ask(c)) {
+	case THROTTLE_OK:
+		break;
+	case THROTTLE_RATE:
+		return STAT_BYPASS_RATE;
+	case THROTTLE_SHARE:
+		return STAT_BYPASS_SHARE;
+	}
+	return NR_CACHE_STATS;
+}
+
+static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
+{
+	u32 used = atomic_read(&c->migrating_sectors) +
+		   atomic_read(&c->reading_sectors);
+
+	cache_describe_bio(bio, cache_bio_op(bio),
+			   cache_stream_before_miss(c, bio), io);
+	if (io->op == CACHE_OP_WRITE && cache_bio_covers_block(c, bio)) {
+		io->flags |= CACHE_IO_FULL_BLOCK;
+		/* Otherwise the origin gets it first, and the block is read there. */
+		if (cache_keeps_dirty(c))
+			io->flags |= CACHE_IO_NO_FETCH;
+	}
+	if (READ_ONCE(c->map.nr_free) > c->reserve)
+		io->flags |= CACHE_IO_FREE_SLOTS;
+	if (unlikely(used))
+		io->load = migration_share(c, used);
+}
+
+void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	enum cache_stat limit;
+
+	describe_miss(c, bio, &cb->io);
+	cache_stat_inc(c, cb->io.op == CACHE_OP_WRITE ?
+		       STAT_WRITE_MISSES : STAT_READ_MISSES);
+	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
+	if (!cache_wants_promotion(cb)) {
+		cache_stat_inc(c, bypass_stat[cb->verdict]);
+		return;
+	}
+
+	limit = limit_in_the_way(c, cb->io.op);
+	if (limit == NR_CACHE_STATS)
+		return;
+	cache_stat_inc(c, limit);
+	cb->verdict = limit == STAT_BYPASS_POLICY ? CACHE_BYPASS_POLICY :
+						    CACHE_BYPASS_LIMIT;
+}
+
+/* ---- A promotion that begins ---- */
+
+bool cache_admit_begin(struct cache *c, bool reader)
+{
+	return cache_writable(c) && may_migrate(c, reader);
+}
+
+bool cache_admit_stands(struct cache *c)
+{
+	return cache_writable(c) && !READ_ONCE(c->quiescing);
+}
+
+/* One slot in so many is kept for blocks that a request missed. */
+#define AHEAD_SPARES	8
+
+/* Half of the readers' room is kept, and all that a rate would allow. */
+bool cache_admit_ahead(struct cache *c)
+{
+	return READ_ONCE(c->map.nr_free) >
+		       max(c->reserve, c->map.nr_slots / AHEAD_SPARES) &&
+	       cache_writable(c) && migrations_run(c) &&
+	       !READ_ONCE(c->max_promote_mbps) &&
+	       cache_block_fits(c, atomic_read(&c->reading_sectors),
+				READ_ONCE(c->migration_threshold)) &&
+	       throttle_ask(c) == THROTTLE_OK;
+}
+
+/* Count the reason.  A read-ahead block has no miss, so is not counted. */
+static void count_bypass(struct cache *c, enum cache_verdict why,
+			 enum cache_stat stat)
+{
+	if (why != CACHE_PROMOTE_AHEAD)
+		cache_stat_inc(c, stat);
+}
+
+u32 cache_admit_slot(struct cache *c, enum cache_verdict why)
+{
+	u32 slot = slot_map_alloc(&c->map);
+
+	if (READ_ONCE(c->map.nr_free) < c->reserve)
+		cache_want_slots(c);
+	if (slot == SLOT_NONE)
+		count_bypass(c, why, STAT_BYPASS_NO_SLOT);
+	return slot;
+}
+
+void cache_admit_raced(struct cache *c, enum cache_verdict why)
+{
+	count_bypass(c, why, STAT_BYPASS_RACE);
+}
