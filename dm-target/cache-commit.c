@@ -10,19 +10,15 @@
  * What nobody waits for, blocks that were promoted or went home, may linger
  * until there is a group's worth of it: each commit flushes the disk.
  *
- * It also takes back intents: dirty bits on disk of slots that are not dirty
- * (writethrough).  They are cleared in batches, when there are more than the
- * bound that limits what a power cut costs, or when writes have paused.
+ * Which intents are set and taken back with a group, cache-intents.c says.
  */
 #include "cache-trace.h"
 
 #include <linux/completion.h>
 #include <linux/sched/mm.h>
 
-#define INTENT_IDLE_SECONDS	5
 #define LINGER_MS		25
 #define LINGER_OPS		64
-#define AHEAD_SLOTS		1024	/* around a first write */
 #define GROUP_OPS		4096	/* whoever queues more waits for more commits */
 
 /* ---- Flushing the devices, at the same time ---- */
@@ -98,103 +94,6 @@ int cache_flush_devices(struct cache *c)
 	return unflushed(c) ? -EIO : 0;
 }
 
-/* ---- Intents that nobody needs any more ---- */
-
-static u32 spare_intents(struct cache *c)
-{
-	int n = atomic_read(&c->nr_intents) - atomic_read(&c->nr_dirty);
-
-	return max(n, 0);
-}
-
-static bool take_intent(struct cache *c, u32 slot)
-{
-	struct slot *s = slot_at(&c->map, slot);
-	u32 word = slot_word(s);
-
-	if (slot_state(word) != SLOT_VALID || !(word & SLOT_INTENT) ||
-	    (word & (SLOT_DIRTY | SLOT_WRITER_MASK)))
-		return false;
-	if (!slot_try_change(s, &word, word & ~SLOT_INTENT))
-		return false;
-	atomic_dec(&c->nr_intents);
-	return true;
-}
-
-/* Take the intents of up to a batch of slots away; their bits are still set. */
-static unsigned int sweep_collect(struct cache *c)
-{
-	unsigned int nr = 0;
-	u32 seen;
-
-	for (seen = 0; seen < c->map.nr_slots && nr < INTENT_SWEEP_BATCH; seen++) {
-		u32 slot = c->sweep_cursor;
-
-		if (!(seen % 4096))
-			cond_resched();
-		c->sweep_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
-		if (take_intent(c, slot))
-			c->sweep_slots[nr++] = slot;
-	}
-	return nr;
-}
-
-static bool sweep_forbidden(struct cache *c)
-{
-	return cache_flush_failed(c) || atomic_read(&c->nr_suspects);
-}
-
-/* The bits were not cleared after all. */
-static void sweep_give_back(struct cache *c, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		struct slot *s = slot_at(&c->map, c->sweep_slots[i]);
-
-		/* Only a commit, by this worker, takes the slot's block away. */
-		if (!(atomic_fetch_or(SLOT_INTENT, &s->word) & SLOT_INTENT))
-			atomic_inc(&c->nr_intents);
-	}
-}
-
-static bool sweep_due(struct cache *c, unsigned int nr_new)
-{
-	u32 spare = spare_intents(c);
-
-	if (!spare || sweep_forbidden(c))
-		return false;
-	if (spare + nr_new > READ_ONCE(c->max_intents))
-		return true;
-	return time_after(jiffies, READ_ONCE(c->last_intent) +
-			  INTENT_IDLE_SECONDS * HZ);
-}
-
-/* As long as writes hit, their intents are worth keeping. */
-void cache_commit_tick(struct cache *c)
-{
-	u64 hits = cache_stat_sum(c, STAT_WRITE_HITS);
-
-	if (hits == c->write_hits_seen)
-		return;
-	c->write_hits_seen = hits;
-	WRITE_ONCE(c->last_intent, jiffies);
-}
-
-static int sweep_apply(struct cache *c, unsigned int nr)
-{
-	unsigned int i;
-	int r;
-
-	lockdep_assert_held(&c->md_lock);
-	for (i = 0; i < nr; i++) {
-		r = cmd_set_dirty(c->cmd, c->sweep_slots[i], false);
-		if (r && r != -ENODATA)
-			return r;
-	}
-	return 0;
-}
-
 struct group {
 	struct list_head ops;
 	unsigned int nr_ops;
@@ -203,123 +102,6 @@ struct group {
 	unsigned int nr_ahead;
 	unsigned int needs_flush;	/* of these devices */
 };
-
-/* ---- Intents set ahead ---- */
-
-/*
- * The dirty bits of 64 slots are one word on disk (in format 2), with others in
- * the same block: setting them all costs little more than setting one, and
- * spares the neighbours' first writes the wait for a commit.  What a power cut
- * costs stays within the bound.
- */
-static u32 ahead_room(struct cache *c, unsigned int nr_new)
-{
-	u32 spare = spare_intents(c) + nr_new;
-	u32 bound = min_t(u64, READ_ONCE(c->max_intents), U32_MAX);
-	u32 most = bound - bound / 8;
-
-	/* Beyond that, real ones would have the rest swept soon. */
-	if (c->map.nr_slots <= bound)
-		most = c->map.nr_slots;
-	return most - min(spare, most);
-}
-
-static bool ahead_possible(struct cache *c, u32 slot)
-{
-	u32 word = slot_word(slot_at(&c->map, slot));
-
-	return slot_state(word) == SLOT_VALID && !(word & SLOT_INTENT);
-}
-
-static u64 ahead_mask(struct cache *c, u32 first)
-{
-	u32 i, nr = min(c->map.nr_slots - first, 64U);
-	u64 mask = 0;
-
-	for (i = 0; i < nr; i++)
-		if (ahead_possible(c, first + i))
-			mask |= BIT_ULL(i);
-	return mask;
-}
-
-static bool ahead_has(struct cache *c, unsigned int nr, u32 first)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (c->ahead[i].first == first)
-			return true;
-	return false;
-}
-
-static bool ahead_add(struct cache *c, unsigned int nr, u32 first, u32 *room)
-{
-	if (nr == CACHE_NR_AHEAD || *room < 64 || first >= c->map.nr_slots ||
-	    ahead_has(c, nr, first))
-		return false;
-	c->ahead[nr].first = first;
-	c->ahead[nr].mask = ahead_mask(c, first);
-	*room -= hweight64(c->ahead[nr].mask);
-	return true;
-}
-
-/* Choose the neighbours of the slots whose intents the group asks for. */
-static unsigned int ahead_collect(struct cache *c, const struct group *g)
-{
-	u32 room = ahead_room(c, g->nr_intents);
-	struct commit_op *op;
-	unsigned int nr = 0;
-	u32 first, i;
-
-	list_for_each_entry(op, &g->ops, list) {
-		if (op->kind != COMMIT_SET_DIRTY)
-			continue;
-		first = round_down(op->slot, AHEAD_SLOTS);
-		for (i = 0; i < AHEAD_SLOTS; i += 64)
-			nr += ahead_add(c, nr, first + i, &room);
-	}
-	return nr;
-}
-
-static int ahead_apply(struct cache *c, unsigned int nr)
-{
-	unsigned int i;
-	int r = 0;
-
-	lockdep_assert_held(&c->md_lock);
-	for (i = 0; i < nr && !r; i++)
-		r = cmd_set_dirty_many(c->cmd, c->ahead[i].first,
-				       c->ahead[i].mask);
-	return r;
-}
-
-/*
- * The slot was VALID when its bit was chosen, and only a commit, by this
- * worker, takes its block away: it is the same block still.
- */
-static void ahead_mark(struct cache *c, u32 slot)
-{
-	struct slot *s = slot_at(&c->map, slot);
-	u32 old = slot_word(s);
-
-	do {
-		if (old & SLOT_INTENT || (slot_state(old) != SLOT_VALID &&
-					  slot_state(old) != SLOT_WRITEBACK))
-			return;
-	} while (!slot_try_change(s, &old, old | SLOT_INTENT));
-	atomic_inc(&c->nr_intents);
-}
-
-/* The bits are durable: writes need not wait for them any more. */
-static void ahead_durable(struct cache *c, unsigned int nr)
-{
-	unsigned int i;
-	u64 mask;
-
-	for (i = 0; i < nr; i++)
-		for (mask = c->ahead[i].mask; mask; mask &= mask - 1)
-			ahead_mark(c, c->ahead[i].first + __ffs64(mask));
-}
 
 /* ---- One group ---- */
 
@@ -364,7 +146,7 @@ static void gather(struct cache *c, struct group *g)
 		g->nr_intents += op->kind == COMMIT_SET_DIRTY;
 	}
 	if (g->nr_intents)
-		WRITE_ONCE(c->last_intent, jiffies);
+		cache_intents_wanted(c);
 }
 
 static int apply_op(struct cache *c, struct commit_op *op)
@@ -392,7 +174,7 @@ static int apply_group(struct cache *c, struct group *g)
 	struct commit_op *op;
 	int r;
 
-	r = sweep_apply(c, g->nr_swept);
+	r = cache_intents_clear(c, g->nr_swept);
 	if (r)
 		return r;
 	list_for_each_entry(op, &g->ops, list) {
@@ -400,7 +182,7 @@ static int apply_group(struct cache *c, struct group *g)
 		if (r)
 			return r;
 	}
-	return ahead_apply(c, g->nr_ahead);
+	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 
 static int commit_group(struct cache *c, struct group *g)
@@ -448,7 +230,7 @@ static void fail_unflushed(struct cache *c, struct group *g)
 		return;
 	DMERR_LIMIT("flush of the %s device failed",
 		    devices & FLUSH_FAST ? "cache" : "origin");
-	sweep_give_back(c, g->nr_swept);
+	cache_intents_give_back(c, g->nr_swept);
 	g->nr_swept = 0;
 	complete_ops(c, &failed, -EIO);
 }
@@ -477,14 +259,8 @@ void cache_commit_work(struct work_struct *work)
 	int r;
 
 	gather(c, &g);
-	if (cache_writable(c) && sweep_due(c, g.nr_intents))
-		g.nr_swept = sweep_collect(c);
-	/* A slot became suspect before its writer left, so this sees it. */
-	smp_mb();
-	if (g.nr_swept && sweep_forbidden(c)) {
-		sweep_give_back(c, g.nr_swept);
-		g.nr_swept = 0;
-	}
+	if (cache_writable(c))
+		g.nr_swept = cache_intents_take(c, g.nr_intents);
 	if (g.needs_flush || g.nr_swept) {
 		flush(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
 		fail_unflushed(c, &g);
@@ -494,11 +270,12 @@ void cache_commit_work(struct work_struct *work)
 		return;
 	/* No more than was swept comes back at once. */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
-		g.nr_ahead = ahead_collect(c, &g);
+		g.nr_ahead = cache_intents_choose_ahead(c, &g.ops,
+						      g.nr_intents);
 	r = commit_group(c, &g);
 	trace_dm_cache_commit(c, g.nr_ops, g.nr_intents, began, r);
 	if (!r)
-		ahead_durable(c, g.nr_ahead);
+		cache_intents_ahead_durable(c, g.nr_ahead);
 	complete_ops(c, &g.ops, r);
 }
 
@@ -603,18 +380,4 @@ int cache_commit_sync(struct cache *c)
 	cache_commit_queue(c, &cw.op);
 	wait_for_completion(&cw.done);
 	return cw.error;
-}
-
-/* Suspended: nothing writes, so that all spare intents can go. */
-int cache_sweep_all_intents(struct cache *c)
-{
-	unsigned int nr;
-	int r = 0;
-
-	while (!r && (nr = sweep_collect(c))) {
-		mutex_lock(&c->md_lock);
-		r = sweep_apply(c, nr);
-		mutex_unlock(&c->md_lock);
-	}
-	return r;
 }

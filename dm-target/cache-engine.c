@@ -53,7 +53,7 @@ static void tick_work(struct work_struct *work)
 		WRITE_ONCE(c->last_io, jiffies);
 	}
 	cache_degrade_tick(c);
-	cache_commit_tick(c);
+	cache_intents_tick(c);
 	if (c->policy->ops->tick) {
 		spin_lock(&c->policy_lock);
 		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));
@@ -538,7 +538,7 @@ static int alloc_parts(struct cache *c)
 	c->streams = alloc_percpu(struct stream_cpu);
 	c->gates = kvcalloc(CACHE_NR_GATES, sizeof(*c->gates), GFP_KERNEL);
 	c->units = kvcalloc(CACHE_NR_UNITS, sizeof(*c->units), GFP_KERNEL);
-	c->sweep_slots = kvmalloc_array(INTENT_SWEEP_BATCH,
+	c->sweep_slots = kvmalloc_array(INTENT_BATCH,
 					sizeof(*c->sweep_slots), GFP_KERNEL);
 	c->wb_items = kvmalloc_array(WRITEBACK_BATCH, sizeof(*c->wb_items),
 				     GFP_KERNEL);
@@ -1191,7 +1191,7 @@ static void store_state(struct cache *c)
 	r = cache_flush_devices(c);
 	if (r)
 		DMERR("flush before suspend failed: error %d", r);
-	else if (cache_sweep_all_intents(c))
+	else if (cache_intents_clear_all(c))
 		DMERR("dirty bits could not be taken back before suspend");
 
 	/* The metadata's own commit is another matter. */

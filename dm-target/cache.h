@@ -14,6 +14,7 @@
  *   cache-fill.c       promotions
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
+ *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
  *   cache-commit.c     makes changes of the mapping durable, in groups
  *   cache-degrade.c    what is given up when a device fails
  *   cache-settings.c   keeps settings that were given by message
@@ -39,6 +40,7 @@
 #include "cache-admit.h"
 #include "cache-compat.h"
 #include "cache-counters.h"
+#include "cache-intents.h"
 #include "../metadata/cache-metadata.h"
 #include "cache-policy.h"
 #include "cache-setting-list.h"
@@ -122,14 +124,6 @@ struct wb_failed {
 	bool used;
 };
 
-/* Dirty bits of neighbours, set with one that was asked for. */
-#define CACHE_NR_AHEAD	64
-
-struct intents_ahead {
-	u32 first;		/* slot, a multiple of 64 */
-	u64 mask;
-};
-
 /* ---- The engine ---- */
 
 #define CACHE_NR_GATES		4096	/* power of 2 */
@@ -210,7 +204,7 @@ struct cache {
 	char record[CMD_RECORD_MAX + 1];
 	struct pd_device *pd;
 	u32 *sweep_slots;		/* commit worker only */
-	struct intents_ahead ahead[CACHE_NR_AHEAD];	/* commit worker only */
+	struct intents_ahead ahead[INTENT_WORDS_AHEAD];	/* commit worker only */
 	u32 sweep_cursor;		/* commit worker only */
 	atomic_t nr_intents;		/* slots with SLOT_INTENT */
 	unsigned long last_intent;	/* or write hit: jiffies; racy */
@@ -508,9 +502,6 @@ void cache_commit_queue(struct cache *c, struct commit_op *op);
 void cache_commit_work(struct work_struct *work);
 int cache_commit_sync(struct cache *c);
 int cache_flush_devices(struct cache *c);
-/* Clear all intents that no dirty data needs; suspended, or the commit worker. */
-int cache_sweep_all_intents(struct cache *c);
-#define INTENT_SWEEP_BATCH 4096U
 
 /*
  * Queue what nobody waits for.  It is committed before long: with the next
@@ -523,9 +514,6 @@ void cache_commit_linger(struct cache *c, struct commit_op *op);
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot));
-
-/* Once a second; from the tick. */
-void cache_commit_tick(struct cache *c);
 
 /* cache-degrade.c */
 /* The metadata could not be changed; under md_lock. */

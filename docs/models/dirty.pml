@@ -244,7 +244,7 @@ end:
 #endif
 		:: else
 		fi;
-		/* ahead_collect(): a neighbour is in the group, or not */
+		/* cache_intents_choose_ahead(): a neighbour is in the group, or not */
 		if
 		:: atomic { !swept && AHEAD_POSSIBLE -> ahead = true }
 #ifdef BUG_AHEAD_MARKS_EARLY
@@ -270,7 +270,7 @@ end:
 			i = 0; kind = 0; owner = 0; new_mapped = false; new_dirty = false;
 			swept = false; relies = false
 		}
-		/* ahead_durable() */
+		/* cache_intents_ahead_durable() */
 		if
 		:: ahead -> ahead_mark(); ahead = false
 		:: else

@@ -1064,7 +1064,7 @@ done:
 }
 
 #ifdef AHEAD
-/* ---- cache-commit.c: ahead_collect(), ahead_apply(), ahead_durable() ---- */
+/* ---- cache-intents.c: setting ahead ---- */
 
 proctype Ahead()
 {

@@ -54,11 +54,11 @@ MUTANTS = {
         "cache_bio_parts(c, bio, cb->block);",
         "SLOT_PARTS_MASK / 15;"),
     "intent-swept-under-writer": (
-        "dm-target/cache-commit.c",
+        "dm-target/cache-intents.c",
         "(word & (SLOT_DIRTY | SLOT_WRITER_MASK)))",
         "(word & SLOT_DIRTY))"),
     "intents-without-bound": (
-        "dm-target/cache-commit.c",
+        "dm-target/cache-intents.c",
         "if (spare + nr_new > READ_ONCE(c->max_intents))",
         "if (!c)"),
     "promotion-beside-write": (

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Intents that no write asks for, see cache-intents.c.  Where nothing else is
+ * said only the commit worker calls.
+ */
+#ifndef HEARTH_CACHE_INTENTS_H
+#define HEARTH_CACHE_INTENTS_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct cache;
+
+/* Slots whose intents are taken back at a time. */
+#define INTENT_BATCH		4096U
+/* Words of dirty bits that are set ahead with one group at most. */
+#define INTENT_WORDS_AHEAD	64
+
+/* Dirty bits of neighbours, set with one that was asked for. */
+struct intents_ahead {
+	u32 first;		/* slot, a multiple of 64 */
+	u64 mask;
+};
+
+/*
+ * Take the intents of up to INTENT_BATCH slots in memory, if that is due and
+ * may be; @nr_new more are about to be set.  Returns how many slots.  The disk
+ * follows with cache_intents_clear(), after both devices were flushed.
+ */
+unsigned int cache_intents_take(struct cache *c, unsigned int nr_new);
+/* The bits of those @nr slots were not cleared after all. */
+void cache_intents_give_back(struct cache *c, unsigned int nr);
+/* Clear the bits of those @nr slots; under md_lock.  Errors of the metadata. */
+int cache_intents_clear(struct cache *c, unsigned int nr);
+/*
+ * Clear all intents that no dirty data needs.  Suspended: nothing writes.
+ * Sleeps, takes md_lock.  Errors of the metadata.
+ */
+int cache_intents_clear_all(struct cache *c);
+
+/*
+ * Choose neighbours of the slots of which @ops asks for @nr_new intents.
+ * Returns how many words of bits.
+ */
+unsigned int cache_intents_choose_ahead(struct cache *c,
+					const struct list_head *ops,
+					unsigned int nr_new);
+/* Set the bits of those @nr words; under md_lock.  Errors of the metadata. */
+int cache_intents_set_ahead(struct cache *c, unsigned int nr);
+/* They are durable: writes need not wait for them any more. */
+void cache_intents_ahead_durable(struct cache *c, unsigned int nr);
+
+/* Intents are asked for: those that there are stay for a while. */
+void cache_intents_wanted(struct cache *c);
+/* Once a second, from the tick. */
+void cache_intents_tick(struct cache *c);
+
+#endif
