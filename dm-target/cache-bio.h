@@ -172,4 +172,30 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 		io->flags |= CACHE_IO_META;
 }
 
+/* ---- What it does to a slot ---- */
+
+/* What became of a try to pin a slot for a write. */
+enum hit_result {
+	HIT_RETRY,
+	HIT_PINNED,		/* and its intent is durable */
+	HIT_NO_INTENT,		/* pinned */
+	HIT_PARKED,
+};
+
+static inline enum hit_result cache_park_on_slot(struct cache *c,
+						 struct bio *bio, u32 slot,
+						 u32 word)
+{
+	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
+}
+
+/* A write has arrived in its slot, which is pinned by it still. */
+static inline void cache_wrote_slot(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+
+	if (unlikely(slot_word(s) & SLOT_UNWRITTEN))
+		atomic_andnot(SLOT_UNWRITTEN, &s->word);
+}
+
 #endif

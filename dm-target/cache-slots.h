@@ -171,6 +171,15 @@ static inline bool slot_try_change(struct slot *s, u32 *old, u32 new)
 	return atomic_try_cmpxchg(&s->word, (int *)old, new);
 }
 
+/*
+ * Will the word of a slot change without the caller's doing?  A bio may only be
+ * parked on a slot of which that is so.
+ */
+static inline bool slot_is_busy(u32 word)
+{
+	return slot_state(word) != SLOT_VALID || (word & SLOT_PIN_MASK);
+}
+
 #define SLOT_CHAIN_END	BIT(31)
 
 static inline u32 slot_hash(const struct slot_map *map, u64 block)
@@ -205,8 +214,29 @@ static inline u32 slot_map_find(struct slot_map *map, u64 block)
 }
 
 /*
- * Does a slot of this word get no more pins?  Who waits until it has none never
- * would, if others went on to come.
+ * The slot that holds @block, and its @word, or SLOT_NONE.  Without a pin both
+ * may be outdated when they arrive, but they were true together.  Any context,
+ * no lock; not for hits, which pin and then compare.
+ */
+static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
+{
+	u32 slot;
+
+	for (;;) {
+		slot = slot_map_find(map, block);
+		if (slot == SLOT_NONE)
+			return SLOT_NONE;
+		*word = slot_word(slot_at(map, slot));
+		if (slot_block(slot_at(map, slot)) == block &&
+		    slot_state(*word) != SLOT_FREE)
+			return slot;
+		cpu_relax();
+	}
+}
+
+/*
+ * True if no new pins may be taken.  A bio waits for the last unpin; new pins
+ * would starve it.
  */
 static inline bool slot_is_closed(u32 word)
 {

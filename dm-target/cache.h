@@ -9,6 +9,9 @@
  * Which file does what:
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-io.c         maps bios, ends them, and retries those that waited
+ *   cache-both.c       writes to both devices
+ *   cache-failover.c   goes on with bios that a device refused
+ *   cache-discard.c    unmaps what a discard covers
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions
@@ -427,7 +430,6 @@ static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 int cache_map_bio(struct cache *c, struct bio *bio);
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
 void cache_deferred_work(struct work_struct *work);
-int cache_end_both(struct cache *c, struct bio *bio, blk_status_t *error);
 
 /* cache-gate.c; any context, none sleeps */
 /*
@@ -448,6 +450,13 @@ void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
 int cache_gate_publish(struct cache *c, u32 slot, u64 block);
 /* Take a FILLING slot out of its chain again; it is FREE, and the caller's. */
 void cache_gate_unpublish(struct cache *c, u32 slot);
+
+/* cache-discard.c */
+/*
+ * Go on with a discard, which ends or waits here.  For the worker; may sleep.
+ */
+void cache_process_discard(struct cache *c, struct bio *bio,
+			   struct cache_bio *cb);
 
 /* cache-fill.c */
 enum promote_result {

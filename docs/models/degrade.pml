@@ -559,7 +559,7 @@ retry:
 	:: else
 	fi;
 
-	/* claim_both(), take_units(); who waits is woken when the word changes */
+	/* cache_claim_both(), take_units(); who waits is woken when the word changes */
 	if
 	:: how != WB ->
 		if

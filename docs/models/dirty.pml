@@ -375,7 +375,7 @@ overwrite:
 
 #ifdef ERRORS
 suspect:
-	/* cache_end_both(), drop_then_end() */
+	/* end_both(), cache_drop_then_end() */
 	nr_suspects++;
 	writers--;
 	if

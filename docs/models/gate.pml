@@ -13,7 +13,7 @@
  * given up because nothing is dirty (stop_dirtying() in cache-degrade.c: the
  * mode, then the number).
  *
- * CASE 3, units of a block: a writer that is done (give_units() in cache-io.c: the
+ * CASE 3, units of a block: a writer that is done (cache_return_units() in cache-both.c: the
  * units, then whether they are wanted; it goes without waking) against one that
  * finds them taken (wait_for_units(): wanted, then the units; it goes to sleep).
  *

@@ -673,7 +673,7 @@ proctype Writeback()
 /* ---- cache-io.c ---- */
 
 /*
- * drop_block(): @ok says whether the block is gone, or going if the origin is to
+ * cache_drop_block(): @ok says whether the block is gone, or going if the origin is to
  * be read; if not, what the slot holds is needed.  A bio that has waited begins
  * again.
  */
@@ -939,7 +939,7 @@ retry:
 	:: else
 	fi;
 
-	/* slot_is_closed(), claim_both() */
+	/* slot_is_closed(), cache_claim_both() */
 	both = !KEEPS_DIRTY;
 	if
 	:: PINS(w) == PINS_FULL || (w & WAITERS) ||
@@ -1028,7 +1028,7 @@ retry:
 
 #ifdef FAST_ERRORS
 suspect:
-	/* cache_end_both(), drop_then_end(): gone before it is acknowledged */
+	/* end_both(), cache_drop_then_end(): gone before it is acknowledged */
 	nr_suspects++;
 	give_units();
 	unpin(slot, PIN + WRITER);

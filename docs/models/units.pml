@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Writes to both devices that overlap: take_units(), wait_for_units() and
- * give_units() of dm-target/cache-io.c with cache_wake_waiters(), for spin.
+ * cache_return_units() of dm-target/cache-both.c with cache_wake_waiters(), for spin.
  *
  * One bucket of waiters with its units.  A writer takes its units in one step,
  * unless somebody has them or waits for them; what it writes reaches two devices in

@@ -70,7 +70,7 @@ MUTANTS = {
         "fill->op.kind = fill->dirty ? COMMIT_MAP_DIRTY : COMMIT_MAP_CLEAN;",
         "fill->op.kind = COMMIT_MAP_CLEAN;"),
     "discard-does-not-wait": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-discard.c",
         "if (cache_bypassed(c) || discard_wait(c, bio, d))",
         "if (c || discard_wait(c, bio, d))"),
     "superblock-before-its-blocks": (
