@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry of policies, and the parsing of their settings.
+ * The registry of policies, the policy that an engine has, and the parsing of
+ * policies' settings.
  *
  * It owns the list of policy modules that are loaded and the rules by which a
  * setting is accepted: the key and the range come from the policy's table, so
@@ -108,6 +109,121 @@ void cache_policy_unregister(const struct cache_policy_ops *ops)
 	spin_unlock(&registry_lock);
 }
 EXPORT_SYMBOL_GPL(cache_policy_unregister);
+
+/* ---- The policy of an engine ---- */
+
+static struct cache_policy *create_policy(struct cache *c,
+					  const struct cache_policy_ops *ops)
+{
+	struct cache_policy_params params = {
+		.nr_slots = c->map.nr_slots,
+		.block_sectors = c->block_sectors,
+		.origin_blocks = c->origin_blocks,
+		.rotational = compat_bdev_rotational(c->origin),
+		.words = &c->map.slots[0].policy,
+		.word_stride = sizeof(struct slot),
+	};
+	struct cache_policy *p = ops->create(&params);
+
+	if (p) {
+		p->ops = ops;
+		p->params = params;
+	}
+	return p;
+}
+
+void cache_policy_destroy(struct cache *c)
+{
+	if (c->policy)
+		c->policy->ops->destroy(c->policy);
+	if (c->policy_ops)
+		cache_policy_put(c->policy_ops);
+	c->policy = NULL;
+	c->policy_ops = NULL;
+}
+
+static void adopt_policy(struct cache *c, struct cache_policy *p)
+{
+	const struct cache_tunable *tn = p->ops->tunables;
+	unsigned int i;
+
+	/* The table's reference may go before the engine. */
+	__module_get(p->ops->owner);
+	cache_policy_destroy(c);
+	c->policy = p;
+	c->policy_ops = p->ops;
+	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
+		c->policy_defaults[i] = cache_tunable_value(p, &tn[i]);
+}
+
+int cache_policy_init(struct cache *c, const struct cache_policy_ops *ops)
+{
+	struct cache_policy *p = create_policy(c, ops);
+
+	if (!p)
+		return -ENOMEM;
+	adopt_policy(c, p);
+	return 0;
+}
+
+/*
+ * The hint of each slot, for the policy that comes after.  NULL if there is no
+ * memory: hints are not worth a failure.
+ */
+static u32 *collect_hints(struct cache *c, const struct cache_policy_ops *from)
+{
+	u32 *hints = kvmalloc_array(c->map.nr_slots, sizeof(*hints), GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; hints && i < c->map.nr_slots; i++)
+		hints[i] = from->hint ? from->hint(c->policy, i) : 0;
+	return hints;
+}
+
+/* Tell @p of all blocks; @valid: do their hints mean what it means by them? */
+static void load_policy(struct cache *c, struct cache_policy *p,
+			const u32 *hints, bool valid)
+{
+	struct slot *s;
+	u32 i;
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		s = slot_at(&c->map, i);
+		if (slot_state(slot_word(s)) != SLOT_FREE)
+			p->ops->load(p, i, slot_block(s), hints ? hints[i] : 0,
+				     hints && valid);
+	}
+	p->ops->load_done(p);
+}
+
+int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
+{
+	const struct cache_policy_ops *from = c->policy_ops;
+	bool same = from->version[0] == to->version[0] &&
+		    !strcmp(from->name, to->name);
+	struct cache_policy *p;
+	u32 *hints;
+	u32 i;
+
+	if (from == to)
+		return 0;
+
+	hints = collect_hints(c, from);
+	for (i = 0; i < c->map.nr_slots; i++)
+		WRITE_ONCE(slot_at(&c->map, i)->policy, 0);
+
+	p = create_policy(c, to);
+	if (!p) {
+		/* The old one has lost its words: start again from disk. */
+		c->broken = true;
+		kvfree(hints);
+		return -ENOMEM;
+	}
+	load_policy(c, p, hints, same || from->hint);
+	kvfree(hints);
+	adopt_policy(c, p);
+	return 0;
+}
 
 /* ---- Settings ---- */
 

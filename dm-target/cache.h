@@ -22,7 +22,8 @@
  *   cache-degrade.c    what is given up when a device fails
  *   cache-settings.c   keeps settings that were given by message
  *   cache-policies.c   finds policies, parses their settings
- *   cache-engine.c     life: load, resume, suspend, resize
+ *   cache-load.c       fills an engine from the disk
+ *   cache-engine.c     life: built, resumed, suspended, handed from table to table
  */
 #ifndef HEARTH_CACHE_H
 #define HEARTH_CACHE_H
@@ -555,6 +556,19 @@ bool cache_session_distrusted(u64 session);
 /* cache-policies.c */
 const struct cache_policy_ops *cache_policy_get(const char *name);
 void cache_policy_put(const struct cache_policy_ops *ops);
+/*
+ * Give @c, which has its slots and devices, the policy of @ops.  Takes a
+ * reference to its module.  Sleeps; -ENOMEM.
+ */
+int cache_policy_init(struct cache *c, const struct cache_policy_ops *ops);
+/*
+ * Another policy takes over what is in the cache.  Its hints are the old one's,
+ * if both mean the same by them.  Suspended; sleeps.  -ENOMEM: the engine is
+ * broken, and has to be built anew from the disk.
+ */
+int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
+/* No policy any more; there may have been none. */
+void cache_policy_destroy(struct cache *c);
 bool cache_policy_key_known(const char *key);
 const struct cache_tunable *cache_tunable_find(const struct cache_tunable *table,
 					       const char *key);

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From the disk to the engine, and back at a clean stop: the metadata is opened, made to fit the devices
+ * and read, and what is past the end of the table leaves it.
+ *
+ * It owns what is believed of the disk: after an unclean stop every block is
+ * dirty; metadata that the origin has overtaken is emptied; a dirty block is
+ * never cut off, and never forgotten if an older engine knows of it.  Nothing
+ * is searched: docs/architecture.md, "What is on the disk, and when", says why
+ * that suffices.  It must not know of other engines or tables.
+ */
+#include "cache-load.h"
+#include "cache-table.h"
+
+#include <linux/completion.h>
+#include <linux/sched/mm.h>
+
+#define DISCARD_BLOCKS_MAX	(1U << 14)
+
+/* ---- The metadata is opened and made to fit ---- */
+
+static int open_metadata(struct cache *c, struct cache_table *t,
+			 bool may_format)
+{
+	struct cmd_geometry geometry = {
+		.data_block_size = t->block_sectors,
+		.format = t->format,
+		.may_format = may_format,
+		.cache_blocks = t->nr_slots,
+	};
+	const char *why = "cannot be opened";
+	int r;
+
+	r = pd_device_open_bdev(c->metadata, false, &c->pd);
+	if (!r)
+		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
+	if (r)
+		DMERR("metadata: %s", why);
+	return r;
+}
+
+/*
+ * Metadata that the origin has overtaken, on a device that was away when it
+ * should have been told, is not believed.
+ */
+static int begin_session(struct cache *c)
+{
+	int r = 0;
+
+	cache_settings_load(c);
+	if (cache_session_distrusted(c->session)) {
+		DMWARN("the metadata is older than the origin: starting with an empty cache");
+		r = cmd_unmap_all(c->cmd);
+	}
+	return r ? r : cache_settings_new_session(c);
+}
+
+struct shrink_check {
+	u32 nr_slots;
+	u32 dirty_slot;
+	bool found;
+	bool unclean;
+};
+
+static int check_cut_slot(void *context, u32 slot, u64 block, bool dirty,
+			  u32 hint, bool hint_valid)
+{
+	struct shrink_check *sc = context;
+
+	if (slot >= sc->nr_slots && (dirty || sc->unclean) && !sc->found) {
+		sc->found = true;
+		sc->dirty_slot = slot;
+	}
+	return 0;
+}
+
+/* The cache device has another size: never cut off a dirty block. */
+static int fit_cache_size(struct cache *c, u32 nr_slots)
+{
+	struct shrink_check sc = {
+		.nr_slots = nr_slots,
+		.unclean = !cmd_opened_clean(c->cmd),
+	};
+	int r;
+
+	if (cmd_cache_blocks(c->cmd) == nr_slots)
+		return 0;
+	if (cmd_cache_blocks(c->cmd) > nr_slots) {
+		r = cmd_load(c->cmd, NULL, NULL, check_cut_slot, &sc);
+		if (r)
+			return r;
+		if (sc.found) {
+			DMERR("unable to shrink cache from %u to %u blocks: cache block %u is dirty",
+			      cmd_cache_blocks(c->cmd), nr_slots, sc.dirty_slot);
+			return -EFBIG;
+		}
+	}
+	return cmd_resize(c->cmd, nr_slots);
+}
+
+static int fit_discards(struct cache *c)
+{
+	u64 size = c->block_sectors;
+
+	while (DIV_ROUND_UP_ULL(c->origin_sectors, size) > DISCARD_BLOCKS_MAX)
+		size *= 2;
+	return cmd_set_discard_geometry(c->cmd, size,
+					DIV_ROUND_UP_ULL(c->origin_sectors, size));
+}
+
+/* Make the metadata fit the devices, and say what is not known as unknown. */
+static int prepare_metadata(struct cache *c, struct cache_table *t)
+{
+	int r;
+
+	r = cmd_extend(c->cmd, bdev_nr_sectors(c->metadata) / CMD_BLOCK_SECTORS);
+	if (r)
+		return r;
+	r = fit_cache_size(c, t->nr_slots);
+	if (r)
+		return r;
+	r = fit_discards(c);
+	if (r)
+		return r;
+	if (!cmd_opened_clean(c->cmd) && !cmd_formatted(c->cmd)) {
+		DMWARN("the metadata was not closed cleanly: taking every block as dirty");
+		return cmd_set_all_dirty(c->cmd);
+	}
+	return 0;
+}
+
+/* ---- What is past the end of the table ---- */
+
+static bool is_past_end(struct cache *c, struct slot *s)
+{
+	return slot_state(slot_word(s)) == SLOT_VALID &&
+	       slot_block(s) >= c->origin_blocks;
+}
+
+struct copy_wait {
+	struct completion done;
+	int error;
+};
+
+static void copy_done(int read_err, unsigned long write_err, void *context)
+{
+	struct copy_wait *cw = context;
+
+	cw->error = read_err || write_err ? -EIO : 0;
+	complete(&cw->done);
+}
+
+/* Write a dirty block, which the origin device has all of, home now. */
+static int copy_home(struct cache *c, u32 slot, u64 block)
+{
+	struct dm_io_region from = {
+		.bdev = c->fast,
+		.sector = cache_block_start(c, slot),
+		.count = c->block_sectors,
+	};
+	struct dm_io_region to = {
+		.bdev = c->origin,
+		.sector = cache_block_start(c, block),
+		.count = c->block_sectors,
+	};
+	struct copy_wait cw = {};
+
+	init_completion(&cw.done);
+	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copy_done, &cw);
+	wait_for_completion_io(&cw.done);
+	return cw.error;
+}
+
+/*
+ * The cache has the only copy of a dirty block that the origin device does not
+ * have all of: such a block cannot be dropped.  Nothing was changed so far.
+ */
+static int check_past_end(struct cache *c)
+{
+	u64 on_device = div_u64(bdev_nr_sectors(c->origin), c->block_sectors);
+	u64 block, last = 0;
+	u32 i, nr = 0;
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		struct slot *s = slot_at(&c->map, i);
+
+		block = slot_block(s);
+		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY) ||
+		    block < on_device)
+			continue;
+		last = max(last, block);
+		nr++;
+	}
+	if (!nr)
+		return 0;
+	DMERR("unable to shrink origin to %llu sectors: %u blocks past its end are dirty, up to sector %llu",
+	      (u64)bdev_nr_sectors(c->origin), nr,
+	      (u64)cache_block_start(c, last + 1));
+	return -EFBIG;
+}
+
+static int save_past_end(struct cache *c, u32 *nr_dirty)
+{
+	struct slot *s;
+	u32 i;
+	int r;
+
+	for (i = 0; i < c->map.nr_slots; i++) {
+		s = slot_at(&c->map, i);
+		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY))
+			continue;
+		r = copy_home(c, i, slot_block(s));
+		if (r) {
+			DMERR("origin block %llu, dirty and past the end of the table, cannot be written back",
+			      slot_block(s));
+			return r;
+		}
+		(*nr_dirty)++;
+	}
+	return *nr_dirty ? blkdev_issue_flush(c->origin) : 0;
+}
+
+static int forget_slot(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	int r = cmd_remove(c->cmd, slot);
+
+	if (r)
+		return r;
+	c->policy->ops->removed(c->policy, slot, slot_block(s),
+				CACHE_REMOVED_INVALID);
+	if (slot_word(s) & SLOT_DIRTY) {
+		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr_intents);
+	}
+	slot_map_remove(&c->map, slot);
+	atomic_set(&s->word, SLOT_FREE);
+	atomic_dec(&c->nr_resident);
+	return 0;
+}
+
+/*
+ * Blocks past the end of the table leave the cache, durably.  What is dirty of
+ * them goes home first: the origin device may be longer than the table.
+ */
+static int drop_past_end(struct cache *c)
+{
+	u32 i, nr = 0, nr_dirty = 0;
+	int r = check_past_end(c);
+
+	if (!r)
+		r = save_past_end(c, &nr_dirty);
+	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		if (!is_past_end(c, slot_at(&c->map, i)))
+			continue;
+		r = forget_slot(c, i);
+		nr++;
+	}
+	if (nr)
+		DMINFO("dropped %u blocks past the end of the table, %u of them dirty",
+		       nr, nr_dirty);
+	return r;
+}
+
+/* ---- The mapping ---- */
+
+struct load_context {
+	struct cache *c;
+	bool unclean;
+	const char *why;
+};
+
+static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
+		     bool hint_valid)
+{
+	struct load_context *lc = context;
+	struct cache *c = lc->c;
+	u32 word = SLOT_VALID;
+
+	if (slot >= c->map.nr_slots)
+		return -EINVAL;
+	if (lc->unclean)
+		dirty = true;
+	if (dirty)
+		word |= SLOT_ALL_DIRTY | SLOT_INTENT;
+	if (slot_map_insert(&c->map, slot, block, word)) {
+		lc->why = "two cache blocks map the same origin block";
+		return -EILSEQ;
+	}
+	atomic_inc(&c->nr_resident);
+	if (dirty) {
+		atomic_inc(&c->nr_dirty);
+		atomic_inc(&c->nr_intents);
+	}
+	c->policy->ops->load(c->policy, slot, block, hint, hint_valid);
+	return 0;
+}
+
+/* Has this engine the block of @slot of @known, which is dirty, as dirty? */
+static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+
+	return slot < c->map.nr_slots && (slot_word(s) & SLOT_DIRTY) &&
+	       slot_block(s) == slot_block(slot_at(&known->map, slot));
+}
+
+/*
+ * What the disk says is believed, unless it has forgotten dirty blocks that the
+ * engine before (or NULL) knows of.  It must have those whose dirty bit had become
+ * durable (SLOT_INTENT).  Of the others a commit that failed has perhaps taken
+ * the bit: their copies were equal then, and nothing was written since.
+ */
+static int check_known(struct cache *c, struct cache *known)
+{
+	u32 i, nr = 0, word;
+
+	for (i = 0; known && i < known->map.nr_slots; i++) {
+		word = slot_word(slot_at(&known->map, i));
+		if ((word & SLOT_DIRTY) && (word & SLOT_INTENT) &&
+		    !has_dirty(c, known, i))
+			nr++;
+	}
+	if (!nr)
+		return 0;
+	DMERR("metadata: does not have %u blocks that are dirty in the cache that is suspended",
+	      nr);
+	return -EILSEQ;
+}
+
+static int load_mapping(struct cache *c, struct cache *known)
+{
+	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
+	int r;
+
+	r = cmd_load(c->cmd, c->policy_ops->name, c->policy_ops->version,
+		     load_slot, &lc);
+	if (r) {
+		if (lc.why)
+			DMERR("metadata: %s", lc.why);
+		return r;
+	}
+	c->policy->ops->load_done(c->policy);
+	r = check_known(c, known);
+	return r ? r : drop_past_end(c);
+}
+
+/* ---- All of it ---- */
+
+/*
+ * Read everything, bring the metadata up to date, and commit that.  @known is an
+ * engine whose dirty blocks must be there, or NULL.
+ */
+static int bring_up(struct cache *c, struct cache_table *t, struct cache *known)
+{
+	unsigned int noio;
+	int r;
+
+	mutex_lock(&c->md_lock);
+	noio = memalloc_noio_save();
+	r = open_metadata(c, t, !known);
+	if (!r)
+		r = begin_session(c);
+	if (!r) {
+		cache_settings_apply(c, t);
+		r = prepare_metadata(c, t);
+	}
+	if (!r)
+		r = load_mapping(c, known);
+	if (!r && cmd_needs_check(c->cmd)) {
+		DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
+		c->health = HEALTH_READ_ONLY;
+		cache_set_failed_mode(c);
+		r = cmd_abort(c->cmd);
+	} else if (!r) {
+		r = cmd_commit(c->cmd, true);
+	}
+	memalloc_noio_restore(noio);
+	mutex_unlock(&c->md_lock);
+	return r;
+}
+
+static void load_stats(struct cache *c)
+{
+	struct cmd_stats stats;
+
+	cmd_get_stats(c->cmd, &stats);
+	cache_stat_add(c, STAT_READ_HITS, stats.read_hits);
+	cache_stat_add(c, STAT_READ_MISSES, stats.read_misses);
+	cache_stat_add(c, STAT_WRITE_HITS, stats.write_hits);
+	cache_stat_add(c, STAT_WRITE_MISSES, stats.write_misses);
+}
+
+int cache_load(struct cache *c, struct cache_table *t, struct cache *known)
+{
+	int r = bring_up(c, t, known);
+
+	if (r)
+		return r;
+	slot_map_build_free_list(&c->map);
+	load_stats(c);
+	return 0;
+}
+
+/* ---- And back ---- */
+
+static u32 hint_of(void *context, u32 slot)
+{
+	struct cache *c = context;
+
+	if (slot_state(slot_word(slot_at(&c->map, slot))) == SLOT_FREE ||
+	    !c->policy->ops->hint)
+		return 0;
+	return c->policy->ops->hint(c->policy, slot);
+}
+
+static void store_stats(struct cache *c)
+{
+	struct cmd_stats stats = {
+		.read_hits = cache_stat_sum(c, STAT_READ_HITS),
+		.read_misses = cache_stat_sum(c, STAT_READ_MISSES),
+		.write_hits = cache_stat_sum(c, STAT_WRITE_HITS),
+		.write_misses = cache_stat_sum(c, STAT_WRITE_MISSES),
+	};
+
+	cmd_set_stats(c->cmd, &stats);
+}
+
+/*
+ * The cache device could not flush and may have lost writes that reached both
+ * devices.  The origin has them, unless the block is dirty.
+ */
+static int drop_suspects(struct cache *c)
+{
+	u32 i, word;
+	int r = 0;
+
+	lockdep_assert_held(&c->md_lock);
+	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		word = slot_word(slot_at(&c->map, i));
+		if (slot_state(word) == SLOT_VALID && (word & SLOT_INTENT) &&
+		    !(word & SLOT_DIRTY))
+			r = cmd_remove(c->cmd, i);
+	}
+	return r;
+}
+
+static int commit_state(struct cache *c)
+{
+	int r = 0;
+
+	lockdep_assert_held(&c->md_lock);
+	if (READ_ONCE(c->fast_flush_failed) &&
+	    !READ_ONCE(c->origin_flush_failed))
+		r = drop_suspects(c);
+	if (!r)
+		r = cmd_write_hints(c->cmd, c->policy_ops->name,
+				    c->policy_ops->version, hint_of, c);
+	store_stats(c);
+	return r ? r : cmd_commit(c->cmd, true);
+}
+
+void cache_store(struct cache *c)
+{
+	int r;
+
+	if (!cache_writable(c))
+		return;
+	r = cache_flush_devices(c);
+	if (r)
+		DMERR("flush before suspend failed: error %d", r);
+	else if (cache_intents_clear_all(c))
+		DMERR("dirty bits could not be taken back before suspend");
+
+	/* The metadata's own commit is another matter. */
+	mutex_lock(&c->md_lock);
+	if (cache_writable(c)) {
+		r = commit_state(c);
+		if (r)
+			cache_metadata_failed(c, "commit at suspend", r);
+	}
+	mutex_unlock(&c->md_lock);
+}
