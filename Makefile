@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # make            the kernel modules and the user-space programs
 # make test       every test that fits a continuous-integration run

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # The root device does not come. With rd.hearth.degraded, volumes that are
 # complete without their missing cache device are taken off it.

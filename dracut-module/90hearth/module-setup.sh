@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # dracut module: what a boot from a volume on an SSD cache needs. dm-cache and
 # every policy that is installed, the checker that lvm2 runs before it activates

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # hearth: for most volumes. Writethrough: the SSD may be lost at any time.
 # Any kernel opens a volume that was made with it. See hearth-profiles(7).
 allocation {

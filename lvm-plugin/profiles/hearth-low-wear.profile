@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # hearth: fewer bytes written to the SSD, at the price of hits.
 # Not for a volume that the machine starts from: only hearth opens a volume
 # with the policy heat. See hearth-profiles(7).

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # hearth: writes go to both devices, and bring hardly anything into the cache.
 # Not for a volume that the machine starts from: only hearth opens a volume
 # with the policy heat. See hearth-profiles(7).

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # hearth: large files that are read again and again, from an origin that is
 # slow at streams, too: streams are judged like everything else.
 # Not for a volume that the machine starts from: only hearth opens a volume

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Runs the benchmarks in a guest and judges what they measured.
 
 bench.py run [SECTION...]    measures, and writes docs/performance.md and the ten

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """What the benchmarks' results mean: figures, their limits, and the page.
 
 A limit is what the project promises; a figure without one is only reported.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Where the instructions of a hit go: profile.py [randread|randwrite|randmiss]
 
 Boots the guest with QEMU translating one instruction at a time and logging

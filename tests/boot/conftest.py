@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Trees that the tests share: see tree.py. The packages are built once a run, and installed once."""
 
 import os

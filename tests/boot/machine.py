@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine with a disk and an SSD, in QEMU, whose root volume may be cached.
 
 Parts are made once: a root file system, and for each initramfs generator an

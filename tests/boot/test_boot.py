@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Machines that boot from a cached volume, by either initramfs generator.
 
 The cache is attached by plain lvm2 to root and /home while they are mounted;

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """hearth-degraded, on real LVM metadata with a device taken away."""
 
 import os

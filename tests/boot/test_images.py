@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """What dracut and initramfs-tools put into an image, and what they refuse to make."""
 
 import re

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """hearth-on-cache, on a made-up sysfs and dmsetup: the machine has no device mapper."""
 
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Packages, DKMS, make install: what they put where, and that nothing stays behind."""
 
 import re

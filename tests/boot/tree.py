@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """A Debian tree to install into, and cheap copies of it.
 
 The tree is made once under build/boot with mmdebstrap: a kernel with headers,

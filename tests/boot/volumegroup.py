@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """A volume group on two loop devices with cached volumes, written as metadata.
 
 The machine needs no device mapper: lvm2 runs with activation=0, and the cached

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Can the cuts fail?  Breaks one rule of the engine at a time, and says whether
 they notice: mutants.py [NAME...].  Needs a minute or two for each.
 """

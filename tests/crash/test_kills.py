@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Guests that are killed while they write.
 
 A stock kernel with lvm2 in an initramfs of its own, a disk and an SSD as files.

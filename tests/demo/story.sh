@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # The demo's story, told inside a guest with stock lvm2: a disk, an SSD, and
 # what an administrator does with them from pvcreate to --uncache. Prints to

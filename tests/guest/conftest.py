@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Makes a pytest test of every test_* function of suites/*.sh.
 
 HEARTH_STOCK=1 runs them against the kernel's own dm-cache, HEARTH_SET=all

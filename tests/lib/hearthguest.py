@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Boots a kernel, Debian's unless asked for another, in QEMU and runs named shell tests in it.
 
 One boot serves many tests. The guest writes what happens to a directory that

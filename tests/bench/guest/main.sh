@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs in the guest: main.sh OUT SECTION... Each section is the function
 # bench_SECTION of SECTION.sh; what it measured is in OUT, and OUT/SECTION.ok

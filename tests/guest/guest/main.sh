@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs inside the guest: every test of DIR/tests in turn, each in a process of
 # its own with a time limit, with the kernel's log read after each. Tells the

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # One test of a suite (run SUITE NAME [WORD...]), or the cleaning up after it (clean
 # OUTCOME). Exit codes of clean: 1 the test left something wrong, 2 this guest

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes data that says where it belongs and which writing it is from, or
  * checks it:  blockdata write|check DEVICE SEED OFFSET LENGTH BLOCK seq|rand

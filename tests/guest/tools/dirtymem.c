@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Uses memory, all of it again and again in random order, and checks that it
  * holds what was put there:  dirtymem MIB ROUNDS SEED

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Brings a device-mapper device up again and again, and each time one more of the
  * kernel's allocations succeeds before one fails: failnth NAME load|resume TABLE.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Prints the frequency of the host's TSC in kHz. An emulated guest reads the
  * same counter, and would measure it wrongly on a busy host.
