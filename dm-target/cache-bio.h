@@ -174,12 +174,13 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 
 /* ---- What it does to a slot ---- */
 
-/* What became of a try to pin a slot for a write. */
+/* What became of a try to pin a slot for a bio. */
 enum hit_result {
-	HIT_RETRY,
-	HIT_PINNED,		/* and its intent is durable */
-	HIT_NO_INTENT,		/* pinned */
-	HIT_PARKED,
+	HIT_RETRY,		/* the slot has changed: look again */
+	HIT_PINNED,		/* and, for a write, its intent is durable */
+	HIT_NO_INTENT,		/* pinned for a write */
+	HIT_PARKED,		/* the bio waits, or was ended */
+	HIT_ORIGIN,		/* the origin serves it */
 };
 
 static inline enum hit_result cache_park_on_slot(struct cache *c,

@@ -416,26 +416,19 @@ static void start_copy(struct fill *fill)
 
 /* ---- Promotion by a bio.  Worker context ---- */
 
-static enum promote_result promote_result(int error)
-{
-	return error == -EEXIST ? PROMOTE_RETRY : PROMOTE_BYPASS;
-}
-
 /* A write of the whole block is its own promotion: nothing is read. */
-static enum promote_result promote_overwrite(struct cache *c, struct bio *bio)
+static bool promote_overwrite(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 	struct fill *fill;
-	int r;
 
 	fill = alloc_fill(c, cb->block, cb->verdict, &c->migrating_sectors, 0,
 			  GFP_NOWAIT);
 	if (!fill)
-		return PROMOTE_BYPASS;
-	r = publish_slot(fill);
-	if (r) {
+		return false;
+	if (publish_slot(fill)) {
 		free_fill(fill);
-		return promote_result(r);
+		return false;
 	}
 
 	fill->bio = bio;
@@ -445,7 +438,7 @@ static enum promote_result promote_overwrite(struct cache *c, struct bio *bio)
 	bio->bi_iter.bi_sector = cache_block_start(c, fill->slot);
 	bio_set_dev(bio, c->fast);
 	submit_bio_noacct(bio);
-	return PROMOTE_STARTED;
+	return true;
 }
 
 /* The data is in the slot, or not: any context. */
@@ -465,28 +458,25 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 	redirect_to_origin(c, bio);
 }
 
-/* A fill with its memory and its slot, or an ERR_PTR.  @gfp: may it sleep? */
+/* A fill with its memory and its slot, or NULL.  @gfp: may it sleep? */
 static struct fill *begin_fill(struct cache *c, u64 block,
 			       enum cache_verdict why, atomic_t *room,
 			       gfp_t gfp)
 {
 	unsigned int nr_pages = fill_pages_wanted(c);
 	struct fill *fill;
-	int r = -ENOMEM;
 
 	fill = alloc_fill(c, block, why, room, nr_pages, gfp);
 	if (!fill)
-		return ERR_PTR(r);
-	if (fill_add_pages(fill, nr_pages, gfp))
-		r = publish_slot(fill);
-	if (!r)
+		return NULL;
+	if (fill_add_pages(fill, nr_pages, gfp) && !publish_slot(fill))
 		return fill;
 	free_fill(fill);
-	return ERR_PTR(r);
+	return NULL;
 }
 
 /* A write, or a read for which its block alone is promoted. */
-static enum promote_result promote_alone(struct cache *c, struct bio *bio)
+static bool promote_alone(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 	bool write = bio_data_dir(bio) == WRITE;
@@ -495,13 +485,13 @@ static enum promote_result promote_alone(struct cache *c, struct bio *bio)
 	fill = begin_fill(c, cb->block, cb->verdict,
 			  write ? &c->migrating_sectors : &c->reading_sectors,
 			  GFP_NOIO | __GFP_NORETRY);
-	if (IS_ERR(fill))
-		return promote_result(PTR_ERR(fill));
+	if (!fill)
+		return false;
 
 	fill->dirty = write;
 	fill->bio = write ? NULL : bio;
 	start_copy(fill);
-	return write ? PROMOTE_RETRY : PROMOTE_STARTED;
+	return !write;
 }
 
 /*
@@ -517,17 +507,17 @@ static void promote_behind(struct cache *c, u64 block)
 	       slot_map_find(&c->map, block) == SLOT_NONE && cache_admit_ahead(c)) {
 		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD,
 				  &c->reading_sectors, GFP_NOWAIT);
-		if (IS_ERR(fill))
+		if (!fill)
 			return;
 		start_copy(fill);
 	}
 }
 
 /*
- * Take the policy's leave to go ahead: it is for once.  Of a request that ends
- * with its block the rest is on its way itself.
+ * Use up the permission to read ahead.  If the bio ends at its block's end it
+ * is one piece of a larger request, whose next piece brings the next block.
  */
-static bool take_leave(struct cache *c, struct bio *bio)
+static bool use_readahead(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 
@@ -538,16 +528,16 @@ static bool take_leave(struct cache *c, struct bio *bio)
 	       bio_end_sector(bio) < cache_block_start(c, cb->block + 1);
 }
 
-enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
+bool cache_promote_bio(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
 	bool write = bio_data_dir(bio) == WRITE;
-	bool ahead = take_leave(c, bio);
-	enum promote_result r;
+	bool ahead = use_readahead(c, bio);
 	u64 block = cb->block;
+	bool started;
 
 	if (!cache_admit_begin(c, !write))
-		return PROMOTE_BYPASS;
+		return false;
 	if (write && bio_sectors(bio) == c->block_sectors)
 		return promote_overwrite(c, bio);
 	if (!ahead)
@@ -555,11 +545,11 @@ enum promote_result cache_promote_bio(struct cache *c, struct bio *bio)
 
 	/* The bio may end at once; a suspend has to wait for the others, too. */
 	cache_migration_started(c);
-	r = promote_alone(c, bio);
-	if (r == PROMOTE_STARTED)
+	started = promote_alone(c, bio);
+	if (started)
 		promote_behind(c, block);
 	cache_migration_done(c);
-	return r;
+	return started;
 }
 
 /* ---- Promotion after a write to the origin ---- */
@@ -569,7 +559,7 @@ struct fill *cache_fill_reserve(struct cache *c, u64 block,
 {
 	if (!cache_admit_begin(c, false))
 		return NULL;
-	/* A write leads nowhere ahead. */
+	/* Writes do not trigger read-ahead. */
 	if (why == CACHE_PROMOTE_AHEAD)
 		why = CACHE_PROMOTE;
 	return alloc_fill(c, block, why, &c->migrating_sectors,

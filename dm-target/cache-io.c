@@ -48,6 +48,8 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 static int map_read_transit(struct cache *c, struct bio *bio,
 			    struct cache_bio *cb)
 {
+	/* The next read may find it on the cache device. */
+	cache_commit_kick_lingering(c);
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
 		cache_stat_inc(c, STAT_READ_MISSES);
@@ -72,21 +74,14 @@ static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 	return DM_MAPIO_REMAPPED;
 }
 
-static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
+/* Pin a slot that held the bio's block when it was found. */
+static __always_inline enum hit_result pin_for_read(struct cache *c,
+						    struct bio *bio,
+						    struct cache_bio *cb, u32 slot)
 {
-	struct slot *s;
-	u32 slot, word;
+	struct slot *s = slot_at(&c->map, slot);
+	u32 word = slot_word(s);
 
-retry:
-	slot = slot_map_find(&c->map, cb->block);
-	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
-	    !slot_is_needed(c, slot))
-		return map_read_passthrough(c, bio, slot);
-	if (slot == SLOT_NONE)
-		return map_read_miss(c, bio, cb);
-
-	s = slot_at(&c->map, slot);
-	word = slot_word(s);
 	switch (slot_state(word)) {
 	case SLOT_VALID:
 	case SLOT_WRITEBACK:
@@ -95,35 +90,54 @@ retry:
 	case SLOT_EVICTING:
 		/* The word was read first: the block cannot be older than it. */
 		smp_rmb();
-		if (slot_block(s) != cb->block)
-			goto retry;
-		/* The next one may find it on the cache device. */
-		cache_commit_kick_lingering(c);
-		return map_read_transit(c, bio, cb);
+		return slot_block(s) == cb->block ? HIT_ORIGIN : HIT_RETRY;
 	case SLOT_FREE:
 		cpu_relax();
-		goto retry;
+		return HIT_RETRY;
 	}
 
-	/* Readers are in nobody's way while a block is on its way home. */
+	/* Readers do not disturb a block that is on its way home. */
 	if (unlikely(slot_is_closed(word)) &&
-	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL))) {
-		if (!cache_wait_for_slot(c, slot, word, bio))
-			goto retry;
-		return DM_MAPIO_SUBMITTED;
-	}
+	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL)))
+		return cache_park_on_slot(c, bio, slot, word);
 	if (!slot_try_change(s, &word, word + SLOT_PIN))
-		goto retry;
+		return HIT_RETRY;
 	if (unlikely(slot_block(s) != cb->block)) {
 		cache_unpin(c, slot, SLOT_PIN);
-		goto retry;
+		return HIT_RETRY;
 	}
+	return HIT_PINNED;
+}
 
-	cb->slot = slot;
-	cb->kind = BIO_PINNED_READ;
-	tell_hit(c, bio, cb, CACHE_OP_READ);
-	cache_remap_fast(c, bio, slot, cb->block);
-	return DM_MAPIO_REMAPPED;
+static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	u32 slot;
+
+	for (;;) {
+		slot = slot_map_find(&c->map, cb->block);
+		if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
+		    !slot_is_needed(c, slot))
+			return map_read_passthrough(c, bio, slot);
+		if (slot == SLOT_NONE)
+			return map_read_miss(c, bio, cb);
+
+		switch (pin_for_read(c, bio, cb, slot)) {
+		case HIT_RETRY:
+			continue;
+		case HIT_PARKED:
+			return DM_MAPIO_SUBMITTED;
+		case HIT_ORIGIN:
+			return map_read_transit(c, bio, cb);
+		case HIT_PINNED:
+		case HIT_NO_INTENT:
+			break;
+		}
+		cb->slot = slot;
+		cb->kind = BIO_PINNED_READ;
+		tell_hit(c, bio, cb, CACHE_OP_READ);
+		cache_remap_fast(c, bio, slot, cb->block);
+		return DM_MAPIO_REMAPPED;
+	}
 }
 
 /* ---- Writes that hit ---- */
@@ -295,101 +309,102 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 }
 
 /*
- * Passthrough: what a write makes outdated leaves the cache first.  False when
- * the bio has to be mapped again.
+ * The origin is to have the write, which makes the slot outdated: so the block
+ * leaves the cache first.
  */
-static bool map_write_invalidate(struct cache *c, struct bio *bio, u32 slot,
-				 u32 word, bool worker)
+static enum hit_result write_past_slot(struct cache *c, struct bio *bio,
+				       u32 slot, u32 word, bool worker)
 {
 	switch (READ_ONCE(c->health)) {
 	case HEALTH_GOOD:
 		break;
 	case HEALTH_HOLDING:
 		cache_hold_bio(c, bio, STEP_MAP);
-		return true;
+		return HIT_PARKED;
 	case HEALTH_READ_ONLY:
 		bio_io_error(bio);
-		return true;
+		return HIT_PARKED;
 	case HEALTH_BYPASS:
-		return false;
+		return HIT_RETRY;
 	}
 	if (!worker) {
 		cache_defer_bio(c, bio, STEP_MAP);
-		return true;
+		return HIT_PARKED;
 	}
 	if (cache_begin_unmap(c, slot, cache_bio(bio)->block, false,
 			      CACHE_REMOVED_INVALID))
-		return false;
+		return HIT_RETRY;
 	if (cache_kept(c, word)) {
 		bio_io_error(bio);
-		return true;
+		return HIT_PARKED;
 	}
-	return slot_is_busy(word) && cache_wait_for_slot(c, slot, word, bio);
+	return slot_is_busy(word) ? cache_park_on_slot(c, bio, slot, word) :
+				    HIT_RETRY;
 }
 
-static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		     bool worker)
+/* Pin a slot that held the bio's block when it was found, if it is to be written. */
+static __always_inline enum hit_result look_at_slot(struct cache *c,
+						    struct bio *bio,
+						    struct cache_bio *cb,
+						    u32 slot, bool worker)
 {
-	enum hit_result hit;
-	u32 slot, word;
-	int r;
+	u32 word = slot_word(slot_at(&c->map, slot));
 
-retry:
-	slot = slot_map_find(&c->map, cb->block);
-	if (slot == SLOT_NONE) {
-		if (!map_write_miss(c, bio, cb, &r))
-			goto retry;
-		return r;
-	}
-
-	word = slot_word(slot_at(&c->map, slot));
 	switch (slot_state(word)) {
 	case SLOT_VALID:
 	case SLOT_WRITEBACK:
 		break;
 	case SLOT_FILLING:
 	case SLOT_EVICTING:
-		if (!cache_wait_for_slot(c, slot, word, bio))
-			goto retry;
-		return DM_MAPIO_SUBMITTED;
+		return cache_park_on_slot(c, bio, slot, word);
 	case SLOT_FREE:
 		cpu_relax();
-		goto retry;
+		return HIT_RETRY;
 	}
 
 	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
-	    !cache_kept(c, word)) {
-		if (cache_bypassed(c)) {
-			cache_remap_origin(c, bio);
-			return DM_MAPIO_REMAPPED;
-		}
-		if (!map_write_invalidate(c, bio, slot, word, worker))
-			goto retry;
-		return DM_MAPIO_SUBMITTED;
-	}
+	    !cache_kept(c, word))
+		return cache_bypassed(c) ? HIT_ORIGIN :
+			write_past_slot(c, bio, slot, word, worker);
 
-	/* The block leaves the cache, and the origin has the write. */
 	if (unlikely(cache_over_dirty_limit(c, word))) {
 		cache_kick_writeback(c);
-		if (!map_write_invalidate(c, bio, slot, word, worker))
-			goto retry;
-		return DM_MAPIO_SUBMITTED;
+		return write_past_slot(c, bio, slot, word, worker);
 	}
+	return pin_for_write(c, bio, cb, slot, word);
+}
 
-	hit = pin_for_write(c, bio, cb, slot, word);
-	switch (hit) {
-	case HIT_RETRY:
-		goto retry;
-	case HIT_PARKED:
-		return DM_MAPIO_SUBMITTED;
-	case HIT_PINNED:
-	case HIT_NO_INTENT:
-		break;
+static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		     bool worker)
+{
+	enum hit_result hit;
+	u32 slot;
+	int r;
+
+	for (;;) {
+		slot = slot_map_find(&c->map, cb->block);
+		if (slot == SLOT_NONE) {
+			if (map_write_miss(c, bio, cb, &r))
+				return r;
+			continue;
+		}
+		hit = look_at_slot(c, bio, cb, slot, worker);
+		switch (hit) {
+		case HIT_RETRY:
+			continue;
+		case HIT_PARKED:
+			return DM_MAPIO_SUBMITTED;
+		case HIT_ORIGIN:
+			cache_remap_origin(c, bio);
+			return DM_MAPIO_REMAPPED;
+		case HIT_PINNED:
+		case HIT_NO_INTENT:
+			break;
+		}
+		tell_hit(c, bio, cb, CACHE_OP_WRITE);
+		return likely(hit == HIT_PINNED) ?
+			issue_write(c, bio, cb) : wait_for_intent(c, bio, cb);
 	}
-
-	tell_hit(c, bio, cb, CACHE_OP_WRITE);
-	return likely(hit == HIT_PINNED) ? issue_write(c, bio, cb) :
-					   wait_for_intent(c, bio, cb);
 }
 
 /* ---- Flushes ---- */
@@ -464,16 +479,9 @@ static void submit_if_mapped(struct bio *bio, int r)
 static void process_promote(struct cache *c, struct bio *bio,
 			    struct cache_bio *cb)
 {
-	switch (cache_promote_bio(c, bio)) {
-	case PROMOTE_STARTED:
+	if (cache_promote_bio(c, bio))
 		return;
-	case PROMOTE_BYPASS:
-		cb->verdict = CACHE_BYPASS_LIMIT;
-		break;
-	case PROMOTE_RETRY:
-		cb->verdict = CACHE_BYPASS_LIMIT;
-		break;
-	}
+	cb->verdict = CACHE_BYPASS_LIMIT;
 	cb->step = STEP_MAP;
 	submit_if_mapped(bio, map_data(c, bio, cb, true));
 }

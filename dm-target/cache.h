@@ -459,13 +459,12 @@ void cache_gate_unpublish(struct cache *c, u32 slot);
 void cache_process_discard(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb);
 
-/* cache-fill.c */
-enum promote_result {
-	PROMOTE_BYPASS,		/* nothing begun: the origin serves the bio */
-	PROMOTE_STARTED,	/* the fill has the bio */
-	PROMOTE_RETRY,		/* begun (or by another): map the bio again */
-};
-enum promote_result cache_promote_bio(struct cache *c, struct bio *bio);
+/*
+ * Promote the block of @bio, which has been admitted.  True: the promotion has
+ * the bio, which may have ended.  False: the caller has it, and maps it again
+ * (a promotion may have begun).  May sleep for memory.
+ */
+bool cache_promote_bio(struct cache *c, struct bio *bio);
 /* For a write that goes to the origin first: NULL when there is no room. */
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why);

@@ -640,7 +640,7 @@ issue:
 	goto ended_well;
 
 passthrough:
-	/* map_write(), map_write_invalidate() */
+	/* map_write(), write_past_slot() */
 	if
 	:: health == BYPASS -> origin = v; goto ended_well
 	:: health == GOOD ->

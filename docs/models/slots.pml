@@ -921,7 +921,7 @@ retry:
 	:: else
 	fi;
 
-	/* map_write_invalidate() */
+	/* write_past_slot() */
 	if
 	:: IS_PASSTHROUGH && IS_BYPASSED -> origin[b] = v; goto done
 	:: IS_PASSTHROUGH && !IS_BYPASSED && !(w & DIRTY) ->
