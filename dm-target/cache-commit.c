@@ -70,7 +70,7 @@ static unsigned int unflushed(const struct cache *c)
 }
 
 /* Flush those of @devices that could flush so far.  unflushed() is the result. */
-static void flush(struct cache *c, unsigned int devices)
+static void flush_devices(struct cache *c, unsigned int devices)
 {
 	struct flush_wait fw = { .pending = ATOMIC_INIT(1) };
 	unsigned int before = unflushed(c);
@@ -90,7 +90,7 @@ static void flush(struct cache *c, unsigned int devices)
 
 int cache_flush_devices(struct cache *c)
 {
-	flush(c, FLUSH_BOTH);
+	flush_devices(c, FLUSH_BOTH);
 	return unflushed(c) ? -EIO : 0;
 }
 
@@ -127,7 +127,7 @@ static unsigned int relies_on(enum commit_kind kind)
  * What a group has no room for comes with the next one, at once: to all that
  * follows it is as if it were queued only now.  None of it lingers any more.
  */
-static void gather(struct cache *c, struct group *g)
+static void gather_group(struct cache *c, struct group *g)
 {
 	struct commit_op *op;
 
@@ -258,11 +258,11 @@ void cache_commit_work(struct work_struct *work)
 	struct group g = {};
 	int r;
 
-	gather(c, &g);
+	gather_group(c, &g);
 	if (cache_writable(c))
 		g.nr_swept = cache_intents_take(c, g.nr_intents);
 	if (g.needs_flush || g.nr_swept) {
-		flush(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
+		flush_devices(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
 		fail_unflushed(c, &g);
 	}
 	end_home(c, &g);
@@ -313,7 +313,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 	return !(slot_word(slot_at(&c->map, op->slot)) & SLOT_WAITERS);
 }
 
-static void linger(struct cache *c, struct commit_op *op)
+static void linger_locked(struct cache *c, struct commit_op *op)
 {
 	lockdep_assert_held(&c->commit_lock);
 	list_add_tail(&op->list, &c->commit_ops);
@@ -330,7 +330,7 @@ void cache_commit_linger(struct cache *c, struct commit_op *op)
 	unsigned long flags;
 
 	spin_lock_irqsave(&c->commit_lock, flags);
-	linger(c, op);
+	linger_locked(c, op);
 	spin_unlock_irqrestore(&c->commit_lock, flags);
 }
 
@@ -347,7 +347,7 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 	spin_lock_irqsave(&c->commit_lock, flags);
 	changed = change(c, op->slot);
 	if (changed)
-		linger(c, op);
+		linger_locked(c, op);
 	spin_unlock_irqrestore(&c->commit_lock, flags);
 	return changed;
 }

@@ -489,7 +489,7 @@ static int end_resume(struct cache_table *t, struct resuming *me,
  * The suspended engine goes on with what it knows.  Nothing of the table matters
  * to one that was given up.
  */
-static int stay(struct cache *c, struct cache_table *t)
+static int stay_with_engine(struct cache *c, struct cache_table *t)
 {
 	enum dm_cache_mode mode;
 	int r;
@@ -516,8 +516,8 @@ static void notice_failure(struct cache *c)
 }
 
 /* A new engine, or for want of metadata the suspended one (or NULL). */
-static int rebuild(struct cache_table *t, struct cache *suspended,
-		   struct cache **result)
+static int rebuild_engine(struct cache_table *t, struct cache *suspended,
+			  struct cache **result)
 {
 	bool known = suspended && alone_knows(suspended);
 	int r;
@@ -530,7 +530,7 @@ static int rebuild(struct cache_table *t, struct cache *suspended,
 	if (!can_stay(suspended, t))
 		return r;
 	DMWARN("metadata: cannot be used: going on with what is known of the cache");
-	r = stay(suspended, t);
+	r = stay_with_engine(suspended, t);
 	if (r)
 		return r;
 	kref_get(&suspended->ref);
@@ -559,7 +559,7 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 		return r;
 	}
 
-	r = rebuild(t, suspended, result);
+	r = rebuild_engine(t, suspended, result);
 	if (r || *result == suspended)
 		return r;
 	r = check_mode(*result, t);

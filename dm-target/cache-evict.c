@@ -94,8 +94,8 @@ static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
  * From VALID to EVICTING, and out of the policy's order, as one step.  A slot
  * gets and loses its block under the same lock, so that the comparison holds.
  */
-static bool claim(struct cache *c, struct migration *m, u64 block, u32 word,
-		  bool dirty_too, enum cache_removal why)
+static bool claim_slot(struct cache *c, struct migration *m, u64 block,
+		       u32 word, bool dirty_too, enum cache_removal why)
 {
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 new = slot_with_state(word, SLOT_EVICTING) &
@@ -130,7 +130,7 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 
 	m = migration_alloc(c, slot);
 	spin_lock(&c->policy_lock);
-	claimed = claim(c, m, block, slot_word(s), dirty_too, why);
+	claimed = claim_slot(c, m, block, slot_word(s), dirty_too, why);
 	spin_unlock(&c->policy_lock);
 	if (!claimed) {
 		migration_free(c, m);
@@ -167,8 +167,8 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 
 		word = slot_word(slot_at(&c->map, slots[i]));
 		m->slot = slots[i];
-		if (claim(c, m, ANY_BLOCK, word, false,
-			  CACHE_REMOVED_EVICTED)) {
+		if (claim_slot(c, m, ANY_BLOCK, word, false,
+			       CACHE_REMOVED_EVICTED)) {
 			round->claimed++;
 			continue;
 		}

@@ -40,22 +40,21 @@ static bool take_intent(struct cache *c, u32 slot)
 	return true;
 }
 
+static bool sweep_take(void *context, u32 slot, unsigned int nr)
+{
+	struct cache *c = context;
+
+	if (!take_intent(c, slot))
+		return false;
+	c->sweep_slots[nr] = slot;
+	return true;
+}
+
 /* Take the intents of up to a batch of slots away; their bits are still set. */
 static unsigned int sweep_collect(struct cache *c)
 {
-	unsigned int nr = 0;
-	u32 seen;
-
-	for (seen = 0; seen < c->map.nr_slots && nr < INTENT_BATCH; seen++) {
-		u32 slot = c->sweep_cursor;
-
-		if (!(seen % 4096))
-			cond_resched();
-		c->sweep_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
-		if (take_intent(c, slot))
-			c->sweep_slots[nr++] = slot;
-	}
-	return nr;
+	return slot_map_scan(&c->map, &c->sweep_cursor, INTENT_BATCH,
+			     sweep_take, c);
 }
 
 static bool sweep_forbidden(struct cache *c)

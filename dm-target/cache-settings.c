@@ -21,7 +21,7 @@
 #define INTENTS_SECTORS	(1U << 22)	/* 2 GiB, if dirty blocks are kept */
 
 /* Write the record; durable on return.  May sleep. */
-static int save(struct cache *c)
+static int save_record(struct cache *c)
 {
 	int r;
 
@@ -40,7 +40,7 @@ int cache_setting_save(struct cache *c, const char *key, const char *value)
 	strscpy(before, c->record, sizeof(before));
 	r = cache_record_put(c->record, key, value);
 	if (!r)
-		r = save(c);
+		r = save_record(c);
 	if (r) {
 		strscpy(c->record, before, sizeof(c->record));
 		DMERR("setting %s could not be stored: error %d", key, r);

@@ -26,6 +26,7 @@
 #include <linux/compiler.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -263,6 +264,32 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
 {
 	return unlikely(atomic_fetch_sub(unit, &s->word) & SLOT_WAITERS) &&
 	       slot_reopen(s);
+}
+
+/* A scan offers the CPU to others each time that it has seen so many slots. */
+#define SLOT_SCAN_RESCHED	4096
+
+/*
+ * Go once round all slots, from *@cursor on, until @take has taken @max of them.
+ * @take says whether it takes @slot, as the @nr-th.  *@cursor is where the next
+ * scan goes on.  Returns how many were taken.  May sleep.  Inline, because then
+ * @take is not called by pointer.
+ */
+static inline unsigned int
+slot_map_scan(struct slot_map *map, u32 *cursor, unsigned int max,
+	      bool (*take)(void *context, u32 slot, unsigned int nr), void *context)
+{
+	unsigned int nr = 0;
+	u32 seen, slot;
+
+	for (seen = 0; seen < map->nr_slots && nr < max; seen++) {
+		if (!(seen % SLOT_SCAN_RESCHED))
+			cond_resched();
+		slot = *cursor;
+		*cursor = slot + 1 < map->nr_slots ? slot + 1 : 0;
+		nr += take(context, slot, nr);
+	}
+	return nr;
 }
 
 #endif

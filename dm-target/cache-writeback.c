@@ -31,7 +31,7 @@ static bool all_must_go(struct cache *c)
 	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
 }
 
-static bool idle(struct cache *c)
+static bool volume_is_idle(struct cache *c)
 {
 	unsigned long seconds = READ_ONCE(c->writeback_idle);
 
@@ -56,7 +56,7 @@ static bool too_dirty(struct cache *c)
 	return c->wb_above;
 }
 
-static enum cache_wb_reason wanted(struct cache *c)
+static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
 	    !atomic_read(&c->nr_dirty) ||
@@ -68,7 +68,7 @@ static enum cache_wb_reason wanted(struct cache *c)
 		return CACHE_WB_ROOM;
 	if (too_dirty(c))
 		return CACHE_WB_SHARE;
-	return idle(c) ? CACHE_WB_IDLE : CACHE_WB_NOT;
+	return volume_is_idle(c) ? CACHE_WB_IDLE : CACHE_WB_NOT;
 }
 
 /* ---- How many at a time ---- */
@@ -116,7 +116,7 @@ static void measure_room(struct cache *c)
 	set_room(c, room, room / 2);
 }
 
-static bool fits(struct cache *c)
+static bool has_room(struct cache *c)
 {
 	return cache_block_fits(c, atomic_read(&c->wb_sectors), c->wb_room);
 }
@@ -130,7 +130,7 @@ static bool may_go_on(struct cache *c)
 
 static void wait_for_room(struct cache *c)
 {
-	while (!fits(c) && !READ_ONCE(c->quiescing)) {
+	while (!has_room(c) && !READ_ONCE(c->quiescing)) {
 		wait_event(c->migration_wait, may_go_on(c) ||
 			   READ_ONCE(c->quiescing));
 		measure_room(c);
@@ -243,7 +243,7 @@ static void end_migration(struct cache *c, struct migration *m)
 }
 
 /* Leave WRITEBACK for VALID. */
-static void settle(struct cache *c, u32 slot, u32 marks)
+static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 {
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s), gone = SLOT_WAITERS;
@@ -281,7 +281,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	struct migration *m = container_of(op, struct migration, op);
 
 	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, error);
-	settle(c, m->slot, error ? marks_given_back(c, m) : 0);
+	leave_writeback(c, m->slot, error ? marks_given_back(c, m) : 0);
 	/* Who waits for a clean cache is told. */
 	if (atomic_dec_and_test(&c->nr_dirty))
 		c->tell_tables(c);
@@ -357,7 +357,7 @@ static bool queue_clean(struct cache *c, struct migration *m)
 static void stays_dirty(struct cache *c, struct migration *m, int why)
 {
 	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, why);
-	settle(c, m->slot, m->parts);
+	leave_writeback(c, m->slot, m->parts);
 	end_migration(c, m);
 }
 
@@ -382,7 +382,7 @@ static void copied_to_origin(int read_err, unsigned long write_err,
 		stays_dirty(c, m, -EAGAIN);
 }
 
-static bool begin(struct cache *c, struct migration *m)
+static bool begin_copy(struct cache *c, struct migration *m)
 {
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 word = slot_word(s);
@@ -422,7 +422,7 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	m->c = c;
 	m->slot = item->slot;
 	copy_started(c);
-	if (!begin(c, m)) {
+	if (!begin_copy(c, m)) {
 		copy_ended(c);
 		end_migration(c, m);
 		return;
@@ -467,27 +467,26 @@ static int by_block(const void *a, const void *b)
 	return x->block < y->block ? -1 : 1;
 }
 
-/* Collect dirty slots, going on where the last batch ended. */
-static unsigned int collect(struct cache *c)
+static bool take_dirty(void *context, u32 slot, unsigned int nr)
 {
-	unsigned int nr = 0;
-	u32 seen;
+	struct cache *c = context;
+	struct slot *s = slot_at(&c->map, slot);
+	u32 word = slot_word(s);
 
-	for (seen = 0; seen < c->map.nr_slots && nr < WRITEBACK_BATCH; seen++) {
-		u32 slot = c->wb_cursor;
-		struct slot *s = slot_at(&c->map, slot);
-		u32 word = slot_word(s);
+	if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
+	    cache_failed_to_go_home(c, slot_block(s)))
+		return false;
+	c->wb_items[nr].slot = slot;
+	c->wb_items[nr].block = slot_block(s);
+	return true;
+}
 
-		if (!(seen % 4096))
-			cond_resched();
-		c->wb_cursor = slot + 1 < c->map.nr_slots ? slot + 1 : 0;
-		if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
-		    cache_failed_to_go_home(c, slot_block(s)))
-			continue;
-		c->wb_items[nr].slot = slot;
-		c->wb_items[nr].block = slot_block(s);
-		nr++;
-	}
+/* Collect dirty slots, going on where the last batch ended. */
+static unsigned int collect_dirty(struct cache *c)
+{
+	unsigned int nr = slot_map_scan(&c->map, &c->wb_cursor, WRITEBACK_BATCH,
+					take_dirty, c);
+
 	sort(c->wb_items, nr, sizeof(*c->wb_items), by_block, NULL);
 	return nr;
 }
@@ -498,7 +497,7 @@ static void write_batch(struct cache *c, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		why = wanted(c);
+		why = writeback_wanted(c);
 		if (!why)
 			break;
 		wait_for_room(c);
@@ -512,9 +511,9 @@ void cache_writeback_work(struct work_struct *work)
 	struct cache *c = container_of(work, struct cache, writeback_work);
 	unsigned int nr;
 
-	if (!wanted(c))
+	if (!writeback_wanted(c))
 		return;
-	nr = collect(c);
+	nr = collect_dirty(c);
 	measure_room(c);
 	write_batch(c, nr);
 

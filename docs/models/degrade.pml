@@ -475,7 +475,7 @@ proctype Writeback()
 	queue!CLEAR_DIRTY, _pid;
 #endif
 	committed(error);
-	/* writeback_committed(), settle() */
+	/* writeback_committed(), leave_writeback() */
 	d_step {
 		if
 		:: error ->

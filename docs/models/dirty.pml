@@ -204,7 +204,7 @@ active proctype Committer()
 end:
 	do
 	:: atomic {
-		/* gather() */
+		/* gather_group() */
 		len(queue) > 0 || (state == VALID && intent && !slot_dirty) ||
 		AHEAD_POSSIBLE ->
 		relies = false;
@@ -471,7 +471,7 @@ proctype Writeback()
 	:: cleared -> atomic { durable[_pid] -> durable[_pid] = false }
 	:: else
 	fi;
-	state = VALID;	/* settle() */
+	state = VALID;	/* leave_writeback() */
 done:
 	skip
 }

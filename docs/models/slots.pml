@@ -550,7 +550,7 @@ proctype Fill(byte b)
 
 /* ---- cache-evict.c ---- */
 
-/* claim(); the block was found under policy_lock, which one step stands for. */
+/* claim_slot(); the block was found under policy_lock, which one step stands for. */
 inline claim(s, b, dirty_too, ok)
 {
 	d_step {
@@ -605,7 +605,7 @@ proctype Evict()
 
 /* ---- cache-writeback.c ---- */
 
-/* settle() */
+/* leave_writeback() */
 inline settle(s)
 {
 	d_step {
@@ -628,7 +628,7 @@ proctype Writeback()
 	:: s = 1
 #endif
 	fi;
-	/* begin() */
+	/* begin_copy() */
 	d_step {
 		ok = false;
 		if

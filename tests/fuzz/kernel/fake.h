@@ -14,6 +14,7 @@
 #define lower_32_bits(v)	((u32)(v))
 #define upper_32_bits(v)	((u32)((v) >> 32))
 #define WARN_ON_ONCE(c)		({ assert(!(c)); 0; })
+#define cpu_relax()		do { } while (0)
 
 static inline u32 hash_64(u64 v, unsigned int bits)
 {
