@@ -69,7 +69,6 @@ enum cache_removal {
 	CACHE_REMOVED_EVICTED,	/* it was given by victims() */
 	CACHE_REMOVED_INVALID,	/* overwritten on the origin, failed */
 	CACHE_REMOVED_DISCARDED, /* nobody wants what was in it any more */
-	CACHE_REMOVED_ABORTED,	/* the promotion after inserted() did not complete */
 };
 
 /*

@@ -627,19 +627,9 @@ bool cmd_opened_clean(const struct cmd *cmd)
 	return cmd->opened_clean;
 }
 
-bool cmd_committed_clean(const struct cmd *cmd)
-{
-	return le32_to_cpu(cmd->committed->flags) & CMD_SB_CLEAN_SHUTDOWN;
-}
-
 bool cmd_needs_check(const struct cmd *cmd)
 {
 	return READ_ONCE(cmd->needs_check);
-}
-
-bool cmd_read_only(const struct cmd *cmd)
-{
-	return pd_device_read_only(cmd->dev);
 }
 
 u32 cmd_cache_blocks(const struct cmd *cmd)
@@ -1121,15 +1111,6 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 	return finish(cmd, 0);
 }
 
-int cmd_drop_hints(struct cmd *cmd)
-{
-	int r = may_change(cmd);
-
-	if (r)
-		return r;
-	return finish(cmd, zero_hints(cmd, cmd_cache_blocks(cmd)));
-}
-
 /* ---- Resizing ---- */
 
 static int resize_mapping(struct cmd *cmd, u32 old, u32 new)
@@ -1252,6 +1233,26 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 	return finish(cmd, r);
 }
 
+#ifndef __KERNEL__
+bool cmd_committed_clean(const struct cmd *cmd)
+{
+	return le32_to_cpu(cmd->committed->flags) & CMD_SB_CLEAN_SHUTDOWN;
+}
+
+bool cmd_read_only(const struct cmd *cmd)
+{
+	return pd_device_read_only(cmd->dev);
+}
+
+int cmd_drop_hints(struct cmd *cmd)
+{
+	int r = may_change(cmd);
+
+	if (r)
+		return r;
+	return finish(cmd, zero_hints(cmd, cmd_cache_blocks(cmd)));
+}
+
 int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded)
 {
 	u64 root = discard_root(cmd);
@@ -1287,7 +1288,6 @@ int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
 			      fn, ctx);
 }
 
-#ifndef __KERNEL__
 const struct cmd_superblock *cmd_committed_superblock(const struct cmd *cmd)
 {
 	return cmd->committed;

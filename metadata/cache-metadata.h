@@ -122,14 +122,8 @@ bool cmd_formatted(const struct cmd *cmd);
  */
 bool cmd_opened_clean(const struct cmd *cmd);
 
-/** cmd_committed_clean() - whether the last commit set CLEAN_SHUTDOWN */
-bool cmd_committed_clean(const struct cmd *cmd);
-
 /** cmd_needs_check() - whether NEEDS_CHECK is set.  Any context. */
 bool cmd_needs_check(const struct cmd *cmd);
-
-/** cmd_read_only() - whether the device was opened for reading only */
-bool cmd_read_only(const struct cmd *cmd);
 
 /** cmd_cache_blocks() - length of the mapping, in cache blocks */
 u32 cmd_cache_blocks(const struct cmd *cmd);
@@ -259,9 +253,6 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 		    const u32 version[3],
 		    u32 (*hint)(void *ctx, u32 cblock), void *ctx);
 
-/** cmd_drop_hints() - free the hint array and forget the policy's name */
-int cmd_drop_hints(struct cmd *cmd);
-
 /* ---- Discards ---- */
 
 /**
@@ -273,25 +264,6 @@ int cmd_drop_hints(struct cmd *cmd);
  */
 int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 			     u64 nr_blocks);
-
-/** cmd_discard_set() - set or clear one discard bit */
-int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded);
-
-/**
- * cmd_write_discards() - rewrite all discard bits
- * @fn: called once per bit, ascending; returns the bit
- */
-int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
-		       void *ctx);
-
-/**
- * cmd_discards_load() - call @fn for every set bit, ascending
- *
- * Calls it for none when CLEAN_SHUTDOWN was not set at open time.  A nonzero
- * return of @fn stops and is returned.
- */
-int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
-		      void *ctx);
 
 /* ---- Superblock: counters and extension record ---- */
 
@@ -364,6 +336,36 @@ int cmd_reread_matches(struct cmd *cmd);
 int cmd_extend(struct cmd *cmd, u64 new_nr_blocks);
 
 #ifndef __KERNEL__
+/* ---- What the engine never asks for: for tools and tests ---- */
+
+/** cmd_committed_clean() - whether the last commit set CLEAN_SHUTDOWN */
+bool cmd_committed_clean(const struct cmd *cmd);
+
+/** cmd_read_only() - whether the device was opened for reading only */
+bool cmd_read_only(const struct cmd *cmd);
+
+/** cmd_drop_hints() - free the hint array and forget the policy's name */
+int cmd_drop_hints(struct cmd *cmd);
+
+/** cmd_discard_set() - set or clear one discard bit */
+int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded);
+
+/**
+ * cmd_write_discards() - rewrite all discard bits
+ * @fn: called once per bit, ascending; returns the bit
+ */
+int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
+		       void *ctx);
+
+/**
+ * cmd_discards_load() - call @fn for every set bit, ascending
+ *
+ * Calls it for none when CLEAN_SHUTDOWN was not set at open time.  A nonzero
+ * return of @fn stops and is returned.
+ */
+int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
+		      void *ctx);
+
 struct cmd_superblock;
 struct pd_tm;
 

@@ -218,7 +218,7 @@ static void random_op(struct host *h)
 	case 1:
 		if (h->state[slot] == HOST_OCCUPIED)
 			host_invalidate(h, slot, host_random(h, 2) ?
-					CACHE_REMOVED_ABORTED :
+					CACHE_REMOVED_INVALID :
 					CACHE_REMOVED_DISCARDED);
 		break;
 	case 2:
