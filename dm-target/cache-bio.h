@@ -23,25 +23,6 @@ enum bio_kind {
 	BIO_SUSPECT,		/* counted in nr_suspects until it ends */
 };
 
-enum bio_step {
-	STEP_MAP,		/* from the beginning */
-	STEP_PROMOTE,		/* the policy has said so: @verdict */
-	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
-	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
-	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
-	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: home, then again */
-	STEP_DISCARD,		/* unmap what it covers, then pass it down */
-	STEP_END_FLUSH,		/* the cache device would not flush */
-};
-
-struct cache_discard {
-	struct list_head list;
-	u64 first, last;	/* blocks, [first, last) */
-	u64 cursor;		/* what lies before it is unmapped */
-	u64 ahead;		/* unmapping has begun of what lies before it */
-	bool registered;
-};
-
 struct fill;
 
 struct cache_bio {

@@ -9,6 +9,8 @@
  * and nobody else has written the metadata, or builds a new one from disk.
  * The superseded table keeps its reference and touches nothing.
  */
+#include "cache-engine.h"
+#include "cache-io.h"
 #include "cache-load.h"
 #include "cache-table.h"
 

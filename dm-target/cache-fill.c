@@ -7,6 +7,7 @@
  * cache-gate.c excludes writers and discards.
  */
 #include "cache-bio.h"
+#include "cache-fill.h"
 #include "cache-trace.h"
 
 /* Above this a block is copied by kcopyd, and the reader reads for itself. */

@@ -12,6 +12,8 @@
  */
 #include "cache-both.h"
 #include "cache-failover.h"
+#include "cache-fill.h"
+#include "cache-io.h"
 
 /* ---- What the policy is told ---- */
 

@@ -6,6 +6,8 @@
  * the line with libdevmapper.  The words Error and Fail mean "nothing left to
  * flush" to it and are never printed while dirty data may exist.
  */
+#include "cache-engine.h"
+#include "cache-status.h"
 #include "cache-table.h"
 
 /* ---- Status ---- */

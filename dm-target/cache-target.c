@@ -6,6 +6,9 @@
  * cache-engine.c and its bios to cache-io.c.
  */
 #include "cache-bio.h"
+#include "cache-engine.h"
+#include "cache-io.h"
+#include "cache-status.h"
 #include "cache-table.h"
 
 #include <linux/module.h>

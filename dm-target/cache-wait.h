@@ -11,9 +11,21 @@
 #include <linux/bio.h>
 #include <linux/spinlock.h>
 
+#include "cache-counters.h"
+
 struct cache;
-enum bio_step;
-enum cache_stat;
+
+/* Where a deferred bio goes on. */
+enum bio_step {
+	STEP_MAP,		/* from the beginning */
+	STEP_PROMOTE,		/* the policy has said so: @verdict */
+	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
+	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
+	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
+	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: home, then again */
+	STEP_DISCARD,		/* unmap what it covers, then pass it down */
+	STEP_END_FLUSH,		/* the cache device would not flush */
+};
 
 #define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
 
@@ -23,6 +35,17 @@ struct wait_bucket {
 	spinlock_t lock;
 	struct bio_list bios;
 	unsigned long units_wanted;	/* by some of the bios; read anywhere */
+};
+
+/* Counters, one set per CPU. */
+#define CACHE_STAT_SYMBOL(symbol, name, help)	STAT_##symbol,
+enum cache_stat {
+	CACHE_COUNTERS(CACHE_STAT_SYMBOL, CACHE_STAT_SYMBOL)
+	NR_CACHE_STATS
+};
+
+struct cache_stats {
+	u64 count[NR_CACHE_STATS];
 };
 
 /* Hand @bio to the worker, which goes on at @step. */

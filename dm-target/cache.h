@@ -41,92 +41,30 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "cache-admit.h"
-#include "cache-compat.h"
-#include "cache-counters.h"
-#include "cache-intents.h"
 #include "../metadata/cache-metadata.h"
+#include "cache-admit.h"
+#include "cache-commit.h"
+#include "cache-compat.h"
+#include "cache-degrade.h"
+#include "cache-discard.h"
+#include "cache-evict.h"
+#include "cache-gate.h"
+#include "cache-intents.h"
+#include "cache-mode.h"
+#include "cache-policies.h"
 #include "cache-policy.h"
 #include "cache-setting-list.h"
+#include "cache-settings.h"
 #include "cache-slots.h"
 #include "cache-stream.h"
 #include "cache-wait.h"
+#include "cache-writeback.h"
 
 #define DM_MSG_PREFIX "cache"
 
 #define CACHE_BLOCK_MIN_SECTORS		64U
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
-
-#define CACHE_MAX_TUNABLES		32
-
-struct cache;
-struct cache_bio;
-struct cache_discard;
-struct fill;
-
-enum dm_cache_mode {
-	MODE_WRITETHROUGH,
-	MODE_WRITEAROUND,
-	MODE_PASSTHROUGH,
-	/* These keep dirty blocks; side by side they are told by one comparison. */
-	MODE_WRITEBACK,
-	MODE_WRITEONLY,
-};
-
-/* Worsened by cache-degrade.c only; set when the engine is brought up. */
-enum cache_health {
-	HEALTH_GOOD,
-	HEALTH_READ_ONLY,	/* the metadata cannot be changed, and is needed */
-	HEALTH_HOLDING,		/* given up, but the metadata does not say so */
-	HEALTH_BYPASS,		/* given up: the origin serves everything */
-};
-
-/* ---- Statistics, per CPU ---- */
-
-#define CACHE_STAT_SYMBOL(symbol, name, help)	STAT_##symbol,
-enum cache_stat {
-	CACHE_COUNTERS(CACHE_STAT_SYMBOL, CACHE_STAT_SYMBOL)
-	NR_CACHE_STATS
-};
-
-struct cache_stats {
-	u64 count[NR_CACHE_STATS];
-};
-
-/* ---- Commits ---- */
-
-enum commit_kind {
-	COMMIT_SET_DIRTY,	/* an intent: before a write that parts the copies */
-	COMMIT_CLEAR_DIRTY,	/* both copies are equal, in both devices' caches */
-	COMMIT_MAP_CLEAN,
-	COMMIT_MAP_DIRTY,
-	COMMIT_UNMAP,
-	COMMIT_HOME,		/* the origin has it; the disk goes on to call it dirty */
-	COMMIT_BARRIER,		/* everything queued before is durable */
-};
-
-/*
- * One change of the metadata, waiting for the group commit that makes it
- * durable.  @done is called once, in the commit worker, in the order of
- * queueing; it may free the op.
- */
-struct commit_op {
-	struct list_head list;
-	enum commit_kind kind;
-	u32 slot;
-	u64 block;
-	void (*done)(struct cache *c, struct commit_op *op, int error);
-};
-
-/* A block whose way home has failed, and is not tried again for a while. */
-#define CACHE_NR_WB_FAILED	256
-
-struct wb_failed {
-	u64 block;
-	unsigned long until;	/* jiffies */
-	bool used;
-};
 
 /* ---- The engine ---- */
 
@@ -283,31 +221,6 @@ struct cache {
 	struct workqueue_struct *commit_wq;	/* commits only */
 };
 
-/* Why a dirty block goes home. */
-enum cache_wb_reason {
-	CACHE_WB_NOT,			/* it stays */
-	CACHE_WB_DRAIN,		/* all must go: the mode, or the policy cleaner */
-	CACHE_WB_ROOM,		/* an eviction met only dirty blocks */
-	CACHE_WB_SHARE,		/* too much is dirty */
-	CACHE_WB_IDLE,		/* nobody uses the volume */
-	CACHE_WB_REFUSED,	/* the cache device refused a write to it */
-};
-
-/*
- * A block on its way out of the cache, or back to the origin.  From a pool, so
- * that both always make progress.
- */
-struct migration {
-	struct cache *c;
-	u32 slot;
-	u64 block;
-	bool was_dirty;
-	u32 parts;			/* of SLOT_PARTS_MASK: a write-back's */
-	enum cache_wb_reason why;		/* of a write-back */
-	ktime_t began;			/* the same; 0: nobody asked */
-	struct commit_op op;
-};
-
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
 {
 	this_cpu_inc(c->stats->count[stat]);
@@ -335,11 +248,6 @@ static inline sector_t cache_block_start(const struct cache *c, u64 block)
 static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 {
 	return !used || used + c->block_sectors <= room;
-}
-
-static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
-{
-	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
 }
 
 static inline bool cache_keeps_dirty(const struct cache *c)
@@ -425,156 +333,5 @@ static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
 		cache_wake_waiters(c, slot);
 }
-
-/* cache-io.c */
-/* The bio's sector is relative to the target. */
-int cache_map_bio(struct cache *c, struct bio *bio);
-int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
-void cache_deferred_work(struct work_struct *work);
-
-/* cache-gate.c; any context, none sleeps */
-/*
- * A write of a block without a slot goes to the origin alone.  False if the
- * block has a slot: look again.  True: cb->kind is BIO_GATED, and
- * cache_gate_leave() has to follow the end of the write.
- */
-bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
-void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
-/* No block in [d->first, d->last) is published from the one to the other. */
-void cache_gate_enter_discard(struct cache *c, struct cache_discard *d);
-void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
-/*
- * Publish a free @slot as FILLING for @block.  Returns 0; -EEXIST when the block
- * has a slot; -EBUSY when a write or a discard of it is in flight.  On an error
- * the slot is FREE, is in no chain, and is the caller's.
- */
-int cache_gate_publish(struct cache *c, u32 slot, u64 block);
-/* Take a FILLING slot out of its chain again; it is FREE, and the caller's. */
-void cache_gate_unpublish(struct cache *c, u32 slot);
-
-/* cache-discard.c */
-/*
- * Go on with a discard, which ends or waits here.  For the worker; may sleep.
- */
-void cache_process_discard(struct cache *c, struct bio *bio,
-			   struct cache_bio *cb);
-
-/*
- * Promote the block of @bio, which has been admitted.  True: the promotion has
- * the bio, which may have ended.  False: the caller has it, and maps it again
- * (a promotion may have begun).  May sleep for memory.
- */
-bool cache_promote_bio(struct cache *c, struct bio *bio);
-/* For a write that goes to the origin first: NULL when there is no room. */
-struct fill *cache_fill_reserve(struct cache *c, u64 block,
-				enum cache_verdict why);
-void cache_fill_start(struct fill *fill);
-void cache_fill_forget(struct fill *fill);
-void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error);
-
-/* cache-evict.c */
-void cache_evict_work(struct work_struct *work);
-/*
- * Begin to unmap @slot if it holds @block (or whatever it holds, ANY_BLOCK).
- * False if it is in use, is dirty (unless @dirty_too) or has changed.  May
- * sleep.
- */
-#define ANY_BLOCK U64_MAX
-bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
-		       enum cache_removal why);
-/*
- * May one who unmaps many blocks queue another now?  Else first writes would wait
- * for too many commits, and the queue would take any amount of memory.  Any
- * context.
- */
-bool cache_unmap_has_room(struct cache *c);
-
-/* cache-writeback.c */
-struct writeback_item {
-	u64 block;
-	u32 slot;
-};
-#define WRITEBACK_BATCH 4096U
-void cache_writeback_work(struct work_struct *work);
-/* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
-bool cache_may_go_home(struct cache *c);
-/* Has @block failed to go home a short time ago?  Process context. */
-bool cache_failed_to_go_home(struct cache *c, u64 block);
-/*
- * Start to write this slot's block home, if it is VALID, dirty and nobody writes
- * to it; its word changes when that has ended.  May sleep.
- */
-void cache_write_home(struct cache *c, u32 slot);
-
-/* cache-commit.c */
-void cache_commit_queue(struct cache *c, struct commit_op *op);
-void cache_commit_work(struct work_struct *work);
-int cache_commit_sync(struct cache *c);
-int cache_flush_devices(struct cache *c);
-
-/*
- * Queue what nobody waits for.  It is committed before long: with the next
- * group, when there are enough of them, or when something needs its slot.
- */
-void cache_commit_linger(struct cache *c, struct commit_op *op);
-/*
- * The same, together with a change of its slot that must not be seen before it.
- * False if there was no change: @op is not queued.
- */
-bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
-			    bool (*change)(struct cache *c, u32 slot));
-
-/* cache-degrade.c */
-/* The metadata could not be changed; under md_lock. */
-void cache_metadata_failed(struct cache *c, const char *what, int error);
-/*
- * Set the mode that a failed cache has in effect, whatever its table says; of one
- * that is well it stays.  Suspended, or under md_lock.
- */
-void cache_set_failed_mode(struct cache *c);
-/* Count an error of the cache device, as @stat.  Any context. */
-void cache_fast_error(struct cache *c, enum cache_stat stat);
-/*
- * Keep @bio until it is known how the cache goes on without the device or the
- * metadata that failed; it is then deferred at @step.  Any context.
- */
-void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
-/*
- * From the one to the other a table of @c is being suspended: what could wait for
- * ever is failed.  Process context.
- */
-void cache_suspend_begins(struct cache *c);
-void cache_suspend_ends(struct cache *c);
-void cache_degrade_work(struct work_struct *work);
-void cache_degrade_tick(struct cache *c);
-/* May sleep. */
-void cache_set_fail_open(struct cache *c);
-/* Was this session's metadata overtaken by the origin?  Process context. */
-bool cache_session_distrusted(u64 session);
-
-/* cache-policies.c */
-const struct cache_policy_ops *cache_policy_get(const char *name);
-void cache_policy_put(const struct cache_policy_ops *ops);
-/*
- * Give @c, which has its slots and devices, the policy of @ops.  Takes a
- * reference to its module.  Sleeps; -ENOMEM.
- */
-int cache_policy_init(struct cache *c, const struct cache_policy_ops *ops);
-/*
- * Another policy takes over what is in the cache.  Its hints are the old one's,
- * if both mean the same by them.  Suspended; sleeps.  -ENOMEM: the engine is
- * broken, and has to be built anew from the disk.
- */
-int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
-/* No policy any more; there may have been none. */
-void cache_policy_destroy(struct cache *c);
-bool cache_policy_key_known(const char *key);
-const struct cache_tunable *cache_tunable_find(const struct cache_tunable *table,
-					       const char *key);
-int cache_tunable_parse(const struct cache_tunable *t, const char *value,
-			u64 *result, char *why, size_t why_len);
-/* @base is the policy, or for the engine's own settings the struct cache. */
-void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value);
-u64 cache_tunable_value(const void *base, const struct cache_tunable *t);
 
 #endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Group commit, see cache-commit.c. */
+#ifndef HEARTH_CACHE_COMMIT_H
+#define HEARTH_CACHE_COMMIT_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+struct cache;
+
+enum commit_kind {
+	COMMIT_SET_DIRTY,	/* an intent: before a write that parts the copies */
+	COMMIT_CLEAR_DIRTY,	/* both copies are equal, in both devices' caches */
+	COMMIT_MAP_CLEAN,
+	COMMIT_MAP_DIRTY,
+	COMMIT_UNMAP,
+	COMMIT_HOME,		/* the origin has it; the disk goes on to call it dirty */
+	COMMIT_BARRIER,		/* everything queued before is durable */
+};
+
+/*
+ * One change of the metadata, waiting for the group commit that makes it
+ * durable.  @done is called once, in the commit worker, in the order of
+ * queueing; it may free the op.
+ */
+struct commit_op {
+	struct list_head list;
+	enum commit_kind kind;
+	u32 slot;
+	u64 block;
+	void (*done)(struct cache *c, struct commit_op *op, int error);
+};
+
+/*
+ * Queue @op, which somebody waits for: it is committed at once, with what else
+ * is queued.  op->done() tells of an error.  Any context; takes
+ * commit_lock.
+ */
+void cache_commit_queue(struct cache *c, struct commit_op *op);
+/*
+ * Queue what nobody waits for.  It is committed before long: with the next
+ * group, when there are enough of them, or when something needs its slot.  Any
+ * context; takes commit_lock.
+ */
+void cache_commit_linger(struct cache *c, struct commit_op *op);
+/*
+ * The same, together with a @change of its slot that must not be seen before it;
+ * it is called under commit_lock.  False if there was no change: @op is not
+ * queued.
+ */
+bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
+			    bool (*change)(struct cache *c, u32 slot));
+
+/* The commit worker: one group. */
+void cache_commit_work(struct work_struct *work);
+/*
+ * Wait until all that is queued now is durable.  May sleep, so not from the
+ * commit worker and under none of the engine's locks but settings_lock.
+ * Returns the error of the commit.
+ */
+int cache_commit_sync(struct cache *c);
+/*
+ * Flush both devices, at the same time.  May sleep.  -EIO if one of them could
+ * not, now or ever before.
+ */
+int cache_flush_devices(struct cache *c);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is given up when a device fails, see cache-degrade.c. */
+#ifndef HEARTH_CACHE_DEGRADE_H
+#define HEARTH_CACHE_DEGRADE_H
+
+#include <linux/bio.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "cache-mode.h"
+#include "cache-wait.h"
+
+struct cache;
+
+/*
+ * The metadata could not be changed: @what, with @error.  Under md_lock; may
+ * sleep and do I/O.
+ */
+void cache_metadata_failed(struct cache *c, const char *what, int error);
+/*
+ * Set the mode that a failed cache has in effect, whatever its table says; of one
+ * that is well it stays.  Suspended, or under md_lock.
+ */
+void cache_set_failed_mode(struct cache *c);
+/* Count an error of the cache device, as @stat.  Any context. */
+void cache_fast_error(struct cache *c, enum cache_stat stat);
+/*
+ * Keep @bio until it is known how the cache goes on without the device or the
+ * metadata that failed; it is then deferred at @step.  Any context.
+ */
+void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
+/*
+ * From the one to the other a table of @c is being suspended: what could wait for
+ * ever is failed.  Process context.
+ */
+void cache_suspend_begins(struct cache *c);
+void cache_suspend_ends(struct cache *c);
+/*
+ * The worker that gives the cache up, or not: releases held bios then.  On
+ * commit_wq; takes md_lock.
+ */
+void cache_degrade_work(struct work_struct *work);
+/* Once a second, from the tick. */
+void cache_degrade_tick(struct cache *c);
+/*
+ * The administrator lets writes go on without the cache.  May sleep; takes
+ * md_lock.
+ */
+void cache_set_fail_open(struct cache *c);
+/* Was this session's metadata overtaken by the origin?  Process context. */
+bool cache_session_distrusted(u64 session);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Unmapping, see cache-evict.c. */
+#ifndef HEARTH_CACHE_EVICT_H
+#define HEARTH_CACHE_EVICT_H
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "cache-commit.h"
+#include "cache-policy.h"
+#include "cache-writeback.h"
+
+struct cache;
+
+/*
+ * A block on its way out of the cache, or back to the origin.  From a pool, so
+ * that both always make progress.
+ */
+struct migration {
+	struct cache *c;
+	u32 slot;
+	u64 block;
+	bool was_dirty;
+	u32 parts;			/* of SLOT_PARTS_MASK: a write-back's */
+	enum cache_wb_reason why;		/* of a write-back */
+	ktime_t began;			/* the same; 0: nobody asked */
+	struct commit_op op;
+};
+
+/* The eviction worker: frees slots until the reserve is there again. */
+void cache_evict_work(struct work_struct *work);
+/*
+ * Begin to unmap @slot if it holds @block (or whatever it holds, ANY_BLOCK).
+ * False if it is in use, is dirty (unless @dirty_too) or has changed.  May
+ * sleep.
+ */
+#define ANY_BLOCK U64_MAX
+bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
+		       enum cache_removal why);
+/*
+ * May one who unmaps many blocks queue another now?  Else first writes would wait
+ * for too many commits, and the queue would take any amount of memory.  Any
+ * context.
+ */
+bool cache_unmap_has_room(struct cache *c);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Keeps promotions and changes of the origin alone apart, see cache-gate.c.
+ * Every function here may be called in any context and sleeps never.
+ */
+#ifndef HEARTH_CACHE_GATE_H
+#define HEARTH_CACHE_GATE_H
+
+#include <linux/types.h>
+
+struct cache;
+struct cache_bio;
+struct cache_discard;
+
+/*
+ * A write of a block without a slot goes to the origin alone.  False if the
+ * block has a slot: look again.  True: cb->kind is BIO_GATED, and
+ * cache_gate_leave() has to follow the end of the write.
+ */
+bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
+void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
+/* No block in [d->first, d->last) is published from the one to the other. */
+void cache_gate_enter_discard(struct cache *c, struct cache_discard *d);
+void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
+/*
+ * Publish a free @slot as FILLING for @block.  Returns 0; -EEXIST when the block
+ * has a slot; -EBUSY when a write or a discard of it is in flight.  On an error
+ * the slot is FREE, is in no chain, and is the caller's.
+ */
+int cache_gate_publish(struct cache *c, u32 slot, u64 block);
+/* Take a FILLING slot out of its chain again; it is FREE, and the caller's. */
+void cache_gate_unpublish(struct cache *c, u32 slot);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a cache promises (its mode), and what it can still do (its health).
+ */
+#ifndef HEARTH_CACHE_MODE_H
+#define HEARTH_CACHE_MODE_H
+
+#include <linux/types.h>
+
+enum dm_cache_mode {
+	MODE_WRITETHROUGH,
+	MODE_WRITEAROUND,
+	MODE_PASSTHROUGH,
+	/* These keep dirty blocks; side by side they are told by one comparison. */
+	MODE_WRITEBACK,
+	MODE_WRITEONLY,
+};
+
+extern const char * const cache_mode_names[];
+
+/* Worsened by cache-degrade.c only; set when the engine is brought up. */
+enum cache_health {
+	HEALTH_GOOD,
+	HEALTH_READ_ONLY,	/* the metadata cannot be changed, and is needed */
+	HEALTH_HOLDING,		/* given up, but the metadata does not say so */
+	HEALTH_BYPASS,		/* given up: the origin serves everything */
+};
+
+static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
+{
+	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;
+}
+
+#endif

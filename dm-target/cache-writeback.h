@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Write-back, see cache-writeback.c. */
+#ifndef HEARTH_CACHE_WRITEBACK_H
+#define HEARTH_CACHE_WRITEBACK_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct cache;
+
+/* Why a dirty block goes home. */
+enum cache_wb_reason {
+	CACHE_WB_NOT,			/* it stays */
+	CACHE_WB_DRAIN,		/* all must go: the mode, or the policy cleaner */
+	CACHE_WB_ROOM,		/* an eviction met only dirty blocks */
+	CACHE_WB_SHARE,		/* too much is dirty */
+	CACHE_WB_IDLE,		/* nobody uses the volume */
+	CACHE_WB_REFUSED,	/* the cache device refused a write to it */
+};
+
+/* A dirty block of the batch that is being written. */
+struct writeback_item {
+	u64 block;
+	u32 slot;
+};
+
+#define WRITEBACK_BATCH		4096U
+
+/* A block whose way home has failed, and is not tried again for a while. */
+#define CACHE_NR_WB_FAILED	256
+
+struct wb_failed {
+	u64 block;
+	unsigned long until;	/* jiffies */
+	bool used;
+};
+
+/* The write-back worker: one batch, in the order of the origin. */
+void cache_writeback_work(struct work_struct *work);
+/* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
+bool cache_may_go_home(struct cache *c);
+/* Has @block failed to go home a short time ago?  Process context. */
+bool cache_failed_to_go_home(struct cache *c, u64 block);
+/*
+ * Start to write this slot's block home, if it is VALID, dirty and nobody writes
+ * to it; its word changes when that has ended.  May sleep.
+ */
+void cache_write_home(struct cache *c, u32 slot);
+
+#endif
