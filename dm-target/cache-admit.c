@@ -23,7 +23,7 @@
 
 void cache_admit_init(struct cache *c)
 {
-	struct throttle *th = &c->throttle;
+	struct throttle *th = &c->admit.throttle;
 
 	spin_lock_init(&th->lock);
 	th->filled = ktime_get_ns();
@@ -46,8 +46,8 @@ static s64 busy_in(u64 ns, u64 percent)
 static void fill_accounts(struct cache *c, struct throttle *th, u64 now)
 {
 	u64 elapsed = min_t(u64, now - th->filled, SAVE_NS);
-	u64 mbps = READ_ONCE(c->max_promote_mbps);
-	u64 share = READ_ONCE(c->max_promote_share);
+	u64 mbps = READ_ONCE(c->limits.max_promote_mbps);
+	u64 share = READ_ONCE(c->limits.max_promote_share);
 
 	lockdep_assert_held(&th->lock);
 	th->filled = now;
@@ -70,9 +70,9 @@ static void draw_busy(struct throttle *th, u64 now)
  */
 static enum throttle_answer throttle_ask(struct cache *c)
 {
-	struct throttle *th = &c->throttle;
+	struct throttle *th = &c->admit.throttle;
 	enum throttle_answer answer = THROTTLE_OK;
-	bool limited = READ_ONCE(c->max_promote_mbps);
+	bool limited = READ_ONCE(c->limits.max_promote_mbps);
 	unsigned long flags;
 	u64 now = ktime_get_ns();
 
@@ -84,7 +84,8 @@ static enum throttle_answer throttle_ask(struct cache *c)
 	draw_busy(th, now);
 	if (limited && th->bytes < 0)
 		answer = THROTTLE_RATE;
-	else if (READ_ONCE(c->max_promote_share) < 100 && th->busy_ns < 0)
+	else if (READ_ONCE(c->limits.max_promote_share) < 100 &&
+		 th->busy_ns < 0)
 		answer = THROTTLE_SHARE;
 	else if (limited)
 		th->bytes -= (s64)c->block_sectors << SECTOR_SHIFT;
@@ -94,7 +95,7 @@ static enum throttle_answer throttle_ask(struct cache *c)
 
 void cache_admit_write_begins(struct cache *c)
 {
-	struct throttle *th = &c->throttle;
+	struct throttle *th = &c->admit.throttle;
 	unsigned long flags;
 
 	spin_lock_irqsave(&th->lock, flags);
@@ -105,7 +106,7 @@ void cache_admit_write_begins(struct cache *c)
 
 void cache_admit_write_ends(struct cache *c)
 {
-	struct throttle *th = &c->throttle;
+	struct throttle *th = &c->admit.throttle;
 	unsigned long flags;
 
 	spin_lock_irqsave(&th->lock, flags);
@@ -122,18 +123,20 @@ void cache_admit_write_ends(struct cache *c)
  */
 static bool migration_room(struct cache *c, bool reader)
 {
-	u64 threshold = READ_ONCE(c->migration_threshold);
+	u64 threshold = READ_ONCE(c->limits.migration_threshold);
 
 	if (reader)
-		return cache_block_fits(c, atomic_read(&c->reading_sectors),
+		return cache_block_fits(c,
+					atomic_read(&c->admit.reading_sectors),
 					2 * threshold);
-	return cache_block_fits(c, atomic_read(&c->migrating_sectors), threshold);
+	return cache_block_fits(c, atomic_read(&c->admit.migrating_sectors),
+				threshold);
 }
 
 /* @used sectors of the room for migrations, in percent of it. */
 static u8 migration_share(struct cache *c, u64 used)
 {
-	u32 room = max_t(u32, READ_ONCE(c->migration_threshold),
+	u32 room = max_t(u32, READ_ONCE(c->limits.migration_threshold),
 			 c->block_sectors);
 
 	return min_t(u64, div_u64(used * 100, room), 100);
@@ -142,7 +145,7 @@ static u8 migration_share(struct cache *c, u64 used)
 static bool migrations_run(struct cache *c)
 {
 	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
-	       !READ_ONCE(c->fast_dead);
+	       !READ_ONCE(c->degrade.fast_dead);
 }
 
 static bool may_migrate(struct cache *c, bool reader)
@@ -206,8 +209,8 @@ static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 
 static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 {
-	u32 used = atomic_read(&c->migrating_sectors) +
-		   atomic_read(&c->reading_sectors);
+	u32 used = atomic_read(&c->admit.migrating_sectors) +
+		   atomic_read(&c->admit.reading_sectors);
 
 	cache_describe_bio(bio, cache_bio_op(bio),
 			   cache_stream_before_miss(c, bio), io);
@@ -217,7 +220,7 @@ static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 		if (cache_keeps_dirty(c))
 			io->flags |= CACHE_IO_NO_FETCH;
 	}
-	if (READ_ONCE(c->map.nr_free) > c->reserve)
+	if (READ_ONCE(c->map.nr_free) > c->evict.reserve)
 		io->flags |= CACHE_IO_FREE_SLOTS;
 	if (unlikely(used))
 		io->load = migration_share(c, used);
@@ -263,11 +266,11 @@ bool cache_admit_stands(struct cache *c)
 bool cache_admit_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) >
-		       max(c->reserve, c->map.nr_slots / AHEAD_SPARES) &&
+		       max(c->evict.reserve, c->map.nr_slots / AHEAD_SPARES) &&
 	       cache_writable(c) && migrations_run(c) &&
-	       !READ_ONCE(c->max_promote_mbps) &&
-	       cache_block_fits(c, atomic_read(&c->reading_sectors),
-				READ_ONCE(c->migration_threshold)) &&
+	       !READ_ONCE(c->limits.max_promote_mbps) &&
+	       cache_block_fits(c, atomic_read(&c->admit.reading_sectors),
+				READ_ONCE(c->limits.migration_threshold)) &&
 	       throttle_ask(c) == THROTTLE_OK;
 }
 
@@ -283,7 +286,7 @@ u32 cache_admit_slot(struct cache *c, enum cache_verdict why)
 {
 	u32 slot = slot_map_alloc(&c->map);
 
-	if (READ_ONCE(c->map.nr_free) < c->reserve)
+	if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
 		cache_want_slots(c);
 	if (slot == SLOT_NONE)
 		count_bypass(c, why, STAT_BYPASS_NO_SLOT);

@@ -30,6 +30,12 @@ enum throttle_answer {
 	THROTTLE_SHARE,
 };
 
+struct cache_admit {
+	atomic_t migrating_sectors;	/* promotions by writes, write-backs */
+	atomic_t reading_sectors;	/* promotions by reads, and ahead of them */
+	struct throttle throttle;
+};
+
 void cache_admit_init(struct cache *c);
 
 /*

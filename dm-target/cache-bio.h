@@ -8,6 +8,7 @@
 #ifndef HEARTH_CACHE_BIO_H
 #define HEARTH_CACHE_BIO_H
 
+#include "cache-discard.h"
 #include "cache.h"
 
 /* What end_io has to undo or to go on with, and where a retry resumes. */
@@ -155,14 +156,14 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 
 /* ---- What it does to a slot ---- */
 
-/* What became of a try to pin a slot for a bio. */
-enum hit_result {
-	HIT_RETRY,		/* the slot has changed: look again */
-	HIT_PINNED,		/* and, for a write, its intent is durable */
-	HIT_NO_INTENT,		/* pinned for a write */
-	HIT_PARKED,		/* the bio waits, or was ended */
-	HIT_ORIGIN,		/* the origin serves it */
-};
+/* A write has arrived in its slot, which is pinned by it still. */
+static inline void cache_wrote_slot(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+
+	if (unlikely(slot_word(s) & SLOT_UNWRITTEN))
+		atomic_andnot(SLOT_UNWRITTEN, &s->word);
+}
 
 static inline enum hit_result cache_park_on_slot(struct cache *c,
 						 struct bio *bio, u32 slot,
@@ -171,13 +172,27 @@ static inline enum hit_result cache_park_on_slot(struct cache *c,
 	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
 }
 
-/* A write has arrived in its slot, which is pinned by it still. */
-static inline void cache_wrote_slot(struct cache *c, u32 slot)
+static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
 {
-	struct slot *s = slot_at(&c->map, slot);
+	if (cb->units)
+		cache_return_units(c, cb);
+}
 
-	if (unlikely(slot_word(s) & SLOT_UNWRITTEN))
-		atomic_andnot(SLOT_UNWRITTEN, &s->word);
+/* The end of a write that may have gone to both devices. */
+static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
+{
+	cache_give_units(c, cb);
+	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+}
+
+/*
+ * It pinned in a mode that keeps blocks dirty, and finds another: it has not taken
+ * the units without which it must not go to both devices.  Where the slot is dirty
+ * it may, because the slot stays so until a copy that began without writers.
+ */
+static inline bool cache_lacks_units(const struct cache_bio *cb, u32 word)
+{
+	return !cb->units && !(word & SLOT_DIRTY);
 }
 
 #endif

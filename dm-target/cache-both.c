@@ -6,6 +6,7 @@
  * writes never reach the two devices in different orders, and the two legs of
  * the write.  It must not know why a slot may be written.
  */
+#include "cache-bio.h"
 #include "cache-both.h"
 #include "cache-failover.h"
 
@@ -27,7 +28,7 @@ static unsigned long units_of(struct bio *bio)
 
 static atomic_long_t *units_at(struct cache *c, u32 slot)
 {
-	return &c->units[slot % CACHE_NR_UNITS];
+	return &c->both.units[slot % CACHE_NR_UNITS];
 }
 
 /*
@@ -142,7 +143,7 @@ static int end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 	}
 	/* Until it is dropped, nobody may say that the copies are equal. */
 	cb->kind = BIO_SUSPECT;
-	atomic_inc(&c->nr_suspects);
+	atomic_inc(&c->intents.nr_suspects);
 	cache_defer_bio(c, bio, STEP_DROP_THEN_END);
 	return DM_ENDIO_INCOMPLETE;
 }

@@ -3,7 +3,35 @@
 #ifndef HEARTH_CACHE_BOTH_H
 #define HEARTH_CACHE_BOTH_H
 
-#include "cache-bio.h"
+#include <linux/atomic.h>
+#include <linux/bio.h>
+
+#include "cache-mode.h"
+#include "cache-wait.h"
+
+struct cache;
+struct cache_bio;
+
+#define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
+
+static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
+
+struct cache_both {
+	/*
+	 * What is being written to both devices, a bit for each unit of 4 KiB:
+	 * of the slots of one number modulo CACHE_NR_UNITS.
+	 */
+	atomic_long_t *units;
+};
+
+/* What became of a try to pin a slot for a bio. */
+enum hit_result {
+	HIT_RETRY,		/* the slot has changed: look again */
+	HIT_PINNED,		/* and, for a write, its intent is durable */
+	HIT_NO_INTENT,		/* pinned for a write */
+	HIT_PARKED,		/* the bio waits, or was ended */
+	HIT_ORIGIN,		/* the origin serves it */
+};
 
 /*
  * May a write to both devices start on its slot, which has this word?  It waits
@@ -16,29 +44,6 @@ enum hit_result cache_claim_both(struct cache *c, struct bio *bio,
 				 enum dm_cache_mode mode);
 /* Give back the units of @cb, which are not none.  Any context. */
 void cache_return_units(struct cache *c, struct cache_bio *cb);
-
-static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
-{
-	if (cb->units)
-		cache_return_units(c, cb);
-}
-
-/* The end of a write that may have gone to both devices. */
-static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
-{
-	cache_give_units(c, cb);
-	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
-}
-
-/*
- * It pinned in a mode that keeps blocks dirty, and finds another: it has not taken
- * the units without which it must not go to both devices.  Where the slot is dirty
- * it may, because the slot stays so until a copy that began without writers.
- */
-static inline bool cache_lacks_units(const struct cache_bio *cb, u32 word)
-{
-	return !cb->units && !(word & SLOT_DIRTY);
-}
 
 /*
  * Send one copy of the bio to its slot.  Returns DM_MAPIO_REMAPPED: the caller

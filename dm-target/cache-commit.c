@@ -65,8 +65,8 @@ static void submit_flush(struct flush_leg *leg, struct block_device *bdev,
 /* The devices that could not flush, and so have lost something. */
 static unsigned int unflushed(const struct cache *c)
 {
-	return (READ_ONCE(c->origin_flush_failed) ? FLUSH_ORIGIN : 0) |
-	       (READ_ONCE(c->fast_flush_failed) ? FLUSH_FAST : 0);
+	return (READ_ONCE(c->degrade.origin_flush_failed) ? FLUSH_ORIGIN : 0) |
+	       (READ_ONCE(c->degrade.fast_flush_failed) ? FLUSH_FAST : 0);
 }
 
 /* Flush those of @devices that could flush so far.  unflushed() is the result. */
@@ -79,13 +79,15 @@ static void flush_devices(struct cache *c, unsigned int devices)
 	init_completion(&fw.done);
 	devices &= ~before;
 	if (devices & FLUSH_ORIGIN)
-		submit_flush(&origin, c->origin, &c->origin_flush_failed, &fw);
+		submit_flush(&origin, c->origin,
+			     &c->degrade.origin_flush_failed, &fw);
 	if (devices & FLUSH_FAST)
-		submit_flush(&fast, c->fast, &c->fast_flush_failed, &fw);
+		submit_flush(&fast, c->fast, &c->degrade.fast_flush_failed,
+			     &fw);
 	if (!atomic_dec_and_test(&fw.pending))
 		wait_for_completion_io(&fw.done);
 	if (~before & unflushed(c) & FLUSH_FAST)
-		queue_work(c->commit_wq, &c->degrade_work);
+		queue_work(c->commit_wq, &c->degrade.work);
 }
 
 int cache_flush_devices(struct cache *c)
@@ -132,14 +134,15 @@ static void gather_group(struct cache *c, struct group *g)
 	struct commit_op *op;
 
 	INIT_LIST_HEAD(&g->ops);
-	spin_lock_irq(&c->commit_lock);
-	for (; g->nr_ops < GROUP_OPS && !list_empty(&c->commit_ops); g->nr_ops++)
-		list_move_tail(c->commit_ops.next, &g->ops);
-	WRITE_ONCE(c->nr_lingering, 0);
-	c->commit_kicked = false;
-	if (!list_empty(&c->commit_ops))
+	spin_lock_irq(&c->commit.lock);
+	for (; g->nr_ops < GROUP_OPS && !list_empty(&c->commit.ops);
+	     g->nr_ops++)
+		list_move_tail(c->commit.ops.next, &g->ops);
+	WRITE_ONCE(c->commit.nr_lingering, 0);
+	c->commit.kicked = false;
+	if (!list_empty(&c->commit.ops))
 		cache_commit_kick_locked(c);
-	spin_unlock_irq(&c->commit_lock);
+	spin_unlock_irq(&c->commit.lock);
 
 	list_for_each_entry(op, &g->ops, list) {
 		g->needs_flush |= relies_on(op->kind);
@@ -252,8 +255,8 @@ static void end_home(struct cache *c, struct group *g)
 
 void cache_commit_work(struct work_struct *work)
 {
-	struct cache *c = container_of(to_delayed_work(work), struct cache,
-				       commit_work);
+	struct cache *c =
+		container_of(to_delayed_work(work), struct cache, commit.work);
 	ktime_t began = trace_dm_cache_commit_enabled() ? ktime_get() : 0;
 	struct group g = {};
 	int r;
@@ -290,36 +293,36 @@ void cache_commit_queue(struct cache *c, struct commit_op *op)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&c->commit_lock, flags);
-	list_add_tail(&op->list, &c->commit_ops);
+	spin_lock_irqsave(&c->commit.lock, flags);
+	list_add_tail(&op->list, &c->commit.ops);
 	cache_commit_kick_locked(c);
-	spin_unlock_irqrestore(&c->commit_lock, flags);
+	spin_unlock_irqrestore(&c->commit.lock, flags);
 }
 
 /* Is it worth while to wait for more of the kind? */
 static bool may_linger(struct cache *c, const struct commit_op *op)
 {
-	u32 nr = c->nr_lingering;
+	u32 nr = c->commit.nr_lingering;
 
-	lockdep_assert_held(&c->commit_lock);
+	lockdep_assert_held(&c->commit.lock);
 	/* Who parks or quiesces afterwards sees that something lingers. */
 	smp_mb();
 	if (READ_ONCE(c->quiescing) || nr >= LINGER_OPS)
 		return false;
 	if ((op->kind == COMMIT_CLEAR_DIRTY || op->kind == COMMIT_HOME) &&
 	    (nr >= atomic_read(&c->nr_dirty) ||
-	     READ_ONCE(c->map.nr_free) < c->reserve))
+	     READ_ONCE(c->map.nr_free) < c->evict.reserve))
 		return false;
 	return !(slot_word(slot_at(&c->map, op->slot)) & SLOT_WAITERS);
 }
 
 static void linger_locked(struct cache *c, struct commit_op *op)
 {
-	lockdep_assert_held(&c->commit_lock);
-	list_add_tail(&op->list, &c->commit_ops);
-	WRITE_ONCE(c->nr_lingering, c->nr_lingering + 1);
+	lockdep_assert_held(&c->commit.lock);
+	list_add_tail(&op->list, &c->commit.ops);
+	WRITE_ONCE(c->commit.nr_lingering, c->commit.nr_lingering + 1);
 	if (may_linger(c, op))
-		queue_delayed_work(c->commit_wq, &c->commit_work,
+		queue_delayed_work(c->commit_wq, &c->commit.work,
 				   msecs_to_jiffies(LINGER_MS));
 	else
 		cache_commit_kick_locked(c);
@@ -329,9 +332,9 @@ void cache_commit_linger(struct cache *c, struct commit_op *op)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&c->commit_lock, flags);
+	spin_lock_irqsave(&c->commit.lock, flags);
 	linger_locked(c, op);
-	spin_unlock_irqrestore(&c->commit_lock, flags);
+	spin_unlock_irqrestore(&c->commit.lock, flags);
 }
 
 /*
@@ -344,11 +347,11 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 	unsigned long flags;
 	bool changed;
 
-	spin_lock_irqsave(&c->commit_lock, flags);
+	spin_lock_irqsave(&c->commit.lock, flags);
 	changed = change(c, op->slot);
 	if (changed)
 		linger_locked(c, op);
-	spin_unlock_irqrestore(&c->commit_lock, flags);
+	spin_unlock_irqrestore(&c->commit.lock, flags);
 	return changed;
 }
 

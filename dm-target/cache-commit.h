@@ -32,21 +32,29 @@ struct commit_op {
 	void (*done)(struct cache *c, struct commit_op *op, int error);
 };
 
+struct cache_commit {
+	spinlock_t lock;		/* guards ops to kicked */
+	struct list_head ops;
+	u32 nr_lingering;		/* ops that nobody waits for; racy reads */
+	bool kicked;			/* the worker is to run at once */
+	struct delayed_work work;	/* on commit_wq */
+};
+
 /*
  * Queue @op, which somebody waits for: it is committed at once, with what else
  * is queued.  op->done() tells of an error.  Any context; takes
- * commit_lock.
+ * commit.lock.
  */
 void cache_commit_queue(struct cache *c, struct commit_op *op);
 /*
  * Queue what nobody waits for.  It is committed before long: with the next
  * group, when there are enough of them, or when something needs its slot.  Any
- * context; takes commit_lock.
+ * context; takes commit.lock.
  */
 void cache_commit_linger(struct cache *c, struct commit_op *op);
 /*
  * The same, together with a @change of its slot that must not be seen before it;
- * it is called under commit_lock.  False if there was no change: @op is not
+ * it is called under commit.lock.  False if there was no change: @op is not
  * queued.
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
@@ -56,7 +64,7 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 void cache_commit_work(struct work_struct *work);
 /*
  * Wait until all that is queued now is durable.  May sleep, so not from the
- * commit worker and under none of the engine's locks but settings_lock.
+ * commit worker and under none of the engine's locks but settings.lock.
  * Returns the error of the commit.
  */
 int cache_commit_sync(struct cache *c);

@@ -62,24 +62,25 @@ void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	bool refused;
 
 	cache_bio(bio)->step = step;
-	spin_lock_irqsave(&c->held_lock, flags);
+	spin_lock_irqsave(&c->degrade.held_lock, flags);
 	/* A suspend waits for every bio, so none may wait for ever. */
-	refused = c->nr_suspending && READ_ONCE(c->health) == HEALTH_HOLDING;
+	refused = c->degrade.nr_suspending &&
+		  READ_ONCE(c->health) == HEALTH_HOLDING;
 	if (!refused) {
-		bio_list_add(&c->held, bio);
-		queue_work(c->commit_wq, &c->degrade_work);
+		bio_list_add(&c->degrade.held, bio);
+		queue_work(c->commit_wq, &c->degrade.work);
 	}
-	spin_unlock_irqrestore(&c->held_lock, flags);
+	spin_unlock_irqrestore(&c->degrade.held_lock, flags);
 	if (refused)
 		bio_io_error(bio);
 }
 
 static void take_held(struct cache *c, struct bio_list *bios)
 {
-	spin_lock_irq(&c->held_lock);
-	*bios = c->held;
-	bio_list_init(&c->held);
-	spin_unlock_irq(&c->held_lock);
+	spin_lock_irq(&c->degrade.held_lock);
+	*bios = c->degrade.held;
+	bio_list_init(&c->degrade.held);
+	spin_unlock_irq(&c->degrade.held_lock);
 }
 
 static void fail_all(struct bio_list *bios)
@@ -101,40 +102,40 @@ static void release_held(struct cache *c, struct bio_list *bios)
 		return;
 	}
 	/* Under the lock: a suspend that begins finds them, or is found. */
-	spin_lock_irq(&c->held_lock);
-	if (!c->nr_suspending) {
-		bio_list_merge(&c->held, bios);
+	spin_lock_irq(&c->degrade.held_lock);
+	if (!c->degrade.nr_suspending) {
+		bio_list_merge(&c->degrade.held, bios);
 		bio_list_init(bios);
 	}
-	spin_unlock_irq(&c->held_lock);
+	spin_unlock_irq(&c->degrade.held_lock);
 	fail_all(bios);
 }
 
 /*
  * Nobody knows of which table a bio is, so that those of all of them are failed.
  * What is held while the health is another one is not taken here: it has queued
- * degrade_work, which fails it if the outcome is to hold it.
+ * degrade.work, which fails it if the outcome is to hold it.
  */
 void cache_suspend_begins(struct cache *c)
 {
 	struct bio_list bios;
 
 	bio_list_init(&bios);
-	spin_lock_irq(&c->held_lock);
-	c->nr_suspending++;
+	spin_lock_irq(&c->degrade.held_lock);
+	c->degrade.nr_suspending++;
 	if (READ_ONCE(c->health) == HEALTH_HOLDING) {
-		bios = c->held;
-		bio_list_init(&c->held);
+		bios = c->degrade.held;
+		bio_list_init(&c->degrade.held);
 	}
-	spin_unlock_irq(&c->held_lock);
+	spin_unlock_irq(&c->degrade.held_lock);
 	fail_all(&bios);
 }
 
 void cache_suspend_ends(struct cache *c)
 {
-	spin_lock_irq(&c->held_lock);
-	c->nr_suspending--;
-	spin_unlock_irq(&c->held_lock);
+	spin_lock_irq(&c->degrade.held_lock);
+	c->degrade.nr_suspending--;
+	spin_unlock_irq(&c->degrade.held_lock);
 }
 
 /* ---- The fence ---- */
@@ -185,9 +186,9 @@ static void set_health(struct cache *c, enum cache_health health)
 static void go_without_fence(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
-	distrust(c->session);
-	WRITE_ONCE(c->unfenced, true);
-	if (READ_ONCE(c->fail_open)) {
+	distrust(c->settings.session);
+	WRITE_ONCE(c->degrade.unfenced, true);
+	if (READ_ONCE(c->limits.fail_open)) {
 		DMWARN("fail_open: writes go on without the cache; if its devices come back after a restart, their content must not be used");
 		set_health(c, HEALTH_BYPASS);
 	} else {
@@ -217,7 +218,7 @@ static void give_up(struct cache *c, const char *why)
 	/* Reads leave at once; writes do when the mapping does not count. */
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 	fence = make_fence(c);
-	if (fence == FENCE_NONE && READ_ONCE(c->went_home_unsaid)) {
+	if (fence == FENCE_NONE && READ_ONCE(c->degrade.went_home_unsaid)) {
 		refuse_writes(c, why);
 		return;
 	}
@@ -234,7 +235,7 @@ static void retry_fence(struct cache *c)
 	lockdep_assert_held(&c->md_lock);
 	if (cmd_zero_superblock(c->cmd))
 		return;
-	WRITE_ONCE(c->unfenced, false);
+	WRITE_ONCE(c->degrade.unfenced, false);
 	DMINFO("the metadata device answers again and was wiped");
 	set_health(c, HEALTH_BYPASS);
 }
@@ -245,7 +246,7 @@ static void retry_fence(struct cache *c)
 static bool anything_dirty(struct cache *c)
 {
 	return atomic_read(&c->nr_dirty) ||
-	       (READ_ONCE(c->origin_flush_failed) &&
+	       (READ_ONCE(c->degrade.origin_flush_failed) &&
 		atomic_read(&c->nr_intents));
 }
 
@@ -267,11 +268,11 @@ void cache_set_failed_mode(struct cache *c)
 {
 	switch (READ_ONCE(c->health)) {
 	case HEALTH_GOOD:
-		if (!c->fast_dead)
+		if (!c->degrade.fast_dead)
 			return;
 		break;
 	case HEALTH_READ_ONLY:
-		if (c->fast_dead || c->table_mode == MODE_PASSTHROUGH)
+		if (c->degrade.fast_dead || c->table_mode == MODE_PASSTHROUGH)
 			break;
 		/* Blocks that are dirty on the disk are written on both devices. */
 		WRITE_ONCE(c->mode, MODE_WRITETHROUGH);
@@ -286,8 +287,8 @@ void cache_set_failed_mode(struct cache *c)
 /* Often the cache device is the same one: it is asked at once. */
 static void doubt_fast(struct cache *c)
 {
-	atomic_set(&c->fast_errors, ERRORS_MAX);
-	queue_work(c->commit_wq, &c->degrade_work);
+	atomic_set(&c->degrade.fast_errors, ERRORS_MAX);
+	queue_work(c->commit_wq, &c->degrade.work);
 }
 
 void cache_metadata_failed(struct cache *c, const char *what, int error)
@@ -357,13 +358,13 @@ static bool fast_answers(struct cache *c)
 
 static bool fast_is_dead(struct cache *c)
 {
-	if (READ_ONCE(c->fast_flush_failed))
+	if (READ_ONCE(c->degrade.fast_flush_failed))
 		return true;
-	if (atomic_read(&c->fast_errors) < ERRORS_MAX)
+	if (atomic_read(&c->degrade.fast_errors) < ERRORS_MAX)
 		return false;
 	if (!fast_answers(c))
 		return true;
-	atomic_set(&c->fast_errors, 0);
+	atomic_set(&c->degrade.fast_errors, 0);
 	return false;
 }
 
@@ -371,7 +372,7 @@ static bool fast_is_dead(struct cache *c)
 static void abandon_fast(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
-	WRITE_ONCE(c->fast_dead, true);
+	WRITE_ONCE(c->degrade.fast_dead, true);
 	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
 	      atomic_read(&c->nr_dirty));
@@ -382,25 +383,26 @@ static void fast_failed(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
 	if (c->health == HEALTH_HOLDING || c->health == HEALTH_BYPASS ||
-	    !(c->fast_dead || fast_is_dead(c)))
+	    !(c->degrade.fast_dead || fast_is_dead(c)))
 		return;
 	if (cache_writable(c) && stop_dirtying(c))
-		give_up(c, READ_ONCE(c->fast_flush_failed) ?
-			"cache device failed to flush" : "cache device failed");
-	else if (!c->fast_dead)
+		give_up(c, READ_ONCE(c->degrade.fast_flush_failed) ?
+				   "cache device failed to flush" :
+				   "cache device failed");
+	else if (!c->degrade.fast_dead)
 		abandon_fast(c);
 }
 
 void cache_degrade_work(struct work_struct *work)
 {
-	struct cache *c = container_of(work, struct cache, degrade_work);
+	struct cache *c = container_of(work, struct cache, degrade.work);
 	struct bio_list bios;
 
 	/* Those that come from here on have queued the work again. */
 	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
 	/* Once suspended, another engine may have the metadata. */
-	if (c->unfenced && !READ_ONCE(c->quiescing))
+	if (c->degrade.unfenced && !READ_ONCE(c->quiescing))
 		retry_fence(c);
 	else
 		fast_failed(c);
@@ -411,37 +413,39 @@ void cache_degrade_work(struct work_struct *work)
 void cache_fast_error(struct cache *c, enum cache_stat stat)
 {
 	cache_stat_inc(c, stat);
-	if (atomic_inc_return(&c->fast_errors) == ERRORS_MAX)
-		queue_work(c->commit_wq, &c->degrade_work);
+	if (atomic_inc_return(&c->degrade.fast_errors) == ERRORS_MAX)
+		queue_work(c->commit_wq, &c->degrade.work);
 }
 
 static bool degrade_due(struct cache *c)
 {
 	/* The last dirty block has gone home. */
-	if (READ_ONCE(c->fast_dead) && cache_writable(c) && !anything_dirty(c))
+	if (READ_ONCE(c->degrade.fast_dead) && cache_writable(c) &&
+	    !anything_dirty(c))
 		return true;
-	return READ_ONCE(c->unfenced) &&
-	       time_after(jiffies, c->last_fence + FENCE_RETRY_SECONDS * HZ);
+	return READ_ONCE(c->degrade.unfenced) &&
+	       time_after(jiffies,
+			  c->degrade.last_fence + FENCE_RETRY_SECONDS * HZ);
 }
 
 void cache_degrade_tick(struct cache *c)
 {
-	int errors = atomic_read(&c->fast_errors);
+	int errors = atomic_read(&c->degrade.fast_errors);
 
 	if (errors)
-		atomic_sub((errors + 1) / 2, &c->fast_errors);
+		atomic_sub((errors + 1) / 2, &c->degrade.fast_errors);
 	if (!degrade_due(c))
 		return;
-	c->last_fence = jiffies;
-	queue_work(c->commit_wq, &c->degrade_work);
+	c->degrade.last_fence = jiffies;
+	queue_work(c->commit_wq, &c->degrade.work);
 }
 
 void cache_set_fail_open(struct cache *c)
 {
 	mutex_lock(&c->md_lock);
-	WRITE_ONCE(c->fail_open, 1);
+	WRITE_ONCE(c->limits.fail_open, 1);
 	if (c->health == HEALTH_HOLDING)
 		go_without_fence(c);
 	mutex_unlock(&c->md_lock);
-	queue_work(c->commit_wq, &c->degrade_work);
+	queue_work(c->commit_wq, &c->degrade.work);
 }

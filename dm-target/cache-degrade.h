@@ -12,6 +12,26 @@
 
 struct cache;
 
+struct cache_degrade {
+	/*
+	 * A device says once that it could not flush; what it lost stays lost,
+	 * so these stay set until the engine is built anew.  Meanwhile no dirty
+	 * bit is cleared: copies that were thought equal may not be.
+	 */
+	bool fast_flush_failed;
+	bool origin_flush_failed;
+	bool fast_dead;			/* written under md_lock */
+	bool unfenced;			/* written under md_lock */
+	bool went_home_unsaid;		/* blocks that the disk calls dirty; stays set */
+	atomic_t fast_errors;		/* of late, halved by the tick */
+	unsigned long last_fence;	/* jiffies; tick only */
+
+	spinlock_t held_lock;		/* guards held and nr_suspending */
+	struct bio_list held;		/* wait for what the worker brings */
+	u32 nr_suspending;		/* tables */
+	struct work_struct work;	/* on commit_wq */
+};
+
 /*
  * The metadata could not be changed: @what, with @error.  Under md_lock; may
  * sleep and do I/O.

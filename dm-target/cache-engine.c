@@ -43,15 +43,15 @@ static void tell_tables(struct cache *c)
 
 static void tick_work(struct work_struct *work)
 {
-	struct cache *c = container_of(to_delayed_work(work), struct cache,
-				       tick_work);
+	struct cache *c =
+		container_of(to_delayed_work(work), struct cache, tick.work);
 	u64 ios = cache_user_ios(c);
 
 	if (READ_ONCE(c->quiescing))
 		return;
-	if (ios != c->last_io_count) {
-		c->last_io_count = ios;
-		WRITE_ONCE(c->last_io, jiffies);
+	if (ios != c->tick.ios_seen) {
+		c->tick.ios_seen = ios;
+		WRITE_ONCE(c->tick.last_io, jiffies);
 	}
 	cache_degrade_tick(c);
 	cache_intents_tick(c);
@@ -64,7 +64,7 @@ static void tick_work(struct work_struct *work)
 		cache_commit_kick(c);
 	if (atomic_read(&c->nr_dirty))
 		cache_kick_writeback(c);
-	queue_delayed_work(c->wq, &c->tick_work, TICK);
+	queue_delayed_work(c->wq, &c->tick.work, TICK);
 }
 
 /*
@@ -97,52 +97,55 @@ static void init_locks(struct cache *c)
 	unsigned int i;
 
 	for (i = 0; i < CACHE_NR_WAIT_BUCKETS; i++) {
-		spin_lock_init(&c->waits[i].lock);
-		bio_list_init(&c->waits[i].bios);
+		spin_lock_init(&c->wait.buckets[i].lock);
+		bio_list_init(&c->wait.buckets[i].bios);
 	}
 	spin_lock_init(&c->policy_lock);
-	spin_lock_init(&c->deferred_lock);
-	bio_list_init(&c->deferred);
-	spin_lock_init(&c->discard_lock);
-	INIT_LIST_HEAD(&c->discards);
-	spin_lock_init(&c->held_lock);
-	spin_lock_init(&c->wb_failed_lock);
-	bio_list_init(&c->held);
-	spin_lock_init(&c->commit_lock);
-	INIT_LIST_HEAD(&c->commit_ops);
+	spin_lock_init(&c->wait.deferred_lock);
+	bio_list_init(&c->wait.deferred);
+	spin_lock_init(&c->gate.discard_lock);
+	INIT_LIST_HEAD(&c->gate.discards);
+	spin_lock_init(&c->degrade.held_lock);
+	spin_lock_init(&c->writeback.failed_lock);
+	bio_list_init(&c->degrade.held);
+	spin_lock_init(&c->commit.lock);
+	INIT_LIST_HEAD(&c->commit.ops);
 	mutex_init(&c->md_lock);
-	mutex_init(&c->settings_lock);
-	init_waitqueue_head(&c->migration_wait);
+	mutex_init(&c->settings.lock);
+	init_waitqueue_head(&c->wait.migrations);
 	INIT_LIST_HEAD(&c->list);
 	INIT_LIST_HEAD(&c->tables);
 	c->tell_tables = tell_tables;
 	kref_init(&c->ref);
 	cache_admit_init(c);
-	INIT_WORK(&c->deferred_work, cache_deferred_work);
-	INIT_DELAYED_WORK(&c->commit_work, cache_commit_work);
-	INIT_WORK(&c->degrade_work, cache_degrade_work);
-	INIT_WORK(&c->evict_work, cache_evict_work);
-	INIT_WORK(&c->writeback_work, cache_writeback_work);
-	INIT_DELAYED_WORK(&c->tick_work, tick_work);
+	INIT_WORK(&c->wait.deferred_work, cache_deferred_work);
+	INIT_DELAYED_WORK(&c->commit.work, cache_commit_work);
+	INIT_WORK(&c->degrade.work, cache_degrade_work);
+	INIT_WORK(&c->evict.work, cache_evict_work);
+	INIT_WORK(&c->writeback.work, cache_writeback_work);
+	INIT_DELAYED_WORK(&c->tick.work, tick_work);
 }
 
 static int alloc_parts(struct cache *c)
 {
 	c->stats = alloc_percpu(struct cache_stats);
 	c->streams = alloc_percpu(struct stream_cpu);
-	c->gates = kvcalloc(CACHE_NR_GATES, sizeof(*c->gates), GFP_KERNEL);
-	c->units = kvcalloc(CACHE_NR_UNITS, sizeof(*c->units), GFP_KERNEL);
-	c->sweep_slots = kvmalloc_array(INTENT_BATCH,
-					sizeof(*c->sweep_slots), GFP_KERNEL);
-	c->wb_items = kvmalloc_array(WRITEBACK_BATCH, sizeof(*c->wb_items),
-				     GFP_KERNEL);
+	c->gate.writers =
+		kvcalloc(CACHE_NR_GATES, sizeof(*c->gate.writers), GFP_KERNEL);
+	c->both.units =
+		kvcalloc(CACHE_NR_UNITS, sizeof(*c->both.units), GFP_KERNEL);
+	c->intents.swept = kvmalloc_array(
+		INTENT_BATCH, sizeof(*c->intents.swept), GFP_KERNEL);
+	c->writeback.items = kvmalloc_array(
+		WRITEBACK_BATCH, sizeof(*c->writeback.items), GFP_KERNEL);
 	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
-	if (!c->stats || !c->streams || !c->gates || !c->units ||
-	    !c->sweep_slots || !c->wb_items || !c->wq || !c->bg_wq || !c->commit_wq)
+	if (!c->stats || !c->streams || !c->gate.writers || !c->both.units ||
+	    !c->intents.swept || !c->writeback.items || !c->wq || !c->bg_wq ||
+	    !c->commit_wq)
 		return -ENOMEM;
-	return mempool_init_kmalloc_pool(&c->migration_pool, MIGRATION_POOL,
+	return mempool_init_kmalloc_pool(&c->evict.pool, MIGRATION_POOL,
 					 sizeof(struct migration));
 }
 
@@ -188,12 +191,12 @@ static void destroy_engine(struct kref *ref)
 		dm_kcopyd_client_destroy(c->copier);
 	if (c->io)
 		dm_io_client_destroy(c->io);
-	mempool_exit(&c->migration_pool);
+	mempool_exit(&c->evict.pool);
 	slot_map_exit(&c->map);
-	kvfree(c->wb_items);
-	kvfree(c->sweep_slots);
-	kvfree(c->units);
-	kvfree(c->gates);
+	kvfree(c->writeback.items);
+	kvfree(c->intents.swept);
+	kvfree(c->both.units);
+	kvfree(c->gate.writers);
 	free_percpu(c->streams);
 	free_percpu(c->stats);
 	kvfree(c);
@@ -246,10 +249,10 @@ static int build_engine(struct cache_table *t, struct cache *known,
 	c->block_shift = is_power_of_2(t->block_sectors) ?
 			 ilog2(t->block_sectors) : -1;
 	c->part_shift = order_base_2(t->block_sectors) - ilog2(SLOT_NR_PARTS);
-	c->reserve = reserve_for(t->nr_slots);
+	c->evict.reserve = reserve_for(t->nr_slots);
 	c->quiescing = true;
-	c->wb_backoff = jiffies;
-	c->last_intent = jiffies;
+	c->writeback.backoff = jiffies;
+	c->intents.last_wanted = jiffies;
 	set_devices(c, t);
 
 	r = build_parts(c, t);
@@ -280,9 +283,8 @@ static struct cache *find_engine(dev_t dev)
 /* Can the suspended engine serve this table as it is? */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
-	return cache_writable(c) && !c->broken && !c->fast_dead &&
-	       !cache_flush_failed(c) &&
-	       c->block_sectors == t->block_sectors &&
+	return cache_writable(c) && !c->broken && !c->degrade.fast_dead &&
+	       !cache_flush_failed(c) && c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
 	       c->metadata == t->metadata->bdev &&
@@ -622,8 +624,8 @@ out:
 void cache_engine_run(struct cache *c)
 {
 	WRITE_ONCE(c->quiescing, false);
-	WRITE_ONCE(c->last_io, jiffies);
-	queue_delayed_work(c->wq, &c->tick_work, TICK);
+	WRITE_ONCE(c->tick.last_io, jiffies);
+	queue_delayed_work(c->wq, &c->tick.work, TICK);
 	cache_kick_writeback(c);
 }
 
@@ -641,7 +643,7 @@ void cache_engine_quiesce(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	if (runs_alone(t)) {
 		WRITE_ONCE(c->quiescing, true);
-		wake_up_all(&c->migration_wait);
+		wake_up_all(&c->wait.migrations);
 	}
 	mutex_unlock(&engines_lock);
 	if (!t->suspending)
@@ -665,15 +667,15 @@ void cache_engine_unquiesce(struct cache_table *t)
 
 static void drain_work(struct cache *c)
 {
-	cancel_delayed_work_sync(&c->tick_work);
-	flush_work(&c->writeback_work);
-	flush_work(&c->evict_work);
+	cancel_delayed_work_sync(&c->tick.work);
+	flush_work(&c->writeback.work);
+	flush_work(&c->evict.work);
 	/* What is not lingering yet will not: the cache is quiescing. */
 	cache_commit_kick_lingering(c);
-	wait_event(c->migration_wait, !atomic_read(&c->nr_migrations));
+	wait_event(c->wait.migrations, !atomic_read(&c->wait.nr_migrations));
 	flush_workqueue(c->bg_wq);
 	flush_workqueue(c->wq);
-	flush_delayed_work(&c->commit_work);
+	flush_delayed_work(&c->commit.work);
 	flush_workqueue(c->commit_wq);
 }
 
@@ -698,11 +700,11 @@ static void stop_engine(struct cache_table *t)
 	struct cache *c = t->cache;
 
 	WRITE_ONCE(c->quiescing, true);
-	wake_up_all(&c->migration_wait);
+	wake_up_all(&c->wait.migrations);
 	drain_work(c);
 	cache_store(c);
 	/* What storing found out is acted on while this engine is the only one. */
-	flush_work(&c->degrade_work);
+	flush_work(&c->degrade.work);
 
 	mutex_lock(&engines_lock);
 	list_del_init(&t->running);

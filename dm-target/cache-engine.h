@@ -7,9 +7,17 @@
 #define HEARTH_CACHE_ENGINE_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 struct cache;
 struct cache_table;
+
+/* Once a second while the engine runs; the tick's own, but for last_io. */
+struct cache_tick {
+	struct delayed_work work;	/* on wq */
+	unsigned long last_io;		/* jiffies of the last tick with user I/O */
+	u64 ios_seen;
+};
 
 /*
  * For the constructor: would the metadata be accepted?  Only reads.  Errors of

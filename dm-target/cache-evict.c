@@ -19,13 +19,13 @@
 
 static void migration_free(struct cache *c, struct migration *m)
 {
-	mempool_free(m, &c->migration_pool);
+	mempool_free(m, &c->evict.pool);
 	cache_migration_done(c);
 }
 
 static struct migration *migration_alloc(struct cache *c, u32 slot)
 {
-	struct migration *m = mempool_alloc(&c->migration_pool, GFP_NOIO);
+	struct migration *m = mempool_alloc(&c->evict.pool, GFP_NOIO);
 
 	cache_migration_started(c);
 	m->c = c;
@@ -55,7 +55,7 @@ static void unmap_committed(struct cache *c, struct commit_op *op, int error)
 	u32 old;
 
 	/* Before it wakes who waits for the slot, and wants room. */
-	atomic_dec(&c->nr_unmaps);
+	atomic_dec(&c->evict.nr_unmaps);
 	if (error) {
 		unmap_failed(c, m);
 		return;
@@ -80,7 +80,7 @@ static void queue_unmap(struct cache *c, struct migration *m)
 	m->op.slot = m->slot;
 	m->op.block = m->block;
 	m->op.done = unmap_committed;
-	atomic_inc(&c->nr_unmaps);
+	atomic_inc(&c->evict.nr_unmaps);
 	cache_commit_queue(c, &m->op);
 }
 
@@ -142,7 +142,7 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 
 bool cache_unmap_has_room(struct cache *c)
 {
-	return atomic_read(&c->nr_unmaps) < UNMAPS_MAX;
+	return atomic_read(&c->evict.nr_unmaps) < UNMAPS_MAX;
 }
 
 /* ---- Room ---- */
@@ -181,7 +181,7 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 
 static unsigned int slots_wanted(struct cache *c)
 {
-	u32 target = min(c->reserve + c->reserve / 2 + 1,
+	u32 target = min(c->evict.reserve + c->evict.reserve / 2 + 1,
 			 max(c->map.nr_slots / 2, 1U));
 	u32 nr_free = READ_ONCE(c->map.nr_free);
 
@@ -203,7 +203,8 @@ static unsigned int evict_round(struct cache *c, unsigned int nr)
 		migration_free(c, round.m[i]);
 
 	if (round.dirty) {
-		atomic_add(round.dirty * CLEAN_PER_VICTIM, &c->wb_wanted);
+		atomic_add(round.dirty * CLEAN_PER_VICTIM,
+			   &c->writeback.nr_wanted);
 		cache_kick_writeback(c);
 	}
 	return round.claimed;
@@ -211,7 +212,7 @@ static unsigned int evict_round(struct cache *c, unsigned int nr)
 
 void cache_evict_work(struct work_struct *work)
 {
-	struct cache *c = container_of(work, struct cache, evict_work);
+	struct cache *c = container_of(work, struct cache, evict.work);
 	unsigned int tries = 4, nr;
 
 	while (tries-- && !READ_ONCE(c->quiescing) && cache_writable(c)) {

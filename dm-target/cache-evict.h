@@ -3,6 +3,7 @@
 #ifndef HEARTH_CACHE_EVICT_H
 #define HEARTH_CACHE_EVICT_H
 
+#include <linux/mempool.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -22,9 +23,16 @@ struct migration {
 	u64 block;
 	bool was_dirty;
 	u32 parts;			/* of SLOT_PARTS_MASK: a write-back's */
-	enum cache_wb_reason why;		/* of a write-back */
+	enum cache_wb_reason why;	/* of a write-back */
 	ktime_t began;			/* the same; 0: nobody asked */
 	struct commit_op op;
+};
+
+struct cache_evict {
+	u32 reserve;			/* free slots to keep */
+	atomic_t nr_unmaps;		/* queued, and not committed yet */
+	mempool_t pool;			/* of struct migration, write-back's too */
+	struct work_struct work;
 };
 
 /* The eviction worker: frees slots until the reserve is there again. */

@@ -65,7 +65,8 @@ int cache_write_elsewhere(struct cache *c, struct bio *bio,
 int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 {
 	bool fast = dm_bio_get_target_bio_nr(bio);
-	bool *failed = fast ? &c->fast_flush_failed : &c->origin_flush_failed;
+	bool *failed = fast ? &c->degrade.fast_flush_failed :
+			      &c->degrade.origin_flush_failed;
 
 	if (unlikely(*error))
 		WRITE_ONCE(*failed, true);

@@ -2,9 +2,10 @@
 /*
  * Promotions: a block of the origin becomes a slot.
  *
- * It owns the life of a FILLING slot: publish, read the block once, serve the waiting reader from that read, write the
- * slot, have the mapping committed.  It does not decide what is promoted.
- * cache-gate.c excludes writers and discards.
+ * It owns the life of a FILLING slot: publish, read the block once, serve the
+ * waiting reader from that read, write the slot, have the mapping committed.
+ * cache-admit.c decides what is promoted, cache-gate.c excludes writers and
+ * discards.
  */
 #include "cache-bio.h"
 #include "cache-fill.h"
@@ -423,8 +424,8 @@ static bool promote_overwrite(struct cache *c, struct bio *bio)
 	struct cache_bio *cb = cache_bio(bio);
 	struct fill *fill;
 
-	fill = alloc_fill(c, cb->block, cb->verdict, &c->migrating_sectors, 0,
-			  GFP_NOWAIT);
+	fill = alloc_fill(c, cb->block, cb->verdict,
+			  &c->admit.migrating_sectors, 0, GFP_NOWAIT);
 	if (!fill)
 		return false;
 	if (publish_slot(fill)) {
@@ -484,7 +485,8 @@ static bool promote_alone(struct cache *c, struct bio *bio)
 	struct fill *fill;
 
 	fill = begin_fill(c, cb->block, cb->verdict,
-			  write ? &c->migrating_sectors : &c->reading_sectors,
+			  write ? &c->admit.migrating_sectors :
+				  &c->admit.reading_sectors,
 			  GFP_NOIO | __GFP_NORETRY);
 	if (!fill)
 		return false;
@@ -501,13 +503,13 @@ static bool promote_alone(struct cache *c, struct bio *bio)
  */
 static void promote_behind(struct cache *c, u64 block)
 {
-	u32 nr = div_u64(READ_ONCE(c->promote_ahead), c->block_sectors);
+	u32 nr = div_u64(READ_ONCE(c->limits.promote_ahead), c->block_sectors);
 	struct fill *fill;
 
 	while (nr-- && ++block < c->origin_blocks &&
 	       slot_map_find(&c->map, block) == SLOT_NONE && cache_admit_ahead(c)) {
 		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD,
-				  &c->reading_sectors, GFP_NOWAIT);
+				  &c->admit.reading_sectors, GFP_NOWAIT);
 		if (!fill)
 			return;
 		start_copy(fill);
@@ -563,7 +565,7 @@ struct fill *cache_fill_reserve(struct cache *c, u64 block,
 	/* Writes do not trigger read-ahead. */
 	if (why == CACHE_PROMOTE_AHEAD)
 		why = CACHE_PROMOTE;
-	return alloc_fill(c, block, why, &c->migrating_sectors,
+	return alloc_fill(c, block, why, &c->admit.migrating_sectors,
 			  fill_pages_wanted(c), GFP_NOWAIT);
 }
 

@@ -25,14 +25,14 @@ static void leave_gate(struct cache *c, u32 gate)
 {
 	/* The write is complete before the gate looks empty. */
 	smp_mb__before_atomic();
-	atomic_dec(&c->gates[gate]);
+	atomic_dec(&c->gate.writers[gate]);
 }
 
 bool cache_gate_enter(struct cache *c, struct cache_bio *cb)
 {
 	u32 gate = gate_of(cb->block);
 
-	atomic_inc(&c->gates[gate]);
+	atomic_inc(&c->gate.writers[gate]);
 	/* Enter, then look: the other half is in cache_gate_publish(). */
 	smp_mb__after_atomic();
 	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
@@ -53,10 +53,10 @@ void cache_gate_enter_discard(struct cache *c, struct cache_discard *d)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&c->discard_lock, flags);
-	list_add(&d->list, &c->discards);
-	spin_unlock_irqrestore(&c->discard_lock, flags);
-	atomic_inc(&c->nr_discards);
+	spin_lock_irqsave(&c->gate.discard_lock, flags);
+	list_add(&d->list, &c->gate.discards);
+	spin_unlock_irqrestore(&c->gate.discard_lock, flags);
+	atomic_inc(&c->gate.nr_discards);
 	/* Enter, then look: the other half is in cache_gate_publish(). */
 	smp_mb__after_atomic();
 }
@@ -65,10 +65,10 @@ void cache_gate_leave_discard(struct cache *c, struct cache_discard *d)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&c->discard_lock, flags);
+	spin_lock_irqsave(&c->gate.discard_lock, flags);
 	list_del(&d->list);
-	spin_unlock_irqrestore(&c->discard_lock, flags);
-	atomic_dec(&c->nr_discards);
+	spin_unlock_irqrestore(&c->gate.discard_lock, flags);
+	atomic_dec(&c->gate.nr_discards);
 }
 
 /* ---- Publish, then look ---- */
@@ -79,23 +79,23 @@ static bool discard_overlaps(struct cache *c, u64 block)
 	bool found = false;
 	unsigned long flags;
 
-	if (!atomic_read(&c->nr_discards))
+	if (!atomic_read(&c->gate.nr_discards))
 		return false;
 
-	spin_lock_irqsave(&c->discard_lock, flags);
-	list_for_each_entry(d, &c->discards, list) {
+	spin_lock_irqsave(&c->gate.discard_lock, flags);
+	list_for_each_entry(d, &c->gate.discards, list) {
 		if (block >= d->first && block < d->last) {
 			found = true;
 			break;
 		}
 	}
-	spin_unlock_irqrestore(&c->discard_lock, flags);
+	spin_unlock_irqrestore(&c->gate.discard_lock, flags);
 	return found;
 }
 
 static bool writer_or_discard_at(struct cache *c, u64 block)
 {
-	return atomic_read(&c->gates[gate_of(block)]) ||
+	return atomic_read(&c->gate.writers[gate_of(block)]) ||
 	       discard_overlaps(c, block);
 }
 

@@ -6,11 +6,24 @@
 #ifndef HEARTH_CACHE_GATE_H
 #define HEARTH_CACHE_GATE_H
 
+#include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct cache;
 struct cache_bio;
 struct cache_discard;
+
+#define CACHE_NR_GATES		4096	/* power of 2 */
+
+struct cache_gate {
+	/* Writers to the origin of blocks that have no slot, by hash. */
+	atomic_t *writers;
+	/* Ranges under discard: no promotion may publish a block in them. */
+	spinlock_t discard_lock;	/* guards discards */
+	struct list_head discards;
+	atomic_t nr_discards;
+};
 
 /*
  * A write of a block without a slot goes to the origin alone.  False if the

@@ -46,20 +46,20 @@ static bool sweep_take(void *context, u32 slot, unsigned int nr)
 
 	if (!take_intent(c, slot))
 		return false;
-	c->sweep_slots[nr] = slot;
+	c->intents.swept[nr] = slot;
 	return true;
 }
 
 /* Take the intents of up to a batch of slots away; their bits are still set. */
 static unsigned int sweep_collect(struct cache *c)
 {
-	return slot_map_scan(&c->map, &c->sweep_cursor, INTENT_BATCH,
+	return slot_map_scan(&c->map, &c->intents.cursor, INTENT_BATCH,
 			     sweep_take, c);
 }
 
 static bool sweep_forbidden(struct cache *c)
 {
-	return cache_flush_failed(c) || atomic_read(&c->nr_suspects);
+	return cache_flush_failed(c) || atomic_read(&c->intents.nr_suspects);
 }
 
 void cache_intents_give_back(struct cache *c, unsigned int nr)
@@ -67,7 +67,7 @@ void cache_intents_give_back(struct cache *c, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		struct slot *s = slot_at(&c->map, c->sweep_slots[i]);
+		struct slot *s = slot_at(&c->map, c->intents.swept[i]);
 
 		/* Only a commit, by this worker, takes the slot's block away. */
 		if (!(atomic_fetch_or(SLOT_INTENT, &s->word) & SLOT_INTENT))
@@ -81,10 +81,10 @@ static bool sweep_due(struct cache *c, unsigned int nr_new)
 
 	if (!spare || sweep_forbidden(c))
 		return false;
-	if (spare + nr_new > READ_ONCE(c->max_intents))
+	if (spare + nr_new > READ_ONCE(c->limits.max_intents))
 		return true;
-	return time_after(jiffies, READ_ONCE(c->last_intent) +
-			  INTENT_IDLE_SECONDS * HZ);
+	return time_after(jiffies, READ_ONCE(c->intents.last_wanted) +
+					   INTENT_IDLE_SECONDS * HZ);
 }
 
 unsigned int cache_intents_take(struct cache *c, unsigned int nr_new)
@@ -106,7 +106,7 @@ int cache_intents_clear(struct cache *c, unsigned int nr)
 
 	lockdep_assert_held(&c->md_lock);
 	for (i = 0; i < nr; i++) {
-		r = cmd_set_dirty(c->cmd, c->sweep_slots[i], false);
+		r = cmd_set_dirty(c->cmd, c->intents.swept[i], false);
 		if (r && r != -ENODATA)
 			return r;
 	}
@@ -128,7 +128,7 @@ int cache_intents_clear_all(struct cache *c)
 
 void cache_intents_wanted(struct cache *c)
 {
-	WRITE_ONCE(c->last_intent, jiffies);
+	WRITE_ONCE(c->intents.last_wanted, jiffies);
 }
 
 /* As long as writes hit, their intents are worth keeping. */
@@ -136,9 +136,9 @@ void cache_intents_tick(struct cache *c)
 {
 	u64 hits = cache_stat_sum(c, STAT_WRITE_HITS);
 
-	if (hits == c->write_hits_seen)
+	if (hits == c->intents.write_hits_seen)
 		return;
-	c->write_hits_seen = hits;
+	c->intents.write_hits_seen = hits;
 	cache_intents_wanted(c);
 }
 
@@ -153,7 +153,7 @@ void cache_intents_tick(struct cache *c)
 static u32 ahead_room(struct cache *c, unsigned int nr_new)
 {
 	u32 spare = spare_intents(c) + nr_new;
-	u32 bound = min_t(u64, READ_ONCE(c->max_intents), U32_MAX);
+	u32 bound = min_t(u64, READ_ONCE(c->limits.max_intents), U32_MAX);
 	u32 most = bound - bound / 8;
 
 	/* Beyond that, real ones would have the rest swept soon. */
@@ -185,7 +185,7 @@ static bool ahead_has(struct cache *c, unsigned int nr, u32 first)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (c->ahead[i].first == first)
+		if (c->intents.ahead[i].first == first)
 			return true;
 	return false;
 }
@@ -195,9 +195,9 @@ static bool ahead_add(struct cache *c, unsigned int nr, u32 first, u32 *room)
 	if (nr == INTENT_WORDS_AHEAD || *room < WORD_SLOTS || first >= c->map.nr_slots ||
 	    ahead_has(c, nr, first))
 		return false;
-	c->ahead[nr].first = first;
-	c->ahead[nr].mask = ahead_mask(c, first);
-	*room -= hweight64(c->ahead[nr].mask);
+	c->intents.ahead[nr].first = first;
+	c->intents.ahead[nr].mask = ahead_mask(c, first);
+	*room -= hweight64(c->intents.ahead[nr].mask);
 	return true;
 }
 
@@ -227,8 +227,8 @@ int cache_intents_set_ahead(struct cache *c, unsigned int nr)
 
 	lockdep_assert_held(&c->md_lock);
 	for (i = 0; i < nr && !r; i++)
-		r = cmd_set_dirty_many(c->cmd, c->ahead[i].first,
-				       c->ahead[i].mask);
+		r = cmd_set_dirty_many(c->cmd, c->intents.ahead[i].first,
+				       c->intents.ahead[i].mask);
 	return r;
 }
 
@@ -255,6 +255,7 @@ void cache_intents_ahead_durable(struct cache *c, unsigned int nr)
 	u64 mask;
 
 	for (i = 0; i < nr; i++)
-		for (mask = c->ahead[i].mask; mask; mask &= mask - 1)
-			ahead_mark(c, c->ahead[i].first + __ffs64(mask));
+		for (mask = c->intents.ahead[i].mask; mask; mask &= mask - 1)
+			ahead_mark(c,
+				   c->intents.ahead[i].first + __ffs64(mask));
 }

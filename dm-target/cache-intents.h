@@ -6,6 +6,7 @@
 #ifndef HEARTH_CACHE_INTENTS_H
 #define HEARTH_CACHE_INTENTS_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -20,6 +21,18 @@ struct cache;
 struct intents_ahead {
 	u32 first;		/* slot, a multiple of 64 */
 	u64 mask;
+};
+
+struct cache_intents {
+	/* The commit worker's own. */
+	u32 *swept;			/* slots whose intents are being taken back */
+	u32 cursor;			/* where the next sweep begins: slot */
+	struct intents_ahead ahead[INTENT_WORDS_AHEAD];
+
+	unsigned long last_wanted;	/* or write hit: jiffies; racy */
+	u64 write_hits_seen;		/* by the tick */
+	/* While there are any, no intent is taken back: copies may differ. */
+	atomic_t nr_suspects;		/* slots about to be dropped after an error */
 };
 
 /*

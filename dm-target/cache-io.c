@@ -10,6 +10,7 @@
  * shared cache line written.  Everything that has to wait or to allocate is
  * handed to the worker by cache_defer_bio().
  */
+#include "cache-bio.h"
 #include "cache-both.h"
 #include "cache-failover.h"
 #include "cache-fill.h"
@@ -534,15 +535,15 @@ static void process_bio(struct cache *c, struct bio *bio)
 
 void cache_deferred_work(struct work_struct *work)
 {
-	struct cache *c = container_of(work, struct cache, deferred_work);
+	struct cache *c = container_of(work, struct cache, wait.deferred_work);
 	struct blk_plug plug;
 	struct bio_list bios;
 	struct bio *bio;
 
-	spin_lock_irq(&c->deferred_lock);
-	bios = c->deferred;
-	bio_list_init(&c->deferred);
-	spin_unlock_irq(&c->deferred_lock);
+	spin_lock_irq(&c->wait.deferred_lock);
+	bios = c->wait.deferred;
+	bio_list_init(&c->wait.deferred);
+	spin_unlock_irq(&c->wait.deferred_lock);
 
 	blk_start_plug(&plug);
 	while ((bio = bio_list_pop(&bios)))
@@ -629,7 +630,7 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	case BIO_FLUSH:
 		return cache_end_flush(c, bio, error);
 	case BIO_SUSPECT:
-		atomic_dec(&c->nr_suspects);
+		atomic_dec(&c->intents.nr_suspects);
 		break;
 	}
 	return DM_ENDIO_DONE;

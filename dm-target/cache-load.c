@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the disk to the engine, and back at a clean stop: the metadata is opened, made to fit the devices
- * and read, and what is past the end of the table leaves it.
+ * From the disk to the engine, and back at a clean stop: the metadata is opened,
+ * made to fit the devices and read, and what is past the end of the table
+ * leaves it.
  *
  * It owns what is believed of the disk: after an unclean stop every block is
  * dirty; metadata that the origin has overtaken is emptied; a dirty block is
  * never cut off, and never forgotten if an older engine knows of it.  Nothing
- * is searched: docs/architecture.md, "What is on the disk, and when", says why
- * that suffices.  It must not know of other engines or tables.
+ * is searched: docs/architecture.md, "Invariants" and "Recovery", says why that
+ * suffices.  It must not know of other engines or tables.
  */
 #include "cache-load.h"
 #include "cache-table.h"
@@ -48,7 +49,7 @@ static int begin_session(struct cache *c)
 	int r = 0;
 
 	cache_settings_load(c);
-	if (cache_session_distrusted(c->session)) {
+	if (cache_session_distrusted(c->settings.session)) {
 		DMWARN("the metadata is older than the origin: starting with an empty cache");
 		r = cmd_unmap_all(c->cmd);
 	}
@@ -450,8 +451,8 @@ static int commit_state(struct cache *c)
 	int r = 0;
 
 	lockdep_assert_held(&c->md_lock);
-	if (READ_ONCE(c->fast_flush_failed) &&
-	    !READ_ONCE(c->origin_flush_failed))
+	if (READ_ONCE(c->degrade.fast_flush_failed) &&
+	    !READ_ONCE(c->degrade.origin_flush_failed))
 		r = drop_suspects(c);
 	if (!r)
 		r = cmd_write_hints(c->cmd, c->policy_ops->name,

@@ -26,26 +26,27 @@ static int save_record(struct cache *c)
 	int r;
 
 	mutex_lock(&c->md_lock);
-	r = cmd_record_set(c->cmd, c->record, strlen(c->record));
+	r = cmd_record_set(c->cmd, c->settings.record,
+			   strlen(c->settings.record));
 	mutex_unlock(&c->md_lock);
 	return r ? r : cache_commit_sync(c);
 }
 
 int cache_setting_save(struct cache *c, const char *key, const char *value)
 {
-	char before[sizeof(c->record)];
+	char before[sizeof(c->settings.record)];
 	int r;
 
-	mutex_lock(&c->settings_lock);
-	strscpy(before, c->record, sizeof(before));
-	r = cache_record_put(c->record, key, value);
+	mutex_lock(&c->settings.lock);
+	strscpy(before, c->settings.record, sizeof(before));
+	r = cache_record_put(c->settings.record, key, value);
 	if (!r)
 		r = save_record(c);
 	if (r) {
-		strscpy(c->record, before, sizeof(c->record));
+		strscpy(c->settings.record, before, sizeof(c->settings.record));
 		DMERR("setting %s could not be stored: error %d", key, r);
 	}
-	mutex_unlock(&c->settings_lock);
+	mutex_unlock(&c->settings.lock);
 	return r;
 }
 
@@ -55,11 +56,13 @@ void cache_settings_load(struct cache *c)
 	int len;
 
 	lockdep_assert_held(&c->md_lock);
-	len = cmd_record_get(c->cmd, c->record, sizeof(c->record) - 1);
-	cache_record_take(c->record, len);
-	if (!cache_record_get(c->record, "session", session, sizeof(session)) ||
-	    kstrtou64(session, 16, &c->session))
-		c->session = 0;
+	len = cmd_record_get(c->cmd, c->settings.record,
+			     sizeof(c->settings.record) - 1);
+	cache_record_take(c->settings.record, len);
+	if (!cache_record_get(c->settings.record, "session", session,
+			      sizeof(session)) ||
+	    kstrtou64(session, 16, &c->settings.session))
+		c->settings.session = 0;
 }
 
 int cache_settings_new_session(struct cache *c)
@@ -67,14 +70,15 @@ int cache_settings_new_session(struct cache *c)
 	char session[SESSION_LEN];
 
 	lockdep_assert_held(&c->md_lock);
-	c->session = get_random_u64();
-	snprintf(session, sizeof(session), "%016llx", c->session);
+	c->settings.session = get_random_u64();
+	snprintf(session, sizeof(session), "%016llx", c->settings.session);
 	/* Without room for it the cache only loses a safeguard. */
-	if (cache_record_put(c->record, "session", session)) {
-		cache_record_put(c->record, "session", NULL);
-		c->session = 0;
+	if (cache_record_put(c->settings.record, "session", session)) {
+		cache_record_put(c->settings.record, "session", NULL);
+		c->settings.session = 0;
 	}
-	return cmd_record_set(c->cmd, c->record, strlen(c->record));
+	return cmd_record_set(c->cmd, c->settings.record,
+			      strlen(c->settings.record));
 }
 
 /* ---- Mode ---- */
@@ -115,7 +119,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 
 	/* A cache that has failed meanwhile keeps the mode that this gave it. */
 	mutex_lock(&c->md_lock);
-	if (!cache_writable(c) || c->fast_dead)
+	if (!cache_writable(c) || c->degrade.fast_dead)
 		r = -EROFS;
 	else
 		WRITE_ONCE(c->mode, mode);
@@ -126,7 +130,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 /* ---- The engine's own ---- */
 
 #define CORE_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct cache, , key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct cache, limits., key, unit, min, max, help)
 const struct cache_tunable cache_core_tunables[] = {
 	CACHE_SETTINGS(CORE_ROW)
 	{ NULL }
@@ -157,18 +161,19 @@ static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
 	return false;
 }
 
-#define SET_DEFAULT(key, unit, def, min, max, help)	c->key = def;
+#define SET_DEFAULT(key, unit, def, min, max, help) c->limits.key = def;
 static void reset_tunables(struct cache *c)
 {
 	const struct cache_tunable *tn = c->policy_ops->tunables;
 	unsigned int i;
 
 	CACHE_SETTINGS(SET_DEFAULT)
-	c->max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
-			       INTENTS_PERCENT / 100);
+	c->limits.max_intents = max_t(
+		u64, INTENTS_MIN, (u64)c->map.nr_slots * INTENTS_PERCENT / 100);
 	if (cache_keeps_dirty(c))
-		c->max_intents = max_t(u64, c->max_intents,
-				       INTENTS_SECTORS / c->block_sectors);
+		c->limits.max_intents =
+			max_t(u64, c->limits.max_intents,
+			      INTENTS_SECTORS / c->block_sectors);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }
@@ -182,7 +187,8 @@ static void apply_record(struct cache *c, struct cache_table *t,
 
 	for (tn = table; tn && tn->key; tn++)
 		if (!in_table(t, tn) &&
-		    cache_record_get(c->record, tn->key, value, sizeof(value)) &&
+		    cache_record_get(c->settings.record, tn->key, value,
+				     sizeof(value)) &&
 		    !cache_tunable_parse(tn, value, &v, why, sizeof(why)))
 			cache_tunable_set(base, tn, v);
 }
@@ -198,7 +204,8 @@ void cache_settings_apply(struct cache *c, struct cache_table *t)
 	unsigned int i;
 	void *base;
 
-	if (cache_record_get(c->record, "mode", value, sizeof(value)) &&
+	if (cache_record_get(c->settings.record, "mode", value,
+			     sizeof(value)) &&
 	    !overlay_mode(t->mode, value, &mode))
 		WRITE_ONCE(c->mode, mode);
 

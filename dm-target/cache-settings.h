@@ -8,9 +8,22 @@
 
 #include "../metadata/cache-metadata.h"
 #include "cache-policy.h"
+#include "cache-setting-list.h"
 
 struct cache;
 struct cache_table;
+
+/* Given by table or message; members and units: cache-setting-list.h. */
+struct cache_limits {
+	CACHE_SETTINGS(CACHE_SETTING_MEMBER)
+};
+
+/* What the superblock keeps of messages, as text. */
+struct cache_record {
+	struct mutex lock;		/* guards record */
+	char record[CMD_RECORD_MAX + 1];
+	u64 session;			/* random; 0: none */
+};
 
 /* The engine's own settings, ended by a NULL key; offsets into struct cache. */
 extern const struct cache_tunable cache_core_tunables[];
@@ -29,7 +42,7 @@ int cache_settings_new_session(struct cache *c);
 void cache_settings_apply(struct cache *c, struct cache_table *t);
 /*
  * Keep a setting in the metadata (NULL: forget it); durable on return.  -ENOSPC
- * if the record has no room, or an error of the metadata.  Takes settings_lock.
+ * if the record has no room, or an error of the metadata.  Takes settings.lock.
  */
 int cache_setting_save(struct cache *c, const char *key, const char *value);
 /* The message "mode": -EINVAL if @name does not go with the table's mode. */

@@ -88,7 +88,7 @@ static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 /* Short of what it was built for; "ro" is how lvm2 is told. */
 static bool has_failed(struct cache *c)
 {
-	return !cache_writable(c) || READ_ONCE(c->fast_dead);
+	return !cache_writable(c) || READ_ONCE(c->degrade.fast_dead);
 }
 
 static void emit_info(struct cache_table *t, struct cache *c, char *result,
@@ -312,9 +312,10 @@ static const char *health_name(struct cache *c)
 	case HEALTH_HOLDING:
 		return "holding";
 	case HEALTH_BYPASS:
-		return READ_ONCE(c->unfenced) ? "bypass-unfenced" : "bypass";
+		return READ_ONCE(c->degrade.unfenced) ? "bypass-unfenced" :
+							"bypass";
 	}
-	return READ_ONCE(c->fast_dead) ? "cache-device-failed" : "good";
+	return READ_ONCE(c->degrade.fast_dead) ? "cache-device-failed" : "good";
 }
 
 static int report_stats(struct cache *c, char *result, unsigned int maxlen)

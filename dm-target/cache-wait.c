@@ -18,10 +18,10 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 
 	cache_leave_submitter(bio);
 	cache_bio(bio)->step = step;
-	spin_lock_irqsave(&c->deferred_lock, flags);
-	bio_list_add(&c->deferred, bio);
-	queue_work(c->wq, &c->deferred_work);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
+	spin_lock_irqsave(&c->wait.deferred_lock, flags);
+	bio_list_add(&c->wait.deferred, bio);
+	queue_work(c->wq, &c->wait.deferred_work);
+	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
 }
 
 /*
@@ -76,61 +76,61 @@ void cache_wake_waiters(struct cache *c, u32 slot)
 
 	if (bio_list_empty(&bios))
 		return;
-	spin_lock_irqsave(&c->deferred_lock, flags);
-	bio_list_merge(&c->deferred, &bios);
-	queue_work(c->wq, &c->deferred_work);
-	spin_unlock_irqrestore(&c->deferred_lock, flags);
+	spin_lock_irqsave(&c->wait.deferred_lock, flags);
+	bio_list_merge(&c->wait.deferred, &bios);
+	queue_work(c->wq, &c->wait.deferred_work);
+	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
 }
 
 /* ---- Kicks ---- */
 
 void cache_commit_kick_locked(struct cache *c)
 {
-	lockdep_assert_held(&c->commit_lock);
-	if (c->commit_kicked)
+	lockdep_assert_held(&c->commit.lock);
+	if (c->commit.kicked)
 		return;
-	c->commit_kicked = true;
-	mod_delayed_work(c->commit_wq, &c->commit_work, 0);
+	c->commit.kicked = true;
+	mod_delayed_work(c->commit_wq, &c->commit.work, 0);
 }
 
 void cache_commit_kick(struct cache *c)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&c->commit_lock, flags);
+	spin_lock_irqsave(&c->commit.lock, flags);
 	cache_commit_kick_locked(c);
-	spin_unlock_irqrestore(&c->commit_lock, flags);
+	spin_unlock_irqrestore(&c->commit.lock, flags);
 }
 
 void cache_commit_kick_lingering(struct cache *c)
 {
-	if (READ_ONCE(c->nr_lingering))
+	if (READ_ONCE(c->commit.nr_lingering))
 		cache_commit_kick(c);
 }
 
 void cache_want_slots(struct cache *c)
 {
 	if (!READ_ONCE(c->quiescing))
-		queue_work(c->bg_wq, &c->evict_work);
+		queue_work(c->bg_wq, &c->evict.work);
 }
 
 void cache_kick_writeback(struct cache *c)
 {
 	if (!READ_ONCE(c->quiescing))
-		queue_work(c->bg_wq, &c->writeback_work);
+		queue_work(c->bg_wq, &c->writeback.work);
 }
 
 /* ---- Counts ---- */
 
 void cache_migration_started(struct cache *c)
 {
-	atomic_inc(&c->nr_migrations);
+	atomic_inc(&c->wait.nr_migrations);
 }
 
 void cache_migration_done(struct cache *c)
 {
-	if (atomic_dec_and_test(&c->nr_migrations))
-		wake_up_all(&c->migration_wait);
+	if (atomic_dec_and_test(&c->wait.nr_migrations))
+		wake_up_all(&c->wait.migrations);
 }
 
 u64 cache_stat_sum(struct cache *c, enum cache_stat stat)

@@ -10,6 +10,8 @@
 
 #include <linux/bio.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "cache-counters.h"
 
@@ -31,10 +33,24 @@ enum bio_step {
 
 /* For the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */
 struct wait_bucket {
-	/* Guards bios and units_wanted; taken inside no other lock. */
+	/* Guards bios and units_wanted. */
 	spinlock_t lock;
 	struct bio_list bios;
 	unsigned long units_wanted;	/* by some of the bios; read anywhere */
+};
+
+struct cache_wait {
+	/*
+	 * Guards deferred, the worker's bios.  The worker is queued under it:
+	 * once it is left, the last bio may have ended, and the cache with it.
+	 */
+	spinlock_t deferred_lock;
+	struct bio_list deferred;
+	struct work_struct deferred_work;
+	struct wait_bucket buckets[CACHE_NR_WAIT_BUCKETS];
+
+	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
+	wait_queue_head_t migrations;	/* for room, or for none */
 };
 
 /* Counters, one set per CPU. */
@@ -67,7 +83,7 @@ void cache_wake_waiters(struct cache *c, u32 slot);
 
 /* Have the commit worker run at once. */
 void cache_commit_kick(struct cache *c);
-/* The same, under commit_lock. */
+/* The same, under commit.lock. */
 void cache_commit_kick_locked(struct cache *c);
 /* The same, if changes linger that nobody waited for so far. */
 void cache_commit_kick_lingering(struct cache *c);

@@ -33,10 +33,10 @@ static bool all_must_go(struct cache *c)
 
 static bool volume_is_idle(struct cache *c)
 {
-	unsigned long seconds = READ_ONCE(c->writeback_idle);
+	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
 
 	return seconds &&
-	       time_after(jiffies, READ_ONCE(c->last_io) + seconds * HZ);
+	       time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ);
 }
 
 /*
@@ -45,26 +45,28 @@ static bool volume_is_idle(struct cache *c)
  */
 static bool too_dirty(struct cache *c)
 {
-	u64 high = min(READ_ONCE(c->dirty_high), READ_ONCE(c->dirty_limit));
-	int left = atomic_read(&c->nr_dirty) - atomic_read(&c->wb_blocks);
+	u64 high = min(READ_ONCE(c->limits.dirty_high),
+		       READ_ONCE(c->limits.dirty_limit));
+	int left = atomic_read(&c->nr_dirty) -
+		   atomic_read(&c->writeback.nr_blocks);
 
 	left = max(left, 0);
 	if (cache_blocks_exceed(c, left, high))
-		c->wb_above = true;
-	else if (!cache_blocks_exceed(c, left, READ_ONCE(c->dirty_low)))
-		c->wb_above = false;
-	return c->wb_above;
+		c->writeback.above_mark = true;
+	else if (!cache_blocks_exceed(c, left, READ_ONCE(c->limits.dirty_low)))
+		c->writeback.above_mark = false;
+	return c->writeback.above_mark;
 }
 
 static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
 	    !atomic_read(&c->nr_dirty) ||
-	    time_before(jiffies, READ_ONCE(c->wb_backoff)))
+	    time_before(jiffies, READ_ONCE(c->writeback.backoff)))
 		return CACHE_WB_NOT;
 	if (all_must_go(c))
 		return CACHE_WB_DRAIN;
-	if (atomic_read(&c->wb_wanted))
+	if (atomic_read(&c->writeback.nr_wanted))
 		return CACHE_WB_ROOM;
 	if (too_dirty(c))
 		return CACHE_WB_SHARE;
@@ -78,8 +80,8 @@ static void set_room(struct cache *c, u32 sectors, u32 low)
 {
 	u32 block = min(c->block_sectors, sectors);
 
-	c->wb_room = sectors;
-	WRITE_ONCE(c->wb_low, min(low, sectors - block));
+	c->writeback.room = sectors;
+	WRITE_ONCE(c->writeback.low, min(low, sectors - block));
 }
 
 /*
@@ -90,11 +92,11 @@ static bool users_are_gone(struct cache *c)
 {
 	u64 ios = cache_user_ios(c);
 
-	if (ios != c->wb_ios_seen) {
-		c->wb_ios_seen = ios;
-		c->wb_user_seen = jiffies;
+	if (ios != c->writeback.ios_seen) {
+		c->writeback.ios_seen = ios;
+		c->writeback.user_seen = jiffies;
 	}
-	return time_after(jiffies, c->wb_user_seen + WB_ALONE);
+	return time_after(jiffies, c->writeback.user_seen + WB_ALONE);
 }
 
 /*
@@ -105,34 +107,36 @@ static bool users_are_gone(struct cache *c)
  */
 static void measure_room(struct cache *c)
 {
-	u32 room = min_t(u64, READ_ONCE(c->migration_threshold), U32_MAX / 2);
+	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
+			 U32_MAX / 2);
 
 	if (users_are_gone(c)) {
 		set_room(c, 2 * room, room);
 		return;
 	}
-	if (!atomic_read(&c->wb_wanted))
+	if (!atomic_read(&c->writeback.nr_wanted))
 		room /= 4;
 	set_room(c, room, room / 2);
 }
 
 static bool has_room(struct cache *c)
 {
-	return cache_block_fits(c, atomic_read(&c->wb_sectors), c->wb_room);
+	return cache_block_fits(c, atomic_read(&c->writeback.sectors),
+				c->writeback.room);
 }
 
 static bool may_go_on(struct cache *c)
 {
-	u32 used = atomic_read(&c->wb_sectors);
+	u32 used = atomic_read(&c->writeback.sectors);
 
-	return !used || used <= READ_ONCE(c->wb_low);
+	return !used || used <= READ_ONCE(c->writeback.low);
 }
 
 static void wait_for_room(struct cache *c)
 {
 	while (!has_room(c) && !READ_ONCE(c->quiescing)) {
-		wait_event(c->migration_wait, may_go_on(c) ||
-			   READ_ONCE(c->quiescing));
+		wait_event(c->wait.migrations,
+			   may_go_on(c) || READ_ONCE(c->quiescing));
 		measure_room(c);
 	}
 }
@@ -141,17 +145,17 @@ static void wait_for_room(struct cache *c)
 static void copy_started(struct cache *c)
 {
 	cache_migration_started(c);
-	atomic_add(c->block_sectors, &c->migrating_sectors);
-	atomic_inc(&c->wb_blocks);
-	atomic_add(c->block_sectors, &c->wb_sectors);
+	atomic_add(c->block_sectors, &c->admit.migrating_sectors);
+	atomic_inc(&c->writeback.nr_blocks);
+	atomic_add(c->block_sectors, &c->writeback.sectors);
 }
 
 static void copy_ended(struct cache *c)
 {
-	atomic_sub(c->block_sectors, &c->migrating_sectors);
-	atomic_sub(c->block_sectors, &c->wb_sectors);
-	if (wq_has_sleeper(&c->migration_wait) && may_go_on(c))
-		wake_up_all(&c->migration_wait);
+	atomic_sub(c->block_sectors, &c->admit.migrating_sectors);
+	atomic_sub(c->block_sectors, &c->writeback.sectors);
+	if (wq_has_sleeper(&c->wait.migrations) && may_go_on(c))
+		wake_up_all(&c->wait.migrations);
 }
 
 /* ---- Blocks that cannot go home ---- */
@@ -162,7 +166,7 @@ static void copy_ended(struct cache *c)
  */
 static struct wb_failed *failed_at(struct cache *c, u64 block)
 {
-	return &c->wb_failed[hash_64(block, ilog2(CACHE_NR_WB_FAILED))];
+	return &c->writeback.failed[hash_64(block, ilog2(CACHE_NR_WB_FAILED))];
 }
 
 bool cache_failed_to_go_home(struct cache *c, u64 block)
@@ -172,9 +176,9 @@ bool cache_failed_to_go_home(struct cache *c, u64 block)
 
 	if (!READ_ONCE(f->used))
 		return false;
-	spin_lock(&c->wb_failed_lock);
+	spin_lock(&c->writeback.failed_lock);
 	found = f->used && f->block == block && time_before(jiffies, f->until);
-	spin_unlock(&c->wb_failed_lock);
+	spin_unlock(&c->writeback.failed_lock);
 	return found;
 }
 
@@ -184,14 +188,14 @@ bool cache_failed_to_go_home(struct cache *c, u64 block)
  */
 static bool count_failure(struct cache *c)
 {
-	lockdep_assert_held(&c->wb_failed_lock);
-	if (++c->wb_failed_in_row < WB_FAILED_IN_ROW)
+	lockdep_assert_held(&c->writeback.failed_lock);
+	if (++c->writeback.failed_in_row < WB_FAILED_IN_ROW)
 		return false;
-	c->wb_failed_in_row = 0;
-	WRITE_ONCE(c->wb_backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
-	if (c->wb_stuck)
+	c->writeback.failed_in_row = 0;
+	WRITE_ONCE(c->writeback.backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	if (c->writeback.stuck)
 		return false;
-	c->wb_stuck = true;
+	c->writeback.stuck = true;
 	return true;
 }
 
@@ -201,14 +205,15 @@ static void went_wrong(struct cache *c, const struct migration *m,
 	struct wb_failed *f = failed_at(c, m->block);
 	bool name, stuck;
 
-	spin_lock(&c->wb_failed_lock);
-	name = !c->wb_stuck && c->wb_failed_in_row < WB_NAMED_IN_ROW &&
+	spin_lock(&c->writeback.failed_lock);
+	name = !c->writeback.stuck &&
+	       c->writeback.failed_in_row < WB_NAMED_IN_ROW &&
 	       !(f->used && f->block == m->block);
 	f->block = m->block;
 	f->until = jiffies + WB_BACKOFF_SECONDS * HZ;
 	WRITE_ONCE(f->used, true);
 	stuck = count_failure(c);
-	spin_unlock(&c->wb_failed_lock);
+	spin_unlock(&c->writeback.failed_lock);
 
 	if (name)
 		DMERR_LIMIT("write-back of block %llu failed: %s error; it stays dirty and is tried again every %u seconds",
@@ -222,23 +227,23 @@ static void went_well(struct cache *c, u64 block)
 {
 	struct wb_failed *f = failed_at(c, block);
 
-	if (!READ_ONCE(c->wb_failed_in_row) && !READ_ONCE(c->wb_stuck) &&
-	    !READ_ONCE(f->used))
+	if (!READ_ONCE(c->writeback.failed_in_row) &&
+	    !READ_ONCE(c->writeback.stuck) && !READ_ONCE(f->used))
 		return;
-	spin_lock(&c->wb_failed_lock);
-	WRITE_ONCE(c->wb_failed_in_row, 0);
-	WRITE_ONCE(c->wb_stuck, false);
+	spin_lock(&c->writeback.failed_lock);
+	WRITE_ONCE(c->writeback.failed_in_row, 0);
+	WRITE_ONCE(c->writeback.stuck, false);
 	if (f->block == block)
 		WRITE_ONCE(f->used, false);
-	spin_unlock(&c->wb_failed_lock);
+	spin_unlock(&c->writeback.failed_lock);
 }
 
 /* ---- One block ---- */
 
 static void end_migration(struct cache *c, struct migration *m)
 {
-	mempool_free(m, &c->migration_pool);
-	atomic_dec(&c->wb_blocks);
+	mempool_free(m, &c->evict.pool);
+	atomic_dec(&c->writeback.nr_blocks);
 	cache_migration_done(c);
 }
 
@@ -288,7 +293,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACKS);
 		/* An eviction that met only dirty victims can try again. */
-		if (READ_ONCE(c->map.nr_free) < c->reserve)
+		if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
 			cache_want_slots(c);
 	} else {
 		/* If it may, it goes home without a commit now. */
@@ -307,7 +312,7 @@ static bool take_marks(struct cache *c, u32 slot, u32 marks)
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s);
 
-	lockdep_assert_held(&c->commit_lock);
+	lockdep_assert_held(&c->commit.lock);
 	do {
 		if (old & (SLOT_TOUCHED | SLOT_WRITER_MASK))
 			return false;
@@ -345,7 +350,7 @@ static bool queue_clean(struct cache *c, struct migration *m)
 
 	/* Before nr_dirty falls: who finds nothing dirty sees why. */
 	if (!says_clean)
-		WRITE_ONCE(c->went_home_unsaid, true);
+		WRITE_ONCE(c->degrade.went_home_unsaid, true);
 	m->op.kind = says_clean ? COMMIT_CLEAR_DIRTY : COMMIT_HOME;
 	m->op.slot = m->slot;
 	m->op.block = m->block;
@@ -418,7 +423,7 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	struct dm_io_region from, to;
 	sector_t first;
 
-	m = mempool_alloc(&c->migration_pool, GFP_NOIO);
+	m = mempool_alloc(&c->evict.pool, GFP_NOIO);
 	m->c = c;
 	m->slot = item->slot;
 	copy_started(c);
@@ -446,7 +451,7 @@ bool cache_may_go_home(struct cache *c)
 	enum cache_health health = READ_ONCE(c->health);
 
 	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
-	       !READ_ONCE(c->origin_flush_failed);
+	       !READ_ONCE(c->degrade.origin_flush_failed);
 }
 
 void cache_write_home(struct cache *c, u32 slot)
@@ -476,18 +481,19 @@ static bool take_dirty(void *context, u32 slot, unsigned int nr)
 	if (slot_state(word) != SLOT_VALID || !(word & SLOT_DIRTY) ||
 	    cache_failed_to_go_home(c, slot_block(s)))
 		return false;
-	c->wb_items[nr].slot = slot;
-	c->wb_items[nr].block = slot_block(s);
+	c->writeback.items[nr].slot = slot;
+	c->writeback.items[nr].block = slot_block(s);
 	return true;
 }
 
 /* Collect dirty slots, going on where the last batch ended. */
 static unsigned int collect_dirty(struct cache *c)
 {
-	unsigned int nr = slot_map_scan(&c->map, &c->wb_cursor, WRITEBACK_BATCH,
-					take_dirty, c);
+	unsigned int nr = slot_map_scan(&c->map, &c->writeback.cursor,
+					WRITEBACK_BATCH, take_dirty, c);
 
-	sort(c->wb_items, nr, sizeof(*c->wb_items), by_block, NULL);
+	sort(c->writeback.items, nr, sizeof(*c->writeback.items), by_block,
+	     NULL);
 	return nr;
 }
 
@@ -501,14 +507,14 @@ static void write_batch(struct cache *c, unsigned int nr)
 		if (!why)
 			break;
 		wait_for_room(c);
-		write_back(c, &c->wb_items[i], why);
-		atomic_dec_if_positive(&c->wb_wanted);
+		write_back(c, &c->writeback.items[i], why);
+		atomic_dec_if_positive(&c->writeback.nr_wanted);
 	}
 }
 
 void cache_writeback_work(struct work_struct *work)
 {
-	struct cache *c = container_of(work, struct cache, writeback_work);
+	struct cache *c = container_of(work, struct cache, writeback.work);
 	unsigned int nr;
 
 	if (!writeback_wanted(c))
@@ -518,7 +524,7 @@ void cache_writeback_work(struct work_struct *work)
 	write_batch(c, nr);
 
 	/* What is still wanted was not to be had. */
-	atomic_set(&c->wb_wanted, 0);
+	atomic_set(&c->writeback.nr_wanted, 0);
 	/* Blocks that are being written do not go away by trying at once. */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);

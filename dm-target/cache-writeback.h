@@ -36,6 +36,28 @@ struct wb_failed {
 	bool used;
 };
 
+struct cache_writeback {
+	struct work_struct work;
+	atomic_t nr_wanted;		/* evictions that met dirty victims */
+	atomic_t nr_blocks;		/* begun and not committed */
+	atomic_t sectors;		/* of admit.migrating_sectors, its own */
+	u32 low;			/* sectors left at which it goes on; racy reads */
+
+	/* The worker's own. */
+	struct writeback_item *items;
+	u32 cursor;			/* where the next batch begins: slot */
+	bool above_mark;		/* dirty_high was passed, dirty_low not yet */
+	u32 room;			/* sectors */
+	u64 ios_seen;
+	unsigned long user_seen;	/* jiffies */
+
+	spinlock_t failed_lock;		/* guards the next four */
+	struct wb_failed failed[CACHE_NR_WB_FAILED];	/* by block */
+	unsigned int failed_in_row;	/* and none went home in between */
+	bool stuck;			/* so many that none is named any more */
+	unsigned long backoff;		/* jiffies before which errors forbid a try */
+};
+
 /* The write-back worker: one batch, in the order of the origin. */
 void cache_writeback_work(struct work_struct *work);
 /* Can a dirty block go home, and count as not dirty afterwards?  Any context. */

@@ -24,6 +24,28 @@
  *   cache-policies.c   finds policies, parses their settings
  *   cache-load.c       fills an engine from the disk
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
+ *
+ * Locks, from the outermost inwards; what stands in one group nests in no other
+ * of it.  "plain": taken by workers and device-mapper's calls alone; "irqsave":
+ * also at the end of a bio, which may be an interrupt.  A hit takes none.
+ *
+ *   settings.lock           mutex    the text of the record (cache-settings.h)
+ *   md_lock                 mutex    the metadata; health, and the mode of a failed cache
+ *   engines_lock            mutex    engines, tables of each (cache-engine.c); no I/O under it
+ *
+ *   policy_lock             plain    the policy but hit() and miss(); which block a slot has
+ *   commit.lock             irqsave  queued changes of the metadata
+ *   wait.buckets[].lock     irqsave  bios parked on slots, units that are wanted
+ *   wait.deferred_lock      irqsave  bios for the worker
+ *   gate.discard_lock       irqsave  ranges under discard
+ *   admit.throttle.lock     irqsave  the budget of promotions
+ *   degrade.held_lock       irqsave  bios that are held, tables that are being suspended
+ *   writeback.failed_lock   plain    blocks that could not go home
+ *   distrusted_lock         plain    sessions that are not believed (cache-degrade.c)
+ *   registry_lock           plain    loaded policies (cache-policies.c)
+ *
+ *   map.chain_locks[]       irqsave  links of a hash chain (cache-slots.h)
+ *   map.free_lock           irqsave  the free list (cache-slots.h)
  */
 #ifndef HEARTH_CACHE_H
 #define HEARTH_CACHE_H
@@ -43,17 +65,17 @@
 
 #include "../metadata/cache-metadata.h"
 #include "cache-admit.h"
+#include "cache-both.h"
 #include "cache-commit.h"
 #include "cache-compat.h"
 #include "cache-degrade.h"
-#include "cache-discard.h"
+#include "cache-engine.h"
 #include "cache-evict.h"
 #include "cache-gate.h"
 #include "cache-intents.h"
 #include "cache-mode.h"
 #include "cache-policies.h"
 #include "cache-policy.h"
-#include "cache-setting-list.h"
 #include "cache-settings.h"
 #include "cache-slots.h"
 #include "cache-stream.h"
@@ -66,20 +88,13 @@
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
 
-/* ---- The engine ---- */
-
-#define CACHE_NR_GATES		4096	/* power of 2 */
-#define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
-
-static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
-
 struct cache {
 	struct kref ref;
 	struct list_head list;		/* all engines; guarded by engines_lock */
-	dev_t metadata_dev;
-	dev_t dev;			/* of the volume, for trace events */
 	struct list_head tables;	/* resumed on it; engines_lock */
 	bool stopping;			/* the last of them is going; engines_lock */
+	bool broken;			/* not to be taken over by another table */
+	bool quiescing;			/* start nothing in the background */
 	/*
 	 * Raise an event of every table in @tables.  Set once, by the owner of
 	 * the list, for the files below it.  May sleep: takes engines_lock.
@@ -87,8 +102,10 @@ struct cache {
 	void (*tell_tables)(struct cache *c);
 
 	/* Set while suspended, constant while I/O runs. */
+	dev_t metadata_dev;
+	dev_t dev;			/* of the volume, for trace events */
 	struct block_device *origin;
-	struct block_device *fast;
+	struct block_device *fast;	/* the cache device */
 	struct block_device *metadata;
 	sector_t origin_sectors;
 	u64 origin_blocks;		/* whole ones; a short tail is never cached */
@@ -96,8 +113,10 @@ struct cache {
 	int block_shift;		/* log2 of block_sectors, or -1 */
 	int part_shift;			/* log2 of the sectors in a part of a slot */
 	enum dm_cache_mode table_mode;	/* as the table says */
-	enum dm_cache_mode mode;		/* in effect */
 	bool discard_passdown;
+
+	enum dm_cache_mode mode;	/* in effect; see cache-settings.c, cache-degrade.c */
+	enum cache_health health;	/* written under md_lock, by cache-degrade.c */
 
 	struct slot_map map;
 	struct cache_stats __percpu *stats;
@@ -105,116 +124,38 @@ struct cache {
 	struct stream_ends stream_ends;
 
 	struct cache_policy *policy;
-	u64 policy_defaults[CACHE_MAX_TUNABLES];
-	bool broken;			/* not to be taken over by another table */
 	const struct cache_policy_ops *policy_ops;
+	u64 policy_defaults[CACHE_MAX_TUNABLES];
 	/* Serialises the policy's calls other than hit() and miss(). */
 	spinlock_t policy_lock;
 
-	/* Writers to the origin of blocks that have no slot, by hash. */
-	atomic_t *gates;
-
-	/*
-	 * What is being written to both devices, a bit for each unit of 4 KiB: of
-	 * the slots of one number modulo CACHE_NR_UNITS.
-	 */
-	atomic_long_t *units;
-	struct wait_bucket waits[CACHE_NR_WAIT_BUCKETS];
-
-	/*
-	 * Guards deferred, the worker's bios.  The worker is queued under it:
-	 * once it is left, the last bio may have ended, and the cache with it.
-	 */
-	spinlock_t deferred_lock;
-	struct bio_list deferred;
-	struct work_struct deferred_work;
-
-	/* Ranges under discard: no promotion may publish a block in them. */
-	spinlock_t discard_lock;	/* guards discards */
-	struct list_head discards;
-	atomic_t nr_discards;
-
-	/* Commits. */
-	spinlock_t commit_lock;		/* guards commit_ops to commit_kicked */
-	struct list_head commit_ops;
-	u32 nr_lingering;		/* of them nobody waits for so many; racy reads */
-	bool commit_kicked;		/* the worker is to run at once */
-	struct delayed_work commit_work;
 	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
 	struct cmd *cmd;
-	struct mutex settings_lock;	/* guards record; taken before md_lock */
-	char record[CMD_RECORD_MAX + 1];
 	struct pd_device *pd;
-	u32 *sweep_slots;		/* commit worker only */
-	struct intents_ahead ahead[INTENT_WORDS_AHEAD];	/* commit worker only */
-	u32 sweep_cursor;		/* commit worker only */
-	atomic_t nr_intents;		/* slots with SLOT_INTENT */
-	unsigned long last_intent;	/* or write hit: jiffies; racy */
-	u64 write_hits_seen;		/* by the tick */
-	/*
-	 * While either says so, no dirty bit is cleared: copies that were
-	 * thought equal may not be.
-	 */
-	atomic_t nr_suspects;		/* slots about to be dropped after an error */
-	/*
-	 * A device says once that it could not flush; what it lost stays lost,
-	 * so these stay set until the engine is built anew.
-	 */
-	bool fast_flush_failed;
-	bool origin_flush_failed;
-	enum cache_health health;	/* written under md_lock */
-	bool fast_dead;			/* written under md_lock */
-	bool went_home_unsaid;		/* blocks that the disk calls dirty; stays set */
-	bool unfenced;			/* written under md_lock */
-	u64 session;			/* random, in the superblock's record */
-	atomic_t fast_errors;		/* of late; see cache-degrade.c */
-	unsigned long last_fence;	/* jiffies; tick only */
-	struct work_struct degrade_work;	/* on commit_wq */
-	spinlock_t held_lock;		/* guards held and nr_suspending */
-	struct bio_list held;		/* wait for what degrade_work brings */
-	u32 nr_suspending;		/* tables; held_lock */
 
 	/* Counts for status; each changed where the fact becomes durable. */
 	atomic_t nr_resident;
 	atomic_t nr_dirty;
+	atomic_t nr_intents;		/* slots with SLOT_INTENT */
 
-	/* Migrations: fills, evictions, write-backs. */
-	atomic_t nr_unmaps;		/* queued, and not committed yet */
-	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
-	atomic_t migrating_sectors;	/* promotions by writes, write-backs */
-	atomic_t reading_sectors;	/* promotions by reads, and ahead of them */
 	/* cache-setting-list.h; written at any time, so read with READ_ONCE. */
-	CACHE_SETTINGS(CACHE_SETTING_MEMBER)
-	struct throttle throttle;
-	wait_queue_head_t migration_wait;	/* for room, or for none */
-	bool quiescing;			/* start nothing in the background */
-	mempool_t migration_pool;
+	struct cache_limits limits;
+
+	/* Each is declared, and explained, where its owner's functions are. */
+	struct cache_wait wait;
+	struct cache_gate gate;
+	struct cache_admit admit;
+	struct cache_both both;
+	struct cache_evict evict;
+	struct cache_writeback writeback;
+	struct cache_intents intents;
+	struct cache_commit commit;
+	struct cache_degrade degrade;
+	struct cache_record settings;
+	struct cache_tick tick;
+
 	struct dm_io_client *io;
 	struct dm_kcopyd_client *copier;
-
-	u32 reserve;			/* free slots to keep */
-	struct work_struct evict_work;
-
-	struct work_struct writeback_work;
-	struct writeback_item *wb_items;	/* writeback worker only */
-	u32 wb_cursor;			/* writeback worker only */
-	atomic_t wb_blocks;		/* begun and not committed */
-	atomic_t wb_sectors;		/* of migrating_sectors, write-back's */
-	bool wb_above;			/* dirty_high; writeback worker only */
-	u32 wb_room;			/* sectors; writeback worker only */
-	u32 wb_low;			/* sectors left at which it goes on; racy reads */
-	u64 wb_ios_seen;		/* writeback worker only */
-	unsigned long wb_user_seen;	/* jiffies; writeback worker only */
-	atomic_t wb_wanted;		/* evictions that met dirty victims */
-	unsigned long wb_backoff;	/* jiffies before which errors forbid a try */
-	spinlock_t wb_failed_lock;	/* guards the next three, and wb_backoff */
-	struct wb_failed wb_failed[CACHE_NR_WB_FAILED];	/* by block */
-	unsigned int wb_failed_in_row;	/* and none went home in between */
-	bool wb_stuck;			/* so many that none is named any more */
-
-	unsigned long last_io;		/* jiffies of the last tick with user I/O */
-	u64 last_io_count;
-	struct delayed_work tick_work;
 
 	struct workqueue_struct *wq;		/* bios and promotions; waits for nobody */
 	struct workqueue_struct *bg_wq;		/* eviction, write-back: may wait for wq */
@@ -270,13 +211,13 @@ static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 {
 	return !(word & SLOT_DIRTY) && cache_keeps_dirty(c) &&
 	       cache_blocks_exceed(c, atomic_read(&c->nr_dirty),
-				   READ_ONCE(c->dirty_limit));
+				   READ_ONCE(c->limits.dirty_limit));
 }
 
 static inline bool cache_flush_failed(const struct cache *c)
 {
-	return READ_ONCE(c->fast_flush_failed) ||
-	       READ_ONCE(c->origin_flush_failed);
+	return READ_ONCE(c->degrade.fast_flush_failed) ||
+	       READ_ONCE(c->degrade.origin_flush_failed);
 }
 
 static inline bool cache_writable(const struct cache *c)
@@ -299,7 +240,7 @@ static inline u32 cache_kept_marks(const struct cache *c)
 {
 	if (cache_bypassed(c))
 		return 0;
-	return READ_ONCE(c->origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
+	return READ_ONCE(c->degrade.origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
 						   SLOT_DIRTY;
 }
 
@@ -321,7 +262,7 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 {
-	return &c->waits[slot % CACHE_NR_WAIT_BUCKETS];
+	return &c->wait.buckets[slot % CACHE_NR_WAIT_BUCKETS];
 }
 
 /*

@@ -59,11 +59,11 @@ MUTANTS = {
         "(word & SLOT_DIRTY))"),
     "intents-without-bound": (
         "dm-target/cache-intents.c",
-        "if (spare + nr_new > READ_ONCE(c->max_intents))",
+        "if (spare + nr_new > READ_ONCE(c->limits.max_intents))",
         "if (!c)"),
     "promotion-beside-write": (
         "dm-target/cache-gate.c",
-        "return atomic_read(&c->gates[gate_of(block)]) ||\n",
+        "return atomic_read(&c->gate.writers[gate_of(block)]) ||\n",
         "return\n"),
     "overwrite-mapped-clean": (
         "dm-target/cache-fill.c",
