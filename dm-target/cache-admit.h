@@ -36,6 +36,7 @@ struct cache_admit {
 	struct throttle throttle;
 };
 
+/* Start the budget, for a new engine. */
 void cache_admit_init(struct cache *c);
 
 /*

@@ -50,6 +50,7 @@ struct cache_bio {
 	struct cache *c;
 };
 
+/* From a bio of the target to what is kept with it, and back. */
 static inline struct cache_bio *cache_bio(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct cache_bio));
@@ -67,11 +68,13 @@ static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 #define CACHE_TIMED_BLOCKS	64
 #define CACHE_BLOCK_UNTIMED	0	/* of a bio that is for no block */
 
+/* Does the time of this bio count?  Its block must be set. */
 static inline bool cache_bio_is_timed(const struct cache_bio *cb)
 {
 	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
+/* Did admission let the block of this bio in?  It has been judged. */
 static inline bool cache_wants_promotion(const struct cache_bio *cb)
 {
 	return cb->verdict <= CACHE_PROMOTE_HOT;
@@ -87,17 +90,20 @@ static inline void cache_leave_submitter(struct bio *bio)
 	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
 }
 
+/* The bio goes to the origin; its sector stays, because it is the origin's. */
 static inline void cache_remap_origin(struct cache *c, struct bio *bio)
 {
 	bio_set_dev(bio, c->origin);
 }
 
+/* Where in @slot, on the cache device, the @sector of @block lies.  Sectors. */
 static inline sector_t cache_slot_sector(const struct cache *c, u32 slot,
 					 sector_t sector, u64 block)
 {
 	return sector + (slot - block) * c->block_sectors;
 }
 
+/* The bio, for @block, goes to @slot. */
 static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 				    u32 slot, u64 block)
 {
@@ -115,6 +121,7 @@ static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 			  (first + bio_sectors(bio) - 1) >> c->part_shift);
 }
 
+/* Does the bio touch all of its block? */
 static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 {
 	return bio_sectors(bio) == c->block_sectors;
@@ -122,11 +129,16 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 
 /* ---- What the policy is told of it ---- */
 
+/* What the policy calls the bio; a bio of data, read or write. */
 static inline enum cache_op cache_bio_op(struct bio *bio)
 {
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
 }
 
+/*
+ * Account the bio in its stream.  Returns the sectors that the stream had
+ * before, 0 if it begins one.
+ */
 static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 {
 	/* Moved to another CPU meanwhile, it races as with an interrupt. */
@@ -134,12 +146,14 @@ static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 			      bio_sectors(bio));
 }
 
+/* The same, for a miss: also streams of other CPUs go on. */
 static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 {
 	return stream_account_miss(raw_cpu_ptr(c->streams), &c->stream_ends,
 				   bio->bi_iter.bi_sector, bio_sectors(bio));
 }
 
+/* Fill in @io for a bio that is an @op, of a stream of @stream_sectors. */
 static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 				      u32 stream_sectors, struct cache_io *io)
 {
@@ -165,6 +179,7 @@ static inline void cache_wrote_slot(struct cache *c, u32 slot)
 		atomic_andnot(SLOT_UNWRITTEN, &s->word);
 }
 
+/* Park the bio until the word of @slot changes from @word, or have it look again. */
 static inline enum hit_result cache_park_on_slot(struct cache *c,
 						 struct bio *bio, u32 slot,
 						 u32 word)
@@ -172,6 +187,7 @@ static inline enum hit_result cache_park_on_slot(struct cache *c,
 	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
 }
 
+/* Give back what units the bio has, if any. */
 static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
 {
 	if (cb->units)

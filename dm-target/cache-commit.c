@@ -177,6 +177,7 @@ static int apply_group(struct cache *c, struct group *g)
 	struct commit_op *op;
 	int r;
 
+	lockdep_assert_held(&c->md_lock);
 	r = cache_intents_clear(c, g->nr_swept);
 	if (r)
 		return r;

@@ -10,7 +10,7 @@
 struct cache;
 
 enum commit_kind {
-	COMMIT_SET_DIRTY,	/* an intent: before a write that parts the copies */
+	COMMIT_SET_DIRTY,	/* set before a write that makes the copies differ */
 	COMMIT_CLEAR_DIRTY,	/* both copies are equal, in both devices' caches */
 	COMMIT_MAP_CLEAN,
 	COMMIT_MAP_DIRTY,

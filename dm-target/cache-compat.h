@@ -18,6 +18,7 @@
 #define DM_STATUS_NOFLUSH_FLAG	(1U << 0)
 #endif
 
+/* dm_io(); synchronous if @req has no function to notify. */
 static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 			       struct dm_io_region *where, unsigned long *errors)
 {
@@ -56,6 +57,7 @@ static inline void compat_io_end(unsigned long error, void *context)
 }
 #endif
 
+/* The same, asynchronous: @done is called with an error or 0. */
 static inline void compat_dm_io_async(struct dm_io_request *req,
 				      struct dm_io_region *where,
 				      struct compat_io *io, compat_io_fn done)
@@ -94,6 +96,7 @@ static inline void compat_raise_max_sectors(struct queue_limits *limits,
 #endif
 }
 
+/* Is it a disk that seeks? */
 static inline bool compat_bdev_rotational(struct block_device *bdev)
 {
 #ifdef HEARTH_HAVE_BDEV_NONROT

@@ -156,6 +156,7 @@ static int empty_mapping(struct cache *c)
 {
 	int r = cmd_abort(c->cmd);
 
+	lockdep_assert_held(&c->md_lock);
 	if (!r)
 		r = cmd_unmap_all(c->cmd);
 	if (!r)
@@ -256,6 +257,7 @@ static bool anything_dirty(struct cache *c)
  */
 static bool stop_dirtying(struct cache *c)
 {
+	lockdep_assert_held(&c->md_lock);
 	if (anything_dirty(c))
 		return false;
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);

@@ -50,7 +50,7 @@ void cache_fast_error(struct cache *c, enum cache_stat stat);
  */
 void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
 /*
- * From the one to the other a table of @c is being suspended: what could wait for
+ * Between these two calls a table of @c is being suspended: what could wait for
  * ever is failed.  Process context.
  */
 void cache_suspend_begins(struct cache *c);

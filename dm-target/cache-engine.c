@@ -460,6 +460,7 @@ static void adopt_engine(struct cache_table *t, const struct resuming *me,
 {
 	struct cache *old = find_engine(me->dev);
 
+	lockdep_assert_held(&engines_lock);
 	if (old != *c) {
 		if (old)
 			list_del_init(&old->list);

@@ -32,7 +32,7 @@ struct cache_gate {
  */
 bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
 void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
-/* No block in [d->first, d->last) is published from the one to the other. */
+/* No block in [d->first, d->last) is published between these two calls. */
 void cache_gate_enter_discard(struct cache *c, struct cache_discard *d);
 void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
 /*

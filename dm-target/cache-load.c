@@ -114,6 +114,7 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 {
 	int r;
 
+	lockdep_assert_held(&c->md_lock);
 	r = cmd_extend(c->cmd, bdev_nr_sectors(c->metadata) / CMD_BLOCK_SECTORS);
 	if (r)
 		return r;
@@ -334,6 +335,7 @@ static int load_mapping(struct cache *c, struct cache *known)
 	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
 	int r;
 
+	lockdep_assert_held(&c->md_lock);
 	r = cmd_load(c->cmd, c->policy_ops->name, c->policy_ops->version,
 		     load_slot, &lc);
 	if (r) {

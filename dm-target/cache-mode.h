@@ -11,7 +11,7 @@ enum dm_cache_mode {
 	MODE_WRITETHROUGH,
 	MODE_WRITEAROUND,
 	MODE_PASSTHROUGH,
-	/* These keep dirty blocks; side by side they are told by one comparison. */
+	/* These keep dirty blocks.  Adjacent, so that one comparison finds either. */
 	MODE_WRITEBACK,
 	MODE_WRITEONLY,
 };
@@ -26,6 +26,7 @@ enum cache_health {
 	HEALTH_BYPASS,		/* given up: the origin serves everything */
 };
 
+/* May the cache device be newer than the origin? */
 static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;

@@ -98,8 +98,14 @@ struct slot_map {
 	u32 nr_free;		/* written under free_lock, read anywhere */
 };
 
+/*
+ * Make a map of @nr_slots, all FREE, with an empty free list; -EINVAL if there are
+ * too many or none, -ENOMEM.  May sleep.
+ */
 int slot_map_init(struct slot_map *map, u32 nr_slots);
+/* Free its memory; the map may have none. */
 void slot_map_exit(struct slot_map *map);
+/* The memory that it takes, in bytes. */
 size_t slot_map_bytes(const struct slot_map *map);
 
 /* Take a free slot, or SLOT_NONE.  Any context.  It is FREE and unhashed. */
@@ -117,16 +123,19 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word);
 /* Take @slot out of its chain; its word is the caller's business. */
 void slot_map_remove(struct slot_map *map, u32 slot);
 
+/* @slot must be below nr_slots. */
 static inline struct slot *slot_at(struct slot_map *map, u32 slot)
 {
 	return &map->slots[slot];
 }
 
+/* The word as it is now; read once, use slot_try_change() to change it. */
 static inline u32 slot_word(const struct slot *s)
 {
 	return atomic_read(&s->word);
 }
 
+/* The state in a word, and a word with another state. */
 static inline enum slot_state slot_state(u32 word)
 {
 	return word & SLOT_STATE_MASK;
@@ -161,6 +170,7 @@ static inline u32 slot_end_part(u32 parts)
 	return ilog2(parts) + 1 - SLOT_PART_SHIFT;
 }
 
+/* The block that it holds or held.  Of one that is not pinned it may change. */
 static inline u64 slot_block(const struct slot *s)
 {
 	return (u64)READ_ONCE(s->block_hi) << 32 | READ_ONCE(s->block_lo);
@@ -183,6 +193,7 @@ static inline bool slot_is_busy(u32 word)
 
 #define SLOT_CHAIN_END	BIT(31)
 
+/* The bucket of @block. */
 static inline u32 slot_hash(const struct slot_map *map, u64 block)
 {
 	return hash_64(block, map->bucket_bits);

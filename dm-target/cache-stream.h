@@ -50,11 +50,13 @@ static inline u32 stream_hash(u64 sector, unsigned int bits)
 	return hash_64(sector / STREAM_REGION, bits);
 }
 
+/* The entry of a stream that ends near @sector. */
 static inline struct stream *stream_ending_by(struct stream_cpu *cpu, u64 sector)
 {
 	return &cpu->stream[stream_hash(sector, STREAM_BITS)];
 }
 
+/* Does a request at @sector go on with @st? */
 static inline bool stream_goes_on(const struct stream *st, u64 sector)
 {
 	return sector - st->next <= STREAM_GAP && st->sectors;
@@ -85,6 +87,7 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	return before;
 }
 
+/* The entry of all CPUs for a stream that ends near @sector. */
 static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
 {
 	return &ends->end[stream_hash(sector, STREAM_END_BITS)];
@@ -97,6 +100,7 @@ static inline u32 stream_of_end(u64 e, u64 sector)
 	       (e & STREAM_LONGS) * STREAM_LONG : 0;
 }
 
+/* Sectors of a stream of any CPU that goes on at @sector, or 0. */
 static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 {
 	u32 sectors = stream_of_end(READ_ONCE(*stream_end_by(ends, sector)),

@@ -51,8 +51,13 @@ struct cache_table {
 
 /* For the constructor: log, and say to device-mapper, why it is refused. */
 void cache_table_refuse_metadata(struct cache_table *t, const char *why);
+/*
+ * Parse the words of a table, open its devices and get its policy.  On an error
+ * ti->error says why.  May sleep.
+ */
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
+/* Undo that; nothing may run on the table.  May sleep. */
 void cache_table_free(struct cache_table *t);
 /* Are discards to be passed to the origin?  Any context. */
 bool cache_passes_discards(const struct cache_table *t);

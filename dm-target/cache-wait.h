@@ -93,8 +93,8 @@ void cache_want_slots(struct cache *c);
 void cache_kick_writeback(struct cache *c);
 
 /*
- * A migration (a fill, an eviction, a write-back) is in flight from the one to
- * the other; a suspend waits until there is none.
+ * A migration (a fill, an eviction, a write-back) is in flight between these two
+ * calls; a suspend waits until there is none.
  */
 void cache_migration_started(struct cache *c);
 void cache_migration_done(struct cache *c);

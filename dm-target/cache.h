@@ -162,6 +162,7 @@ struct cache {
 	struct workqueue_struct *commit_wq;	/* commits only */
 };
 
+/* Count one, or @n.  Any context. */
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
 {
 	this_cpu_inc(c->stats->count[stat]);
@@ -180,6 +181,7 @@ static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 	return div_u64(sector, c->block_sectors);
 }
 
+/* The first sector of a block, on the origin; or of a slot, on the cache device. */
 static inline sector_t cache_block_start(const struct cache *c, u64 block)
 {
 	return block * c->block_sectors;
@@ -191,6 +193,7 @@ static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 	return !used || used + c->block_sectors <= room;
 }
 
+/* May a write go to the cache device alone?  Racy: the mode may change. */
 static inline bool cache_keeps_dirty(const struct cache *c)
 {
 	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
@@ -214,12 +217,14 @@ static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 				   READ_ONCE(c->limits.dirty_limit));
 }
 
+/* Has a device lost what it was asked to flush? */
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->degrade.fast_flush_failed) ||
 	       READ_ONCE(c->degrade.origin_flush_failed);
 }
 
+/* Can the metadata be changed?  Racy: a commit may fail at any time. */
 static inline bool cache_writable(const struct cache *c)
 {
 	return READ_ONCE(c->health) == HEALTH_GOOD;
@@ -260,6 +265,7 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	return marks;
 }
 
+/* The bucket in which bios wait for @slot. */
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 {
 	return &c->wait.buckets[slot % CACHE_NR_WAIT_BUCKETS];
