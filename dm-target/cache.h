@@ -6,33 +6,38 @@
  * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
  * (cache-metadata.h), and the policy (cache-policy.h).
  *
- * Which file does what:
+ * The files from the ground up; none calls one that this list has after it (the
+ * head of each says what it must not know):
+ *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
- *   cache-io.c         maps bios, ends them, and retries those that waited
- *   cache-both.c       writes to both devices
- *   cache-failover.c   goes on with bios that a device refused
- *   cache-discard.c    unmaps what a discard covers
+ *   cache-policies.c   finds policies, parses their settings, gives an engine one
+ *   cache-degrade.c    gives up what a device that failed had
+ *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
+ *   cache-commit.c     makes changes of the mapping durable, in groups
+ *   cache-settings.c   keeps settings that were given by message
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions
  *   cache-evict.c      demotions and everything else that unmaps a block
  *   cache-writeback.c  copies dirty blocks to the origin
- *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
- *   cache-commit.c     makes changes of the mapping durable, in groups
- *   cache-degrade.c    what is given up when a device fails
- *   cache-settings.c   keeps settings that were given by message
- *   cache-policies.c   finds policies, parses their settings
- *   cache-load.c       fills an engine from the disk
+ *   cache-failover.c   goes on with bios that a device refused
+ *   cache-both.c       writes to both devices
+ *   cache-discard.c    unmaps what a discard covers
+ *   cache-io.c         maps bios, ends them, and goes on with those that waited
+ *   cache-table.c      parses a table
+ *   cache-load.c       from the disk to an engine, and back
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
+ *   cache-status.c     status lines and messages
+ *   cache-target.c     what device-mapper calls
  *
- * Locks, from the outermost inwards; what stands in one group nests in no other
- * of it.  "plain": taken by workers and device-mapper's calls alone; "irqsave":
- * also at the end of a bio, which may be an interrupt.  A hit takes none.
+ * Locks.  The mutexes nest in this order; a spinlock may be taken under a mutex,
+ * and none under another spinlock.  "plain": workers and device-mapper's calls
+ * take it; "irqsave": the end of a bio takes it, too, perhaps in an interrupt.  A
+ * hit takes none.
  *
  *   settings.lock           mutex    the text of the record (cache-settings.h)
  *   md_lock                 mutex    the metadata; health, and the mode of a failed cache
  *   engines_lock            mutex    engines, tables of each (cache-engine.c); no I/O under it
- *
  *   policy_lock             plain    the policy but hit() and miss(); which block a slot has
  *   commit.lock             irqsave  queued changes of the metadata
  *   wait.buckets[].lock     irqsave  bios parked on slots, units that are wanted
@@ -43,7 +48,6 @@
  *   writeback.failed_lock   plain    blocks that could not go home
  *   distrusted_lock         plain    sessions that are not believed (cache-degrade.c)
  *   registry_lock           plain    loaded policies (cache-policies.c)
- *
  *   map.chain_locks[]       irqsave  links of a hash chain (cache-slots.h)
  *   map.free_lock           irqsave  the free list (cache-slots.h)
  */

@@ -10,7 +10,7 @@
 
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
-#define AHEAD_SPARES	8		/* as in cache-fill.c */
+#define AHEAD_SPARES	8		/* as in cache-admit.c */
 #define BATCH		8
 #define TICK_US		1000000
 
