@@ -5,7 +5,9 @@
  *
  * It owns the list of policy modules that are loaded and the rules by which a
  * setting is accepted: the key and the range come from the policy's table, so
- * that every policy refuses alike.  It does not know any policy by name.
+ * that every policy refuses alike. It must not know any policy of ours by name,
+ * nor a key of one. The keys of the kernel's former policies are in
+ * policies/known-keys.h, because no module has them.
  */
 #include "cache.h"
 #include "../policies/known-keys.h"
@@ -227,16 +229,6 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 
 /* ---- Settings ---- */
 
-bool cache_policy_key_known(const char *key)
-{
-	const char * const *known;
-
-	for (known = cache_known_keys; *known; known++)
-		if (!strcmp(*known, key))
-			return true;
-	return false;
-}
-
 const struct cache_tunable *
 cache_tunable_find(const struct cache_tunable *table, const char *key)
 {
@@ -246,6 +238,43 @@ cache_tunable_find(const struct cache_tunable *table, const char *key)
 		if (!strcmp(t->key, key))
 			return t;
 	return NULL;
+}
+
+static bool key_is_stock(const char *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cache_stock_keys); i++)
+		if (!strcmp(cache_stock_keys[i], key))
+			return true;
+	return false;
+}
+
+static bool key_is_registered(const char *key)
+{
+	struct registered_policy *rp;
+	bool found = false;
+
+	spin_lock(&registry_lock);
+	list_for_each_entry(rp, &registry, list)
+		found = found || cache_tunable_find(rp->ops->tunables, key);
+	spin_unlock(&registry_lock);
+	return found;
+}
+
+/**
+ * cache_policy_key_known() - whether some policy has a setting of this name
+ * @key: the name, as a table or a message gave it
+ *
+ * Loads a policy that has it if need be. Process context, may sleep, takes
+ * registry_lock.
+ */
+bool cache_policy_key_known(const char *key)
+{
+	if (key_is_stock(key) || key_is_registered(key))
+		return true;
+	request_module(CACHE_SETTING_ALIAS_PREFIX "%s", key);
+	return key_is_registered(key);
 }
 
 void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value)

@@ -107,6 +107,16 @@ struct cache_tunable {
 #define CACHE_SETTING_ROW(type, prefix, key, unit, min, max, help) \
 	{ #key, unit, help, min, max, offsetof(type, prefix key) },
 
+/*
+ * lvm2 keeps a volume's settings when its policy is switched, so a table gives
+ * a policy keys that are meant for another. The engine lets a key pass if some
+ * policy has it. It finds a policy that is not loaded by this alias, which each
+ * policy declares for all of its keys.
+ */
+#define CACHE_SETTING_ALIAS_PREFIX	"dm-cache-key-"
+#define CACHE_SETTING_ALIAS(key, unit, def, min, max, help) \
+	MODULE_ALIAS(CACHE_SETTING_ALIAS_PREFIX #key);
+
 struct cache_policy;
 
 struct cache_policy_ops {

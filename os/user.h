@@ -248,7 +248,12 @@ struct module;
 #define MODULE_LICENSE(s)	OS_NOOP(__LINE__)
 #define MODULE_AUTHOR(s)	OS_NOOP(__LINE__)
 #define MODULE_DESCRIPTION(s)	OS_NOOP(__LINE__)
-#define MODULE_ALIAS(s)		OS_NOOP(__LINE__)
+/* Kept in a section, because the simulator looks policies up by alias. */
+#define OS_ALIAS_(s, n)	\
+	static const char *const os_alias_##n \
+		__attribute__((used, section("os_aliases"))) = (s)
+#define OS_ALIAS(s, n)		OS_ALIAS_(s, n)
+#define MODULE_ALIAS(s)		OS_ALIAS(s, __COUNTER__)
 #define MODULE_VERSION(s)	OS_NOOP(__LINE__)
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * The settings of heat.
  *
- * SETTING(key, unit, default, min, max, help). The policy's structure, defaults
- * and table are made from this list, and known-keys.h takes the keys from it. A
- * test holds the man page and the completion to it.
+ * SETTING(key, unit, default, min, max, help). The policy's structure, its
+ * defaults, its table and its module's aliases are made from this list. A test
+ * holds the man page and the completion to it.
  */
 #ifndef HEARTH_HEAT_SETTINGS_H
 #define HEARTH_HEAT_SETTINGS_H

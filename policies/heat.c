@@ -169,6 +169,7 @@ static const struct cache_tunable heat_tunables[] = {
 	HEAT_SETTINGS(HEAT_ROW)
 	{ NULL }
 };
+HEAT_SETTINGS(CACHE_SETTING_ALIAS)
 
 #define HEAT_GOLDEN	0x9e3779b97f4a7c15ull
 

@@ -3,7 +3,8 @@
  * The policies of this program.  Each registers itself by a constructor.
  */
 #include "registry.h"
-#include "../policies/known-keys.h"
+#include "cache-setting-list.h"
+#include "known-keys.h"
 
 #define MAX_POLICIES	32
 
@@ -95,12 +96,39 @@ int policy_set(struct cache_policy *p, const char *key, u64 value)
 	return 0;
 }
 
-bool policy_key_known(const char *key)
+#define CORE_KEY(key, unit, def, min, max, help)	#key,
+static const char * const core_keys[] = {
+	CACHE_SETTINGS(CORE_KEY)
+};
+
+static bool is_in(const char * const *keys, unsigned int nr, const char *key)
 {
 	unsigned int i;
 
-	for (i = 0; cache_known_keys[i]; i++)
-		if (!strcmp(cache_known_keys[i], key))
+	for (i = 0; i < nr; i++)
+		if (!strcmp(keys[i], key))
 			return true;
 	return false;
+}
+
+/* All aliases of the policies that are linked in; the linker names the ends. */
+extern const char * const __start_os_aliases[], * const __stop_os_aliases[];
+
+static bool is_alias(const char *key)
+{
+	const size_t len = strlen(CACHE_SETTING_ALIAS_PREFIX);
+	const char * const *alias;
+
+	for (alias = __start_os_aliases; alias < __stop_os_aliases; alias++)
+		if (!strncmp(*alias, CACHE_SETTING_ALIAS_PREFIX, len) &&
+		    !strcmp(*alias + len, key))
+			return true;
+	return false;
+}
+
+bool policy_key_known(const char *key)
+{
+	return is_in(core_keys, ARRAY_SIZE(core_keys), key) ||
+	       is_in(cache_stock_keys, ARRAY_SIZE(cache_stock_keys), key) ||
+	       is_alias(key);
 }

@@ -23,7 +23,7 @@ const struct cache_tunable *policy_tunable(const struct cache_policy_ops *ops,
 u64 policy_get(struct cache_policy *p, const struct cache_tunable *t);
 /* -ENOENT for an unknown key, -ERANGE outside its range, 0. */
 int policy_set(struct cache_policy *p, const char *key, u64 value);
-/* Is @key in known-keys.h? */
+/* Is @key a setting of the target, of a former stock policy, or of a policy here? */
 bool policy_key_known(const char *key);
 
 #endif

@@ -18,11 +18,13 @@ static struct twice *to_twice(struct cache_policy *p)
 	return container_of(p, struct twice, clock.policy);
 }
 
+#define TWICE_ROW(key, unit, def, min, max, help) \
+	CACHE_SETTING_ROW(struct twice, clock., key, unit, min, max, help)
 static const struct cache_tunable twice_tunables[] = {
-	{ "seq_cutoff", "KiB", "bypass streams after this much; 0 never does",
-	  0, 1 << 20, offsetof(struct twice, clock.seq_cutoff) },
+	SEQ_CUTOFF_SETTING(TWICE_ROW)
 	{ NULL }
 };
+SEQ_CUTOFF_SETTING(CACHE_SETTING_ALIAS)
 
 static struct cache_policy *twice_create(const struct cache_policy_params *params)
 {

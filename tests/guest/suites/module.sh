@@ -79,6 +79,20 @@ test_policy_is_loaded_on_demand() {
 	rmmod dm_cache_lru
 }
 
+# lvm2 leaves the settings of the policy before in the table.
+#@ fast hearth-only timeout=60
+test_settings_of_a_policy_that_is_not_loaded() {
+	by_hand_devices
+	modprobe -r dm-cache-smq dm-cache-nhit
+	by_hand c 128 writeback "lru 6 read_level 1 visits 5 random_threshold 9"
+	[ -e /sys/module/dm_cache_smq ] || fail "dm-cache-smq was not asked for its key"
+	[ -e /sys/module/dm_cache_nhit ] || fail "dm-cache-nhit was not asked for its key"
+	read_status c
+	assert_eq "${ST[settings]}" "seq_cutoff 0" "settings of lru"
+	message c visits 7
+	refused "unknown message or setting 'nonesuch'" message c nonesuch 1
+}
+
 #@ slow timeout=1500
 test_four_million_blocks() {
 	local before after
