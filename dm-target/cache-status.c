@@ -9,6 +9,7 @@
 #include "cache-engine.h"
 #include "cache-status.h"
 #include "cache-table.h"
+#include "../policies/known-keys.h"
 
 /* ---- Status ---- */
 
@@ -50,17 +51,6 @@ static unsigned int emit_tunables(const struct cache_tunable *table,
 }
 
 /*
- * The settings of a policy that the kernel no longer has.  Its target goes on
- * to print them for a table that names it, because lvs and scripts look for
- * them.  They have no effect and are always 0.
- */
-static const char * const mq_settings[] = {
-	"random_threshold", "sequential_threshold",
-	"discard_promote_adjustment", "read_promote_adjustment",
-	"write_promote_adjustment",
-};
-
-/*
  * The name that the table gave.  "default" is not the name of a policy: as in
  * the kernel's own target, the one that it stands for is printed.
  */
@@ -76,11 +66,11 @@ static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 	const struct cache_tunable *tunables = c->policy_ops->tunables;
 	unsigned int nr_old, i, sz = 0;
 
-	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(mq_settings);
+	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(cache_stock_keys);
 	DMEMIT("%s %u ", name_of_policy(t),
 	       2 * (nr_old + count_tunables(tunables)));
 	for (i = 0; i < nr_old; i++)
-		DMEMIT("%s 0 ", mq_settings[i]);
+		DMEMIT("%s 0 ", cache_stock_keys[i]);
 	return sz + emit_tunables(tunables, c->policy, result + sz,
 				  maxlen - sz);
 }
