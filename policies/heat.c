@@ -29,6 +29,7 @@
  */
 #include "heat-settings.h"
 #include "slot-fifo.h"
+#include "tables.h"
 
 #define HEAT_ROUNDS_PER_VICTIM	32
 #define HEAT_SAMPLE		96	/* one in so many is promoted regardless */
@@ -171,61 +172,6 @@ static const struct cache_tunable heat_tunables[] = {
 };
 HEAT_SETTINGS(CACHE_SETTING_ALIAS)
 
-#define HEAT_GOLDEN	0x9e3779b97f4a7c15ull
-
-static u64 heat_hash(u64 key)
-{
-	key *= HEAT_GOLDEN;
-	key ^= key >> 32;
-	key *= 0xd6e8feb86659fd93ull;
-	return key ^ key >> 32;
-}
-
-/* A number below @range. */
-static u32 heat_index(u64 hash, u32 range)
-{
-	return mul_u32_u32(hash >> 32, range) >> 32;
-}
-
-/*
- * Tables of buckets of few entries.  An entry is found by the fingerprint or
- * tag in its lowest bits, and has its time in its highest; zero is empty, with
- * a time as good as any.  Misses pay for these two, so they are unrolled.
- */
-
-/* The entry whose @mask bits are @tag, or NULL. */
-static __always_inline u32 *ways_find(u32 *bucket, u32 ways, u32 mask, u32 tag)
-{
-	u32 i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < ways; i++)
-		if ((READ_ONCE(bucket[i]) & mask) == tag)
-			return &bucket[i];
-	return NULL;
-}
-
-/* The entry that is oldest at @now, which is shifted to where entries have it. */
-static __always_inline u32 *ways_oldest(u32 *bucket, u32 ways, u32 now,
-					unsigned int shift)
-{
-	u32 latest = now | ((1u << shift) - 1);
-	u32 *oldest = bucket;
-	u32 oldest_age = 0;
-	u32 i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < ways; i++) {
-		u32 age = latest - READ_ONCE(bucket[i]);
-
-		if (age >= oldest_age) {
-			oldest = &bucket[i];
-			oldest_age = age;
-		}
-	}
-	return oldest;
-}
-
 /*
  * The ghost: which blocks were missed or evicted lately, how often, and in
  * which class the last miss was put.
@@ -257,7 +203,7 @@ static u32 ghost_visits(u32 entry)
  */
 static __always_inline u32 *ghost_find(struct heat *h, u64 hash, u32 *old)
 {
-	u32 *bucket = h->ghost + GHOST_WAYS * heat_index(hash, h->nr_buckets);
+	u32 *bucket = h->ghost + GHOST_WAYS * table_index(hash, h->nr_buckets);
 	u32 *entry = ways_find(bucket, GHOST_WAYS, GHOST_FP_MASK, ghost_fp(hash));
 
 	if (entry) {
@@ -295,7 +241,7 @@ static u32 ghost_find_class(struct heat *h, u64 block)
 {
 	u32 old, class;
 
-	ghost_find(h, heat_hash(block), &old);
+	ghost_find(h, table_hash(block), &old);
 	class = ghost_class(old);
 	return class < HEAT_CLASSES ? class : 0;
 }
@@ -303,7 +249,7 @@ static u32 ghost_find_class(struct heat *h, u64 block)
 /* An eviction counts as a visit: the block was worth a promotion before. */
 static void ghost_evicted(struct heat *h, u64 block, u32 from)
 {
-	u64 hash = heat_hash(block);
+	u64 hash = table_hash(block);
 	u32 old;
 	u32 *entry = ghost_find(h, hash, &old);
 
@@ -314,7 +260,7 @@ static void ghost_evicted(struct heat *h, u64 block, u32 from)
 static void ghost_discarded(struct heat *h, u64 block)
 {
 	u32 old;
-	u32 *entry = ghost_find(h, heat_hash(block), &old);
+	u32 *entry = ghost_find(h, table_hash(block), &old);
 
 	if (old)
 		WRITE_ONCE(*entry, 0);
@@ -359,7 +305,7 @@ static u32 *region_coldest(struct heat *h, u32 *set)
 /* The entry of the region, or the coldest of its set. */
 static u32 *region_find(struct heat *h, u64 hash, u32 tag)
 {
-	u32 *set = h->regions + REGION_WAYS * heat_index(hash, h->nr_region_sets);
+	u32 *set = h->regions + REGION_WAYS * table_index(hash, h->nr_region_sets);
 
 	return ways_find(set, REGION_WAYS, REGION_TAG_MASK, tag) ?:
 	       region_coldest(h, set);
@@ -368,7 +314,7 @@ static u32 *region_find(struct heat *h, u64 hash, u32 tag)
 /* Count a miss of @block; returns the heat of its region with it. */
 static u32 region_visit(struct heat *h, u64 block)
 {
-	u64 hash = heat_hash(~(block >> h->blocks_shift));
+	u64 hash = table_hash(~(block >> h->blocks_shift));
 	u32 tag = (hash & REGION_TAG_MASK) ?: 1;
 	u32 *entry = region_find(h, hash, tag);
 	u32 old = READ_ONCE(*entry);
@@ -395,8 +341,8 @@ static u32 stream_place(struct heat *h, u64 block)
 
 static bool stream_repeats(struct heat *h, u64 block)
 {
-	u64 hash = heat_hash(~(block >> h->blocks_shift));
-	u32 *entry = h->streams + heat_index(hash, h->nr_streams);
+	u64 hash = table_hash(~(block >> h->blocks_shift));
+	u32 *entry = h->streams + table_index(hash, h->nr_streams);
 	u32 now = (READ_ONCE(h->traffic) >> h->stream_shift) & STREAM_TIME_MASK;
 	u32 tag = (hash & STREAM_TAG_MASK) ?: 1;
 	u32 place = stream_place(h, block);
@@ -433,14 +379,14 @@ static bool stream_repeats(struct heat *h, u64 block)
  */
 static bool rival_ignores(struct heat *h, u64 block, const struct cache_io *io)
 {
-	if (block * HEAT_GOLDEN >> 40 & h->rival_mask)
+	if (block * TABLE_GOLDEN >> 40 & h->rival_mask)
 		return true;
 	return io->op == CACHE_OP_WRITE && (io->flags & CACHE_IO_STREAM);
 }
 
 static u32 *rival_bucket(struct heat *h, u64 hash)
 {
-	return h->rival + RIVAL_WAYS * heat_index(hash, h->nr_rival_buckets);
+	return h->rival + RIVAL_WAYS * table_index(hash, h->nr_rival_buckets);
 }
 
 static u32 rival_now(struct heat *h)
@@ -496,7 +442,7 @@ static bool rival_hit(struct heat *h, u64 block, const struct cache_io *io)
 
 	if (rival_ignores(h, block, io))
 		return false;
-	hash = heat_hash(block);
+	hash = table_hash(block);
 	entry = rival_find(h, hash, &held);
 	old = READ_ONCE(*entry);
 	if (held || (old && old >> RIVAL_TIME_SHIFT == rival_now(h)))
@@ -529,7 +475,7 @@ static void rival_miss(struct heat *h, u64 block, const struct cache_io *io,
 
 	if (rival_ignores(h, block, io))
 		return;
-	hash = heat_hash(block);
+	hash = table_hash(block);
 	entry = rival_find(h, hash, &held);
 	if (io->flags & CACHE_IO_STREAM) {
 		if (!held && rival_wants(hash, yield, poor_below))
@@ -664,7 +610,7 @@ static void class_count_poor(struct heat *h, bool poor)
  */
 static bool class_sampled(u64 clock, const struct cache_io *io)
 {
-	return !heat_index(heat_hash(clock), HEAT_SAMPLE) && io->load < HEAT_BUSY;
+	return !table_index(table_hash(clock), HEAT_SAMPLE) && io->load < HEAT_BUSY;
 }
 
 /*
@@ -765,7 +711,7 @@ static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 static enum cache_verdict heat_stream(struct heat *h, u64 block,
 				      const struct cache_io *io)
 {
-	u64 hash = heat_hash(block);
+	u64 hash = table_hash(block);
 	u32 old, *entry;
 
 	/* To fetch the rest of a block the disk would leave the stream. */
@@ -796,7 +742,7 @@ static enum cache_verdict heat_visit(struct heat *h, u64 block,
 {
 	bool filling = fifo_filling(&h->links, io);
 	u32 clock = READ_ONCE(h->clock) + 1;
-	u64 hash = heat_hash(block);
+	u64 hash = table_hash(block);
 	u32 cost = heat_cost(h, io);
 	u32 poor_below = class_poor_below(h);
 	u32 old, visits, class, yield;

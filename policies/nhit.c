@@ -9,7 +9,7 @@
  */
 #include "clock.h"
 #include "nhit-settings.h"
-
+#include "tables.h"
 
 /* An entry of the table: fingerprint 16, visits 10, when 6; zero is empty. */
 #define NHIT_WAYS		8
@@ -77,24 +77,14 @@ static void nhit_destroy(struct cache_policy *p)
 	kfree(n);
 }
 
-static u64 nhit_hash(u64 block)
-{
-	block *= 0x9e3779b97f4a7c15ull;
-	block ^= block >> 32;
-	block *= 0xd6e8feb86659fd93ull;
-	return block ^ block >> 32;
-}
-
 static u32 nhit_now(struct nhit *n)
 {
 	return (READ_ONCE(n->misses) >> n->time_shift) & NHIT_TIME_MASK;
 }
 
-/* The entry with fingerprint @fp, or the one unvisited for longest. */
-static u32 *nhit_find(struct nhit *n, u64 hash, u32 fp)
+/* The entry of @bucket that was visited before all others; an empty one first. */
+static u32 *nhit_oldest(struct nhit *n, u32 *bucket)
 {
-	u32 *bucket = n->table + NHIT_WAYS *
-		      (mul_u32_u32(hash >> 32, n->nr_buckets) >> 32);
 	u32 *oldest = bucket;
 	u32 oldest_age = 0;
 	u32 i;
@@ -104,8 +94,6 @@ static u32 *nhit_find(struct nhit *n, u64 hash, u32 fp)
 		u32 age = entry ? (nhit_now(n) - (entry >> NHIT_TIME_SHIFT)) &
 				  NHIT_TIME_MASK : U32_MAX;
 
-		if ((entry & NHIT_FP_MASK) == fp)
-			return &bucket[i];
 		if (age >= oldest_age) {
 			oldest = &bucket[i];
 			oldest_age = age;
@@ -114,10 +102,19 @@ static u32 *nhit_find(struct nhit *n, u64 hash, u32 fp)
 	return oldest;
 }
 
+/* The entry with fingerprint @fp, or the one to replace. */
+static u32 *nhit_find(struct nhit *n, u64 hash, u32 fp)
+{
+	u32 *bucket = n->table + NHIT_WAYS * table_index(hash, n->nr_buckets);
+
+	return ways_find(bucket, NHIT_WAYS, NHIT_FP_MASK, fp) ?:
+	       nhit_oldest(n, bucket);
+}
+
 /* Count a visit of @block; returns how many there were. */
 static u32 nhit_visit(struct nhit *n, u64 block)
 {
-	u64 hash = nhit_hash(block);
+	u64 hash = table_hash(block);
 	u32 fp = (hash & NHIT_FP_MASK) ?: 1;
 	u32 *entry = nhit_find(n, hash, fp);
 	u32 old = READ_ONCE(*entry);
