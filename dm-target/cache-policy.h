@@ -119,6 +119,14 @@ struct cache_tunable {
 
 struct cache_policy;
 
+/*
+ * Told one figure of a policy. @name is made of a-z, 0-9 and _, is shorter than
+ * CACHE_POLICY_STAT_LEN with its NUL, and is not used after the call. @value is
+ * a count, or a thousandth of what the name says if it ends in _permille.
+ */
+#define CACHE_POLICY_STAT_LEN	40
+typedef void (*cache_policy_stat_fn)(void *ctx, const char *name, s64 value);
+
 struct cache_policy_ops {
 	const char *name;		/* real name; names the hints in metadata */
 	const char * const *aliases;	/* NULL-terminated, or NULL */
@@ -167,6 +175,15 @@ struct cache_policy_ops {
 
 	/* About once a second.  May be NULL. */
 	void (*tick)(struct cache_policy *p, u64 now_ms);
+
+	/*
+	 * Tell @tell what the policy knows, one figure a call, the same names
+	 * in the same order each time. People read them; nothing depends on
+	 * them. Changes nothing and does not sleep, because the engine holds a
+	 * spinlock. May be NULL.
+	 */
+	void (*stats)(struct cache_policy *p, cache_policy_stat_fn tell,
+		      void *ctx);
 };
 
 /*

@@ -103,6 +103,11 @@ static inline u64 div64_u64(u64 n, u64 d)
 	return n / d;
 }
 
+static inline s64 div_s64(s64 n, s32 d)
+{
+	return n / d;
+}
+
 static inline u64 mul_u32_u32(u32 a, u32 b)
 {
 	return (u64)a * b;

@@ -156,4 +156,14 @@ static inline u32 clock_hint(struct cache_policy *p, u32 slot)
 	return READ_ONCE(*fifo_hits(p, slot)) ? rank + 32 : rank;
 }
 
+static inline void clock_stats(struct cache_policy *p,
+			       cache_policy_stat_fn tell, void *ctx)
+{
+	struct clock *c = to_clock(p);
+
+	tell(ctx, "used_slots", READ_ONCE(c->links.nr_used));
+	tell(ctx, "queued_slots", c->queue.nr);
+	tell(ctx, "full", READ_ONCE(c->links.full));
+}
+
 #endif

@@ -955,6 +955,82 @@ static u32 heat_hint(struct cache_policy *p, u32 slot)
 }
 
 /*
+ * Looking into it.
+ */
+
+/* A fixed-point @value, of which @one is 1, in thousandths. */
+static s64 heat_permille(s64 value, s32 one)
+{
+	return div_s64(value * 1000, one);
+}
+
+/* The names of a class's three parts, numbered as class_of() takes them. */
+static const char * const class_by_ghost_names[] = {
+	"new", "again_soon", "again_later", "again_late",
+	"often_soon", "often_late",
+};
+
+static const char * const class_by_region_names[HEAT_WARMTHS] = {
+	"cold", "warm", "hot",
+};
+
+static const char * const class_by_kind_names[HEAT_KINDS] = {
+	"small", "large", "stream",
+};
+
+static void heat_tell_class(struct heat *h, u32 class,
+			    cache_policy_stat_fn tell, void *ctx)
+{
+	u32 i = class - 1;
+	char name[CACHE_POLICY_STAT_LEN];
+
+	snprintf(name, sizeof(name), "%s_%s_%s_yield_permille",
+		 class_by_ghost_names[i / HEAT_KINDS / HEAT_WARMTHS],
+		 class_by_region_names[i / HEAT_KINDS % HEAT_WARMTHS],
+		 class_by_kind_names[i % HEAT_KINDS]);
+	tell(ctx, name, heat_permille(READ_ONCE(h->yield[class]), YIELD_ONE));
+}
+
+static void heat_tell_price(struct heat *h, const char *name, u64 level,
+			    cache_policy_stat_fn tell, void *ctx)
+{
+	u32 price = level ? heat_share(h, level) : 0;
+
+	tell(ctx, name, heat_permille(price, YIELD_ONE));
+}
+
+static void heat_stats(struct cache_policy *p, cache_policy_stat_fn tell,
+		       void *ctx)
+{
+	struct heat *h = to_heat(p);
+	u32 class;
+
+	tell(ctx, "small_slots", h->small.nr);
+	tell(ctx, "main_slots", h->main.nr);
+	tell(ctx, "busy_slots", h->busy.nr);
+	tell(ctx, "border_slots", READ_ONCE(h->border) / BORDER_ONE);
+	tell(ctx, "small_evictions_permille",
+	     heat_permille(READ_ONCE(h->small_share), BORDER_ONE));
+	tell(ctx, "lead_permille",
+	     heat_permille(READ_ONCE(h->lead), LEAD_ONE));
+	tell(ctx, "rival_blocks_per_sample", h->rival_mask + 1);
+	tell(ctx, "poor_misses_permille",
+	     heat_permille(READ_ONCE(h->poor), POOR_ONE));
+	heat_tell_price(h, "read_price_permille", READ_ONCE(h->read_level),
+			tell, ctx);
+	heat_tell_price(h, "write_price_permille", READ_ONCE(h->write_level),
+			tell, ctx);
+	heat_tell_price(h, "full_write_price_permille",
+			READ_ONCE(h->full_write_level), tell, ctx);
+	tell(ctx, "mean_yield_permille",
+	     heat_permille(READ_ONCE(h->mean_yield), YIELD_ONE));
+	for (class = 1; class < HEAT_CLASS_STREAM; class++)
+		heat_tell_class(h, class, tell, ctx);
+	tell(ctx, "repeated_stream_yield_permille",
+	     heat_permille(READ_ONCE(h->yield[HEAT_CLASS_STREAM]), YIELD_ONE));
+}
+
+/*
  * Life.
  */
 
@@ -1071,6 +1147,7 @@ static const struct cache_policy_ops heat_ops = {
 	.load = heat_load,
 	.load_done = heat_load_done,
 	.hint = heat_hint,
+	.stats = heat_stats,
 };
 
 CACHE_POLICY_MODULE(heat_ops);

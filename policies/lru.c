@@ -59,6 +59,7 @@ static const struct cache_policy_ops lru_ops = {
 	.load = clock_load,
 	.load_done = clock_load_done,
 	.hint = clock_hint,
+	.stats = clock_stats,
 };
 
 CACHE_POLICY_MODULE(lru_ops);

@@ -414,6 +414,56 @@ static void test_hits_store_little(void **state)
 	host_free(h);
 }
 
+struct told {
+	char names[128][CACHE_POLICY_STAT_LEN];
+	unsigned int nr;
+};
+
+static void take_stat(void *ctx, const char *name, s64 value)
+{
+	struct told *t = ctx;
+	unsigned int i;
+
+	(void)value;
+	assert_in_range(strlen(name), 1, CACHE_POLICY_STAT_LEN - 1);
+	assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
+			 strlen(name));
+	for (i = 0; i < t->nr; i++)
+		if (!strcmp(t->names[i], name))
+			fail_msg("%s is told twice", name);
+	assert_true(t->nr < ARRAY_SIZE(t->names));
+	strcpy(t->names[t->nr++], name);
+}
+
+/* Looking changes nothing, and shows the same names at any size and time. */
+static void test_stats(void **state)
+{
+	static const u32 sizes[] = { 1, 7, 64, 1000 };
+	const struct cache_policy_ops *ops = ops_of(state);
+	struct told first = { .nr = 0 };
+	unsigned int i;
+
+	if (!ops->stats)
+		return;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct host *h = host_new(ops, sizes[i], BLOCKS);
+		struct told before = { .nr = 0 }, after = { .nr = 0 };
+
+		ops->stats(h->policy, take_stat, &before);
+		assert_true(before.nr);
+		random_ops(h, 5000);
+		memory_snapshot();
+		ops->stats(h->policy, take_stat, &after);
+		assert_int_equal(memory_changed_words(), 0);
+		if (!i)
+			first = before;
+		assert_memory_equal(&before, &first, sizeof(first));
+		assert_memory_equal(&after, &first, sizeof(first));
+		host_free(h);
+	}
+	print_message("    %u figures\n", first.nr);
+}
+
 static void test_out_of_memory(void **state)
 {
 	const struct cache_policy_ops *ops = ops_of(state);
@@ -486,6 +536,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_switching_keeps_residency),
 	cmocka_unit_test(test_requests_do_not_allocate),
 	cmocka_unit_test(test_hits_store_little),
+	cmocka_unit_test(test_stats),
 	cmocka_unit_test(test_out_of_memory),
 	cmocka_unit_test(test_memory_per_block),
 	cmocka_unit_test(test_sizes),

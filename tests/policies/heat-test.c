@@ -333,6 +333,100 @@ static void test_levels_are_ordered(void **state)
 	assert_true(promoted[2] < promoted[0] / 2);
 }
 
+struct figure {
+	const char *name;
+	s64 value;
+	bool found;
+};
+
+static void take_figure(void *ctx, const char *name, s64 value)
+{
+	struct figure *f = ctx;
+
+	if (strcmp(f->name, name))
+		return;
+	f->value = value;
+	f->found = true;
+}
+
+static s64 figure(struct host *h, const char *name)
+{
+	struct figure f = { .name = name };
+
+	h->policy->ops->stats(h->policy, take_figure, &f);
+	if (!f.found)
+		fail_msg("no figure %s", name);
+	return f.value;
+}
+
+/* A full cache has each slot in one queue, and the border within its bounds. */
+static void test_stats_show_the_queues(void **state)
+{
+	struct host *h = heat_host();
+
+	assert_int_equal(figure(h, "small_slots"), 0);
+	assert_int_equal(figure(h, "border_slots"), SLOTS / 10);
+	host_free(h);
+
+	h = steady();
+	assert_int_equal(figure(h, "small_slots") + figure(h, "main_slots") +
+			 figure(h, "busy_slots"), SLOTS);
+	assert_true(figure(h, "main_slots") >= SLOTS / 2);
+	assert_in_range(figure(h, "border_slots"), SLOTS / 16, SLOTS * 7 / 8);
+	host_free(h);
+}
+
+/* What is seen once only comes to yield nothing, and most misses are that. */
+static void test_stats_show_what_a_scan_yields(void **state)
+{
+	struct host *h = heat_host();
+	u32 i;
+
+	assert_int_equal(figure(h, "new_cold_small_yield_permille"), 1000);
+	assert_int_equal(figure(h, "poor_misses_permille"), 0);
+	host_free(h);
+
+	h = steady();
+	for (i = 0; i < 20 * SLOTS; i++)
+		host_access(h, 6 * SLOTS + i * 7919ull % (40 * SLOTS),
+			    &small_read);
+	print_message("    new and cold %lld, poor misses %lld, mean %lld\n",
+		      figure(h, "new_cold_small_yield_permille"),
+		      figure(h, "poor_misses_permille"),
+		      figure(h, "mean_yield_permille"));
+	assert_true(figure(h, "new_cold_small_yield_permille") < 250);
+	assert_true(figure(h, "poor_misses_permille") > 800);
+	host_free(h);
+}
+
+/* Level 3 stands within its bounds; a lead of the rival lowers level 2 only. */
+static void test_stats_show_lead_and_price(void **state)
+{
+	struct host *h = steady();
+	u32 i;
+
+	assert_int_equal(policy_set(h->policy, "write_level", 3), 0);
+	assert_int_equal(policy_set(h->policy, "full_write_level", 0), 0);
+	for (i = 0; i < 16 * SLOTS; i++) {
+		host_access(h, 8 * SLOTS + i * 7919ull % (40 * SLOTS),
+			    &small_read);
+		if (i >= SLOTS / 2 && i % 8 == 0)
+			host_access(h, 8 * SLOTS + (i - SLOTS / 2) * 7919ull %
+				    (40 * SLOTS), &small_read);
+	}
+	print_message("    lead %lld, price of reads %lld, of writes %lld\n",
+		      figure(h, "lead_permille"),
+		      figure(h, "read_price_permille"),
+		      figure(h, "write_price_permille"));
+	assert_true(figure(h, "lead_permille") < 0);
+	assert_in_range(figure(h, "write_price_permille"), 1000 * 15 / 72 / 2,
+			1000 * 15 / 18);
+	assert_true(figure(h, "read_price_permille") <
+		    figure(h, "write_price_permille"));
+	assert_int_equal(figure(h, "full_write_price_permille"), 0);
+	host_free(h);
+}
+
 /* Every hint of a lived-in cache has a meaning to smq, and they differ. */
 static void test_hints_spread(void **state)
 {
@@ -396,6 +490,9 @@ int main(void)
 		cmocka_unit_test(test_the_rival_sets_the_price),
 		cmocka_unit_test(test_load_defers_samples),
 		cmocka_unit_test(test_levels_are_ordered),
+		cmocka_unit_test(test_stats_show_the_queues),
+		cmocka_unit_test(test_stats_show_what_a_scan_yields),
+		cmocka_unit_test(test_stats_show_lead_and_price),
 		cmocka_unit_test(test_hints_spread),
 		cmocka_unit_test(test_hits_survive_a_restart),
 		cmocka_unit_test(test_a_warm_cache_is_wary),
