@@ -321,6 +321,38 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 	return 1;
 }
 
+struct stats_text {
+	char *result;
+	unsigned int maxlen, sz;
+};
+
+static void emit_policy_stat(void *ctx, const char *name, s64 value)
+{
+	struct stats_text *text = ctx;
+	char *result = text->result;
+	unsigned int maxlen = text->maxlen, sz = text->sz;
+
+	DMEMIT("%s %lld\n", name, value);
+	text->sz = sz;
+}
+
+/* The policy stays, because the device is not suspended; see message_to(). */
+static int report_policy_stats(struct cache *c, char *result,
+			       unsigned int maxlen)
+{
+	struct stats_text text = { result, maxlen, 0 };
+	unsigned int sz = 0;
+
+	DMEMIT("policy %s\n", c->policy_ops->name);
+	text.sz = sz;
+	if (!c->policy_ops->stats)
+		return 1;
+	spin_lock(&c->policy_lock);
+	c->policy_ops->stats(c->policy, emit_policy_stat, &text);
+	spin_unlock(&c->policy_lock);
+	return 1;
+}
+
 /* There is only one thing left to say. */
 static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 {
@@ -346,6 +378,8 @@ static int message_to(struct cache_table *t, struct cache *c,
 		DMERR("message '%s': the device is suspended", argv[0]);
 		return -EBUSY;
 	}
+	if (argc == 1 && !strcasecmp(argv[0], "policy_stats"))
+		return report_policy_stats(c, result, maxlen);
 	if (has_failed(c))
 		return message_to_failed(c, argc, argv);
 	if (!strcasecmp(argv[0], "invalidate_cblocks"))

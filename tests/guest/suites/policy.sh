@@ -182,3 +182,33 @@ test_settings_outlive_the_table() {
 	refused "is not a number" message c max_promote_share many
 	refused "unknown message or setting" message c no_such_key 1
 }
+
+# figure NAME: what the policy of c tells under that name.
+figure() {
+	message c policy_stats | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+#@ fast hearth-only timeout=60
+test_policy_can_be_looked_into() {
+	local slots
+	policy_cache
+	assert_eq "$(figure new_cold_small_yield_permille)" 1000 "yield before anything is known"
+	touch_set 0 15 6
+	read_all /dev/mapper/c 15
+	touch_set 0 10 4
+	assert_eq "$(message c policy_stats | head -n1)" "policy smq" "first line"
+	slots=$(($(figure small_slots) + $(figure main_slots) + $(figure busy_slots)))
+	assert_ge "$slots" "$(stat_of c used)" "slots in a queue"
+	assert_le "$slots" 256 "slots in a queue"
+	assert_ge "$(figure border_slots)" 16 "slots below the border"
+	assert_le "$(figure border_slots)" 224 "slots below the border"
+	assert_ge "$(figure write_price_permille)" 1 "price of a write"
+	message c write_level 0
+	assert_eq "$(figure write_price_permille)" 0 "price of a write at level 0"
+	dmsetup suspend c
+	refused "message 'policy_stats': the device is suspended" message c policy_stats
+	dmsetup resume c
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough" "cleaner 0"
+	assert_eq "$(message c policy_stats)" "policy cleaner" "a policy that tells nothing"
+}
