@@ -1233,6 +1233,8 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 	return finish(cmd, r);
 }
 
+/* ---- For tools and tests: the module has no use for these ---- */
+
 #ifndef __KERNEL__
 bool cmd_committed_clean(const struct cmd *cmd)
 {

@@ -118,7 +118,7 @@ bool cmd_formatted(const struct cmd *cmd);
  * cmd_opened_clean() - whether CLEAN_SHUTDOWN was set at open (or abort) time
  *
  * When it was not: treat every mapping as dirty; discards and hints are void
- * (cmd_load() and cmd_discards_load() report none).
+ * (cmd_load() reports no hints).
  */
 bool cmd_opened_clean(const struct cmd *cmd);
 
@@ -335,9 +335,9 @@ int cmd_reread_matches(struct cmd *cmd);
  */
 int cmd_extend(struct cmd *cmd, u64 new_nr_blocks);
 
-#ifndef __KERNEL__
-/* ---- What the engine never asks for: for tools and tests ---- */
+/* ---- For tools and tests: the module has none of these ---- */
 
+#ifndef __KERNEL__
 /** cmd_committed_clean() - whether the last commit set CLEAN_SHUTDOWN */
 bool cmd_committed_clean(const struct cmd *cmd);
 
