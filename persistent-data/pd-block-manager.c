@@ -194,7 +194,7 @@ void pd_block_put(struct pd_block *b)
 	if (!b->buf)
 		return;
 	if (b->write)
-		pd_buffer_mark_dirty(b->buf);
+		pd_buffer_mark_dirty(b->buf, pd_block_seal);
 	pd_buffer_release(b->buf);
 	b->buf = NULL;
 }

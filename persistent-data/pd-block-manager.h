@@ -41,6 +41,17 @@ int pd_block_read(struct pd_device *dev, u64 nr, enum pd_kind kind,
  */
 const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind);
 
+/**
+ * pd_block_seal() - fill in a block's number and checksum
+ * @data: a whole block
+ * @nr: where it is going to be written
+ * @kind: enum pd_kind; nothing happens to a PD_KIND_RAW block
+ *
+ * Any context, no lock. The device calls it for every block that was held for
+ * writing, just before it writes the block.
+ */
+void pd_block_seal(void *data, u64 nr, unsigned int kind);
+
 /** pd_block_write() - hold a block for changing it in place */
 int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		   struct pd_block *b);

@@ -25,6 +25,7 @@ struct pd_device {
 };
 
 struct pd_aux {
+	pd_seal_fn seal;	/* set before the buffer is dirty */
 	unsigned int kind;
 };
 
@@ -44,14 +45,15 @@ static void pd_alloc_callback(struct dm_buffer *b)
 	struct pd_aux *aux = dm_bufio_get_aux_data(b);
 
 	aux->kind = 0;
+	aux->seal = NULL;
 }
 
 static void pd_write_callback(struct dm_buffer *b)
 {
 	struct pd_aux *aux = dm_bufio_get_aux_data(b);
 
-	pd_block_seal(dm_bufio_get_block_data(b), dm_bufio_get_block_number(b),
-		      aux->kind);
+	aux->seal(dm_bufio_get_block_data(b), dm_bufio_get_block_number(b),
+		  aux->kind);
 }
 
 int pd_device_open_bdev(struct block_device *bdev, bool read_only,
@@ -173,8 +175,11 @@ void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind)
 	aux->kind = kind;
 }
 
-void pd_buffer_mark_dirty(struct pd_buffer *buf)
+void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal)
 {
+	struct pd_aux *aux = dm_bufio_get_aux_data(to_dm(buf));
+
+	aux->seal = seal;
 	dm_bufio_mark_buffer_dirty(to_dm(buf));
 }
 

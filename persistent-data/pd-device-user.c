@@ -30,6 +30,7 @@ struct pd_buffer {
 	u64 block;
 	unsigned int holders;
 	unsigned int kind;
+	pd_seal_fn seal;	/* set before the buffer is dirty */
 	bool dirty;
 	bool fresh;	/* never filled: not to be found by a reader */
 	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
@@ -170,7 +171,7 @@ static void write_buffer(struct pd_device *dev, struct pd_buffer *b)
 {
 	int r;
 
-	pd_block_seal(b->data, b->block, b->kind);
+	b->seal(b->data, b->block, b->kind);
 	r = dev->be.write(dev->be.ctx, b->block, b->data);
 	if (r && !dev->write_error)
 		dev->write_error = r;
@@ -345,9 +346,10 @@ void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind)
 	buf->kind = kind;
 }
 
-void pd_buffer_mark_dirty(struct pd_buffer *buf)
+void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal)
 {
 	assert(buf->holders && !buf->dev->read_only);
+	buf->seal = seal;
 	buf->dirty = true;
 	buf->fresh = false;
 }

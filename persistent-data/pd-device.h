@@ -4,8 +4,8 @@
  * block device (kernel, on dm-bufio), or over a file or a test's own storage
  * (user space).
  *
- * It owns buffers and I/O.  It must not know what is in a block: sealing a
- * block before it is written is a callback of the block manager.
+ * It owns buffers and I/O. It must not know what is in a block: the layer above
+ * hands it a function that seals a block before it is written.
  *
  * A buffer that was marked dirty may be written at any moment from its release
  * on, in any order; only pd_device_flush() says that all are durable.  Whoever
@@ -23,12 +23,17 @@
 struct pd_device;
 struct pd_buffer;
 
-/*
- * Called with a dirty buffer's data just before it is written; the block
- * manager implements it.  @kind is what pd_buffer_set_kind() stored.  May run in
- * any process or worker context.
+/**
+ * typedef pd_seal_fn - makes a block ready for the disk
+ * @data: the block, PD_BLOCK_SIZE bytes, which it may change
+ * @block: where the block is going to be written
+ * @kind: what pd_buffer_set_kind() stored
+ *
+ * The device calls it just before each write of a buffer that was marked dirty
+ * with it. May run in any process or worker context; must not sleep, nor use
+ * the device.
  */
-void pd_block_seal(void *data, u64 block, unsigned int kind);
+typedef void (*pd_seal_fn)(void *data, u64 block, unsigned int kind);
 
 #ifdef __KERNEL__
 struct block_device;
@@ -132,8 +137,12 @@ int pd_device_flush(struct pd_device *dev);
 unsigned int pd_buffer_kind(struct pd_buffer *buf);
 void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
 
-/** pd_buffer_mark_dirty() - after the change, before the release */
-void pd_buffer_mark_dirty(struct pd_buffer *buf);
+/**
+ * pd_buffer_mark_dirty() - have a buffer written
+ * @buf: a buffer that is held; call it after the change, before the release
+ * @seal: called before each write of it, see pd_seal_fn
+ */
+void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal);
 
 void pd_buffer_release(struct pd_buffer *buf);
 

@@ -3,6 +3,7 @@
 
 #include "memdev.h"
 #include "metadata/cache-metadata-disk.h"
+#include "persistent-data/pd-block-manager.h"
 
 static void must(bool ok)
 {
