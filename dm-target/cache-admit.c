@@ -259,14 +259,11 @@ bool cache_admit_stands(struct cache *c)
 	return cache_writable(c) && !READ_ONCE(c->quiescing);
 }
 
-/* One slot in so many is kept for blocks that a request missed. */
-#define AHEAD_SPARES	8
-
 /* Half of the readers' room is kept, and all that a rate would allow. */
 bool cache_admit_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) >
-		       max(c->evict.reserve, c->map.nr_slots / AHEAD_SPARES) &&
+	       max(c->evict.reserve, c->map.nr_slots / CACHE_AHEAD_SPARES) &&
 	       cache_writable(c) && migrations_run(c) &&
 	       !READ_ONCE(c->limits.max_promote_mbps) &&
 	       cache_block_fits(c, atomic_read(&c->admit.reading_sectors),

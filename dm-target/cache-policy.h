@@ -39,6 +39,20 @@ enum cache_op {
 #define CACHE_IO_FREE_SLOTS	(1u << 4) /* more than the engine's reserve is free */
 
 /*
+ * A request continues a stream if it starts where the stream ended, or up to
+ * this many sectors behind that. 64 KiB, because a disk passes over so much
+ * in less time than a seek takes.
+ */
+#define CACHE_STREAM_GAP	128
+
+/*
+ * After a CACHE_PROMOTE_AHEAD the engine promotes the blocks behind as long as
+ * more than one slot in so many is free. The rest of the slots are kept for
+ * blocks that are asked for.
+ */
+#define CACHE_AHEAD_SPARES	8
+
+/*
  * One request, cut to one block.  @sectors is its length in 512-byte sectors;
  * @stream_sectors is how much the sequential stream that it continues has
  * already transferred before it (0 when it continues none).  @load is told to

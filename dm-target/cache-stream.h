@@ -18,9 +18,10 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
+#include "cache-policy.h"
+
 #define STREAM_BITS	6	/* streams per CPU, log2 */
 #define STREAM_REGION	1024	/* sectors, a power of 2 */
-#define STREAM_GAP	128	/* sectors that a stream may skip */
 
 struct stream {
 	u64 next;		/* sector after its last request */
@@ -59,7 +60,7 @@ static inline struct stream *stream_ending_by(struct stream_cpu *cpu, u64 sector
 /* Does a request at @sector go on with @st? */
 static inline bool stream_goes_on(const struct stream *st, u64 sector)
 {
-	return sector - st->next <= STREAM_GAP && st->sectors;
+	return sector - st->next <= CACHE_STREAM_GAP && st->sectors;
 }
 
 /*
@@ -73,8 +74,8 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	u32 before = 0;
 
 	/* Its end may lie in the region before, within the gap. */
-	if (!stream_goes_on(st, sector) && sector % STREAM_REGION < STREAM_GAP)
-		st = stream_ending_by(cpu, sector - STREAM_GAP);
+	if (!stream_goes_on(st, sector) && sector % STREAM_REGION < CACHE_STREAM_GAP)
+		st = stream_ending_by(cpu, sector - CACHE_STREAM_GAP);
 	if (stream_goes_on(st, sector)) {
 		before = st->sectors;
 		st->sectors = 0;
@@ -96,7 +97,7 @@ static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
 /* Sectors of the stream that the end @e is of, if it goes on at @sector; or 0. */
 static inline u32 stream_of_end(u64 e, u64 sector)
 {
-	return sector - (e >> 16) <= STREAM_GAP ?
+	return sector - (e >> 16) <= CACHE_STREAM_GAP ?
 	       (e & STREAM_LONGS) * STREAM_LONG : 0;
 }
 
@@ -106,9 +107,9 @@ static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 	u32 sectors = stream_of_end(READ_ONCE(*stream_end_by(ends, sector)),
 				    sector);
 
-	if (sectors || sector % STREAM_REGION >= STREAM_GAP)
+	if (sectors || sector % STREAM_REGION >= CACHE_STREAM_GAP)
 		return sectors;
-	return stream_of_end(READ_ONCE(*stream_end_by(ends, sector - STREAM_GAP)),
+	return stream_of_end(READ_ONCE(*stream_end_by(ends, sector - CACHE_STREAM_GAP)),
 			     sector);
 }
 

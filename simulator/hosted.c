@@ -10,9 +10,7 @@
 
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
-#define AHEAD_SPARES	8		/* as in cache-admit.c */
 #define BATCH		8
-#define TICK_US		1000000
 
 struct hosted {
 	struct model m;
@@ -95,7 +93,7 @@ static void insert_behind(struct hosted *h, u64 block)
 {
 	u32 nr = h->ahead, id;
 
-	while (nr-- && h->nr_free > h->m.nr_slots / AHEAD_SPARES) {
+	while (nr-- && h->nr_free > h->m.nr_slots / CACHE_AHEAD_SPARES) {
 		id = id_by_block(h, ++block);
 		if (id != NO_ID && h->slot_of[id] != NO_SLOT)
 			return;

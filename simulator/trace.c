@@ -392,7 +392,6 @@ void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr)
  */
 
 #define NR_STREAMS	32
-#define STREAM_GAP	(64 * 1024)
 
 struct detector {
 	struct {
@@ -411,7 +410,7 @@ static u64 detect(struct detector *d, u64 offset, u32 length)
 
 	for (i = 0; i < NR_STREAMS; i++) {
 		if (d->streams[i].bytes && offset >= d->streams[i].end &&
-		    offset - d->streams[i].end <= STREAM_GAP)
+		    offset - d->streams[i].end <= 512 * CACHE_STREAM_GAP)
 			break;
 		if (d->streams[i].used < d->streams[oldest].used)
 			oldest = i;
