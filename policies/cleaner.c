@@ -3,8 +3,10 @@
  * cleaner: promotes nothing and has every dirty block written back, so that a
  * cache can be taken off its volume.
  *
- * Blocks stay and are served until the engine evicts them; the hints they came
- * with are kept, so that a switch back to another policy finds them in order.
+ * Blocks stay and are served until the engine evicts them. The hints that they
+ * came with are kept, so that a switch back to another policy finds the blocks
+ * in order. This file must not know which blocks are dirty: writeback_all has
+ * the engine write them.
  */
 #include "slot-fifo.h"
 
@@ -54,7 +56,10 @@ static enum cache_verdict cleaner_miss(struct cache_policy *p, u64 block,
 	return CACHE_BYPASS_POLICY;
 }
 
-/* Nothing is ever stale at the front for long: nobody promotes. */
+/*
+ * The loop ends soon, because a slot is stale only if it got a block while it
+ * was queued, and no miss is promoted.
+ */
 static u32 cleaner_victim(struct cleaner *c)
 {
 	struct cache_policy *p = &c->policy;
@@ -90,7 +95,7 @@ static void cleaner_victim_busy(struct cache_policy *p, u32 slot)
 	fifo_push(p, &c->links, &c->queue, slot, FIFO_LIVE);
 }
 
-/* A promotion that the policy before this one had asked for. */
+/* A promotion that the policy before this one asked for. */
 static void cleaner_inserted(struct cache_policy *p, u32 slot, u64 block,
 			     enum cache_verdict why)
 {

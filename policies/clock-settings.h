@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The setting that every policy with a sequential cutoff has; lru has no other.
- * create() turns it off where the origin has no seeks.
+ * create() sets it to 0 where the origin has no seeks, because a stream costs
+ * such a device no less than other requests do.
  *
  * SETTING(key, unit, default, min, max, help). The policy's structure, its
  * defaults, its table and its module's aliases are made from this list. A test

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CLOCK residency, shared by the policies that decide only what is promoted:
- * a hit sets one bit, and the worker gives a slot that has it another round
- * before evicting it.  On block traces this is within a few thousandths of
- * exact LRU, and needs no lock.
+ * CLOCK residency, for policies that decide only which blocks are promoted.
+ *
+ * A hit sets one bit, and victims() gives a slot with the bit another round
+ * before it evicts the slot. On the traces of docs/policies.md this is within
+ * .01 of exact LRU, and it needs no lock.
  *
  * A policy starts with a struct clock and fills its operations with the
- * functions below; promotion, tunables and names are its own.
+ * functions below. This file must not know why a block is promoted; the
+ * verdict, other tunables and the name are the policy's.
  */
 #ifndef HEARTH_CLOCK_H
 #define HEARTH_CLOCK_H
@@ -16,6 +18,7 @@
 
 #define CLOCK_SET_DEFAULT(key, unit, def, min, max, help)	c->key = def;
 
+/* Bounds the time under the engine's lock where every slot was hit. */
 #define CLOCK_ROUNDS_PER_VICTIM	32
 
 struct clock {
@@ -31,6 +34,14 @@ static inline struct clock *to_clock(struct cache_policy *p)
 	return container_of(p, struct clock, policy);
 }
 
+/**
+ * clock_init() - make an empty cache's residency
+ * @c: zeroed memory of the policy
+ * @params: as create() was given them
+ *
+ * Sets policy.params, policy.bytes and seq_cutoff. May sleep.
+ * Return: 0; or -ENOMEM, with nothing to undo.
+ */
 static inline int clock_init(struct clock *c,
 			     const struct cache_policy_params *params)
 {
@@ -46,12 +57,20 @@ static inline int clock_init(struct clock *c,
 	return 0;
 }
 
+/** clock_exit() - free what clock_init() made; the policy frees @c */
 static inline void clock_exit(struct clock *c)
 {
 	fifo_links_exit(&c->links);
 }
 
-/* Is @io part of a stream beyond the cutoff, which a full cache lets pass? */
+/**
+ * clock_cuts() - whether a miss is of a stream that should pass by; for miss()
+ * @c: the residency
+ * @io: the request
+ *
+ * Any context. Return: true once a stream has run past seq_cutoff; false while
+ * the cache fills up.
+ */
 static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
 {
 	u64 cutoff = READ_ONCE(c->seq_cutoff);

@@ -1169,8 +1169,9 @@ static int heat_allocate(struct heat *h, u32 nr)
 {
 	/*
 	 * Ghost 3 bytes a slot, regions a half, streams a quarter, all by what
-	 * 10 bytes a slot leave to the queues' links: from 2 to 6 bytes of ghost
-	 * save the same. A region covers many blocks, a stream many regions.
+	 * 10 bytes a slot leave to the queues' links: from 2 to 6 bytes of
+	 * ghost save the same. A region covers many blocks, a stream many
+	 * regions.
 	 */
 	h->nr_buckets = max_t(u32, 1, (u64)nr * 3 / 4 / GHOST_WAYS);
 	h->nr_region_sets = max_t(u32, 1, nr / 8 / REGION_WAYS);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lru: every miss is promoted, the block unused for longest goes.
+ * lru: every miss is promoted, and the block that was not used for longest is
+ * evicted.
  *
- * The baseline, for comparisons and for caches as large as the working set.
- * It knows nothing of frequency, and only the sequential cutoff protects it
- * from scans.
+ * The baseline, for comparisons and for caches as large as the working set. It
+ * must not know how often a block is used; only the sequential cutoff protects
+ * it from scans.
  */
 #include "clock.h"
 

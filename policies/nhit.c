@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nhit: a block is promoted at its n-th visit; as Open CAS has it.
+ * nhit: a block is promoted at its n-th visit, as Open CAS's policy of that
+ * name does it.
  *
- * Below a share of the cache in use everything is promoted.  Visits are counted
- * in a hashed table of one entry per slot, where a block that was not visited
- * for long makes room for another.  Residency is CLOCK.  It looks at one block
- * at a time and never learns: use it where its counting is what you want.
+ * While less than a share of the cache is in use every miss is promoted. Visits
+ * are counted in a hashed table of one entry per slot; a block that was not
+ * visited for long makes room for another. Residency is CLOCK. nhit looks at
+ * one block at a time and never learns.
+ *
+ * It must not know of streams: the cutoff is the clock's.
  */
 #include "clock.h"
 #include "nhit-settings.h"
@@ -23,7 +26,7 @@ struct nhit {
 	struct clock clock;
 	NHIT_SETTINGS(CACHE_SETTING_MEMBER)
 
-	/* Racy. */
+	/* Read and stored by any call, without a lock. */
 	u32 *table;
 	u32 misses;
 
@@ -57,6 +60,7 @@ static struct cache_policy *nhit_create(const struct cache_policy_params *params
 		return NULL;
 	NHIT_SETTINGS(NHIT_SET_DEFAULT)
 	n->nr_buckets = max_t(u32, 1, params->nr_slots / NHIT_WAYS);
+	/* 16 ticks to a cache full of misses: time wraps after four of those. */
 	n->time_shift = params->nr_slots > 16 ? ilog2(params->nr_slots / 16) : 0;
 	n->table = kvcalloc(n->nr_buckets, NHIT_WAYS * sizeof(u32), GFP_KERNEL);
 	if (!n->table || clock_init(&n->clock, params)) {
@@ -82,7 +86,7 @@ static u32 nhit_now(struct nhit *n)
 	return (READ_ONCE(n->misses) >> n->time_shift) & NHIT_TIME_MASK;
 }
 
-/* The entry of @bucket that was visited before all others; an empty one first. */
+/* The entry of @bucket that was visited first; an empty one before those. */
 static u32 *nhit_oldest(struct nhit *n, u32 *bucket)
 {
 	u32 *oldest = bucket;

@@ -3,14 +3,18 @@
  * First-in-first-out queues of slots, shared by the policies: four bytes a
  * slot, whatever the number of queues.
  *
- * It owns the links and the worker's byte of each policy word, and knows
- * nothing of what a queue means.  Links go one way only, so a slot that loses
- * its block stays linked, marked stale, until it comes to the front; if it has
- * got another block by then, that block is given a turn of its own.
+ * This file owns the links and the upper byte of each policy word, the mark. It
+ * must not know what a queue means. Links go one way only, so a slot that loses
+ * its block stays linked, marked stale, until it comes to the front. If it has
+ * got another block by then, the slot is queued anew for that block.
  *
- * The policy word is used as two bytes with one writer each: FIFO_HITS belongs
- * to hit(), which stores it without a lock, FIFO_MARK to the serialised calls.
- * So a hit can never undo a change of the queues.
+ * The policy word is two bytes with one writer each. hit() stores the lower
+ * one, fifo_hits(), without a lock; the serialised calls store the mark. So a
+ * hit cannot undo a change of the queues.
+ *
+ * Context: the functions neither sleep nor lock. Those that change a queue or a
+ * mark are for the policy's serialised calls; fifo_hits(), fifo_get_mark(),
+ * fifo_filling() and fifo_rank() may run beside them in any context.
  */
 #ifndef HEARTH_SLOT_FIFO_H
 #define HEARTH_SLOT_FIFO_H
@@ -21,34 +25,37 @@
 #define FIFO_END	U32_MAX		/* last of its queue */
 #define FIFO_UNLINKED	(U32_MAX - 1)	/* in no queue */
 
-/* The worker's byte. */
+/* The mark. */
 #define FIFO_EPOCH_MASK	0x1f	/* when it was queued, in the queue's epochs */
 #define FIFO_LIVE	0x20	/* holds a block */
-#define FIFO_STALE	0x40	/* queued where a former block of it was */
-#define FIFO_MAIN	0x80	/* the policy's: which queue it is for */
+#define FIFO_STALE	0x40	/* queued in the place of its former block */
+#define FIFO_MAIN	0x80	/* a queue: the policy says which */
 
-/* A queue of all slots is this many epochs long, so that ages fit the mask. */
+/*
+ * A queue of all slots is this many epochs long. Two less than the mask counts,
+ * so that the oldest slot is not taken for one of the next epoch.
+ */
 #define FIFO_EPOCHS	30
 
 struct fifo {
 	u32 first, last;
-	u32 nr;			/* stale ones too */
+	u32 nr;			/* slots, with those that lost their block */
 	u32 epoch;
 	u32 epoch_left;		/* pushes to the next epoch */
 };
 
 struct fifo_links {
 	u32 nr_slots;
-	u32 nr_used;		/* that hold a block */
+	u32 nr_used;		/* slots that hold a block */
 	bool full;		/* victims were wanted; see fifo_filling() */
-	u32 epoch_len;
-	u32 *next;
+	u32 epoch_len;		/* pushes to a queue */
+	u32 *next;		/* of each slot: a slot, FIFO_END or FIFO_UNLINKED */
 };
 
 /*
- * Hints mean the same in all policies, and to a stock smq: 0 is the first to
- * go, 63 the last.  On activation slots are chained by hint, and queued from
- * the chains when all are known.
+ * Hints mean the same in all policies, and to a stock smq: a slot with hint 0
+ * is the first to be evicted, one with 63 the last. On activation slots are
+ * chained by hint, and queued from the chains when all are known.
  */
 #define FIFO_HINTS	64
 
@@ -56,6 +63,7 @@ struct fifo_loader {
 	struct fifo by_hint[FIFO_HINTS];
 };
 
+/** fifo_hits() - the byte of @slot's word that hit() stores without a lock */
 static inline u8 *fifo_hits(const struct cache_policy *p, u32 slot)
 {
 	return (u8 *)policy_word(p, slot);
@@ -66,6 +74,7 @@ static inline u8 *fifo_mark(const struct cache_policy *p, u32 slot)
 	return (u8 *)policy_word(p, slot) + 1;
 }
 
+/** fifo_get_mark() - the mark of @slot: its epoch and FIFO_ flags */
 static inline u8 fifo_get_mark(const struct cache_policy *p, u32 slot)
 {
 	return READ_ONCE(*fifo_mark(p, slot));
@@ -76,6 +85,12 @@ static inline void fifo_set_mark(const struct cache_policy *p, u32 slot, u8 mark
 	WRITE_ONCE(*fifo_mark(p, slot), mark);
 }
 
+/**
+ * fifo_links_init() - make the links of @nr_slots slots, none of them queued
+ *
+ * May sleep. Return: 0 or -ENOMEM. fifo_links_exit() frees them, also if this
+ * failed.
+ */
 static inline int fifo_links_init(struct fifo_links *l, u32 nr_slots)
 {
 	u32 i;
@@ -97,6 +112,7 @@ static inline void fifo_links_exit(struct fifo_links *l)
 	kvfree(l->next);
 }
 
+/* @change slots have got a block, or if it is negative lost one. */
 static inline void fifo_used(struct fifo_links *l, int change)
 {
 	WRITE_ONCE(l->nr_used, l->nr_used + change);
@@ -104,11 +120,15 @@ static inline void fifo_used(struct fifo_links *l, int change)
 		WRITE_ONCE(l->full, false);
 }
 
-/*
- * Is the cache still filling up?  An engine that keeps some slots free always
- * has free slots; what counts is whether it had to evict for them, and that a
- * quarter of the slots has not been given up since: a small cache may have an
- * eighth free or on its way in.  For miss(); victims() says fifo_now_full().
+/**
+ * fifo_filling() - whether the cache is still filling up; for miss()
+ * @l: the links
+ * @io: the request that missed
+ *
+ * The engine keeps some slots free, so free slots alone do not tell. The cache
+ * is full from the first call of victims(), which calls fifo_now_full(), until
+ * a quarter of the slots have no block. A quarter, because a small cache may
+ * have an eighth of them free or on the way in.
  */
 static inline bool fifo_filling(const struct fifo_links *l,
 				const struct cache_io *io)
@@ -116,11 +136,13 @@ static inline bool fifo_filling(const struct fifo_links *l,
 	return (io->flags & CACHE_IO_FREE_SLOTS) && !READ_ONCE(l->full);
 }
 
+/** fifo_now_full() - the engine asked for victims; for victims() */
 static inline void fifo_now_full(struct fifo_links *l)
 {
 	WRITE_ONCE(l->full, true);
 }
 
+/** fifo_init() - make @f an empty queue */
 static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
 {
 	f->first = FIFO_END;
@@ -130,6 +152,7 @@ static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
 	f->epoch_left = l->epoch_len;
 }
 
+/* A push to @f: after epoch_len of them its epoch is over. */
 static inline void fifo_advance(struct fifo *f, const struct fifo_links *l)
 {
 	if (--f->epoch_left)
@@ -138,7 +161,14 @@ static inline void fifo_advance(struct fifo *f, const struct fifo_links *l)
 	WRITE_ONCE(f->epoch, (f->epoch + 1) & FIFO_EPOCH_MASK);
 }
 
-/* Queue @slot, which is in no queue, last; @flags go to its mark. */
+/**
+ * fifo_push() - queue a slot last
+ * @p: the policy
+ * @l: the links
+ * @f: the queue
+ * @slot: a slot that is in no queue
+ * @flags: FIFO_ flags for its mark
+ */
 static inline void fifo_push(const struct cache_policy *p, struct fifo_links *l,
 			     struct fifo *f, u32 slot, u8 flags)
 {
@@ -168,7 +198,16 @@ static inline u32 fifo_pop_any(struct fifo_links *l, struct fifo *f)
 	return slot;
 }
 
-/* The same, dropping those that lost their block. */
+/**
+ * fifo_pop() - take out the first slot that holds a block
+ * @p: the policy
+ * @l: the links
+ * @f: the queue
+ *
+ * Drops the slots before it, which lost their block.
+ * Return: the slot, which may be marked FIFO_STALE: the caller queues that one
+ * anew. FIFO_END if there is none.
+ */
 static inline u32 fifo_pop(const struct cache_policy *p, struct fifo_links *l,
 			   struct fifo *f)
 {
@@ -189,9 +228,16 @@ static inline bool fifo_linked(const struct fifo_links *l, u32 slot)
 	return l->next[slot] != FIFO_UNLINKED;
 }
 
-/*
- * @slot got a block.  If it is still queued from before, it is marked so that
- * whoever pops it queues it anew.
+/**
+ * fifo_add() - a slot got a block
+ * @p: the policy
+ * @l: the links
+ * @f: the queue for it
+ * @slot: the slot
+ * @flags: FIFO_ flags for its mark
+ *
+ * If the slot is still queued for a former block it is marked FIFO_STALE, and
+ * queued anew when it is popped.
  */
 static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 			    struct fifo *f, u32 slot, u8 flags)
@@ -203,7 +249,7 @@ static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 		fifo_push(p, l, f, slot, flags);
 }
 
-/* @slot lost its block, wherever it is queued. */
+/** fifo_forget() - @slot lost its block, in whatever queue it is */
 static inline void fifo_forget(const struct cache_policy *p,
 			       struct fifo_links *l, u32 slot)
 {
@@ -211,9 +257,14 @@ static inline void fifo_forget(const struct cache_policy *p,
 	fifo_set_mark(p, slot, fifo_linked(l, slot) ? FIFO_STALE : 0);
 }
 
-/*
- * How late @slot will come to the front of @f if it is queued there: 0 (next)
- * to FIFO_EPOCHS (just queued).  May run beside anything; then it is a guess.
+/**
+ * fifo_rank() - how late a slot comes to the front of its queue; for hint()
+ * @p: the policy
+ * @f: the queue that holds the slot
+ * @slot: the slot
+ *
+ * Return: 0 (the next) to FIFO_EPOCHS (just queued). Beside calls that change
+ * the queue it is a guess.
  */
 static inline u32 fifo_rank(const struct cache_policy *p, const struct fifo *f,
 			    u32 slot)
@@ -224,6 +275,7 @@ static inline u32 fifo_rank(const struct cache_policy *p, const struct fifo *f,
 	return age < FIFO_EPOCHS ? FIFO_EPOCHS - age : 0;
 }
 
+/** fifo_loader_init() - make the chains of a loader, all empty */
 static inline void fifo_loader_init(struct fifo_loader *ld,
 				    const struct fifo_links *l)
 {
@@ -233,6 +285,7 @@ static inline void fifo_loader_init(struct fifo_loader *ld,
 		fifo_init(&ld->by_hint[i], l);
 }
 
+/** fifo_loader_add() - chain @slot, which holds a block; for load() */
 static inline void fifo_loader_add(const struct cache_policy *p,
 				   struct fifo_loader *ld, struct fifo_links *l,
 				   u32 slot, u32 hint)
@@ -242,7 +295,16 @@ static inline void fifo_loader_add(const struct cache_policy *p,
 	fifo_push(p, l, &ld->by_hint[hint], slot, FIFO_LIVE);
 }
 
-/* Queue all slots that were loaded with @hint last in @f. */
+/**
+ * fifo_loader_queue() - queue a chain's slots last; for load_done()
+ * @p: the policy
+ * @ld: the loader
+ * @l: the links
+ * @hint: which chain
+ * @f: the queue
+ * @flags: FIFO_ flags for the marks
+ * @hits: what the lower byte of each slot's word becomes
+ */
 static inline void fifo_loader_queue(const struct cache_policy *p,
 				     struct fifo_loader *ld,
 				     struct fifo_links *l, u32 hint,
