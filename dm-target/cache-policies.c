@@ -57,7 +57,13 @@ static const struct cache_policy_ops *get_loaded(const char *name)
 	return ops;
 }
 
-/* Find a policy, loading dm-cache-NAME if need be.  May sleep. */
+/**
+ * cache_policy_get() - find a policy, loading its module if need be
+ * @name: its name, or an alias
+ *
+ * Loads the module dm-cache-NAME. Process context, may sleep.
+ * Return: the policy, whose module stays until cache_policy_put(); or NULL.
+ */
 const struct cache_policy_ops *cache_policy_get(const char *name)
 {
 	const struct cache_policy_ops *ops = get_loaded(name);
@@ -68,6 +74,7 @@ const struct cache_policy_ops *cache_policy_get(const char *name)
 	return get_loaded(name);
 }
 
+/** cache_policy_put() - let the policy's module go. Any context. */
 void cache_policy_put(const struct cache_policy_ops *ops)
 {
 	module_put(ops->owner);
@@ -229,6 +236,13 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 
 /* ---- Settings ---- */
 
+/**
+ * cache_tunable_find() - the row of a table of settings
+ * @table: ends with a NULL key; may be NULL
+ * @key: name of the setting
+ *
+ * Any context. Return: the row, or NULL.
+ */
 const struct cache_tunable *
 cache_tunable_find(const struct cache_tunable *table, const char *key)
 {
@@ -277,18 +291,34 @@ bool cache_policy_key_known(const char *key)
 	return key_is_registered(key);
 }
 
+/**
+ * cache_tunable_set() - change a setting
+ * @base: the policy, or for the engine's own settings the struct cache
+ * @t: its row
+ * @value: as cache_tunable_parse() returned it
+ *
+ * Any context, beside readers that use READ_ONCE().
+ */
 void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value)
 {
 	WRITE_ONCE(*(u64 *)((char *)base + t->offset), value);
 }
 
+/** cache_tunable_value() - a setting's value; @base as above. Any context. */
 u64 cache_tunable_value(const void *base, const struct cache_tunable *t)
 {
 	return READ_ONCE(*(const u64 *)((const char *)base + t->offset));
 }
 
-/*
- * Parse a setting's value.  On error @why names the key and what it takes.
+/**
+ * cache_tunable_parse() - parse a setting's value
+ * @t: its row
+ * @value: a decimal number, as a table or a message gave it
+ * @result: receives the number
+ * @why: on error receives a text that names the key and what it takes
+ * @why_len: bytes of @why
+ *
+ * Any context. Return: 0, or -EINVAL for no number or one out of range.
  */
 int cache_tunable_parse(const struct cache_tunable *t, const char *value,
 			u64 *result, char *why, size_t why_len)

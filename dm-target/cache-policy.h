@@ -2,21 +2,25 @@
 /*
  * The interface between the cache engine and an eviction/admission policy.
  *
- * The engine asks, the policy answers.  A policy never does I/O, never sees a
- * bio, and knows nothing of devices or metadata: it sees slot numbers (a slot
+ * The engine asks, the policy answers. A policy never does I/O, never sees a
+ * bio, and must not know of devices or metadata: it sees slot numbers (a slot
  * is one block on the cache device), origin block numbers and descriptions of
- * requests.  The same policy source is compiled into a kernel module and into
+ * requests. The same policy source is compiled into a kernel module and into
  * the user-space simulator and conformance suite; everything it may use comes
- * from this header and os/os.h.
+ * from this header and os/os.h. This header must not know any policy.
  *
  * Locking, in one place:
  *
  *  - hit() and miss() are called from any context, concurrently with
- *    everything else, with no lock held.  They neither sleep nor allocate nor
- *    take a lock.  Their answers are advice and their stores may race; a lost
+ *    everything else, with no lock held. They neither sleep nor allocate nor
+ *    take a lock. Their answers are advice and their stores may race; a lost
  *    update must only cost precision.
- *  - All other calls are serialised by the engine (one caller at a time, may
- *    sleep unless said otherwise), except hint(), which may run beside hit().
+ *  - create(), destroy(), load() and load_done() are called one at a time while
+ *    no request runs. They may sleep.
+ *  - victims(), victim_busy(), inserted(), removed(), tick() and stats() are
+ *    called one at a time, beside hit() and miss(), with a spinlock of the
+ *    engine held. They do not sleep.
+ *  - hint() is called one at a time beside hit() and miss(). It does not sleep.
  */
 #ifndef HEARTH_CACHE_POLICY_H
 #define HEARTH_CACHE_POLICY_H
@@ -36,7 +40,7 @@ enum cache_op {
 #define CACHE_IO_STREAM		(1u << 1) /* continues a sequential stream */
 #define CACHE_IO_META		(1u << 2) /* file system metadata (REQ_META) */
 #define CACHE_IO_NO_FETCH	(1u << 3) /* promotion would not read the origin */
-#define CACHE_IO_FREE_SLOTS	(1u << 4) /* more than the engine's reserve is free */
+#define CACHE_IO_FREE_SLOTS	(1u << 4) /* beyond the engine's reserve */
 
 /*
  * A request continues a stream if it starts where the stream ended, or up to
@@ -52,16 +56,20 @@ enum cache_op {
  */
 #define CACHE_AHEAD_SPARES	8
 
-/*
- * One request, cut to one block.  @sectors is its length in 512-byte sectors;
- * @stream_sectors is how much the sequential stream that it continues has
- * already transferred before it (0 when it continues none).  @load is told to
- * miss() only.
+/**
+ * struct cache_io - one request, cut to one block
+ * @op: enum cache_op
+ * @flags: CACHE_IO_ flags
+ * @load: how much of the room for migrations is in use, in percent; for miss()
+ *	only
+ * @sectors: its length in sectors of 512 bytes
+ * @stream_sectors: how many sectors the stream that it continues has
+ *	transferred before it; 0 when it continues none
  */
 struct cache_io {
-	u8 op;			/* enum cache_op */
+	u8 op;
 	u8 flags;
-	u8 load;		/* of the room for migrations, in use, in percent */
+	u8 load;
 	u32 sectors;
 	u32 stream_sectors;
 };
@@ -82,21 +90,27 @@ enum cache_verdict {
 enum cache_removal {
 	CACHE_REMOVED_EVICTED,	/* it was given by victims() */
 	CACHE_REMOVED_INVALID,	/* overwritten on the origin, failed */
-	CACHE_REMOVED_DISCARDED, /* nobody wants what was in it any more */
+	CACHE_REMOVED_DISCARDED, /* its content was discarded */
 };
 
-/*
- * What a policy instance is made for.  The engine keeps 16 bits per slot for
- * the policy beside its own slot state, in the cache line that a hit touches
- * anyhow; policy_word() finds them.  They are zero when create() is called.
+/**
+ * struct cache_policy_params - what a policy instance is made for
+ * @nr_slots: number of slots
+ * @block_sectors: sectors per block
+ * @origin_blocks: blocks of the origin
+ * @rotational: the origin is a disk with seeks
+ * @words: the word of slot 0. The engine keeps 16 bits per slot for the policy,
+ *	in the cache line that a hit touches anyhow; policy_word() finds them. They
+ *	are zero when create() is called.
+ * @word_stride: bytes from one slot's word to the next
  */
 struct cache_policy_params {
 	u32 nr_slots;
-	u32 block_sectors;	/* sectors per block */
+	u32 block_sectors;
 	u64 origin_blocks;
-	bool rotational;	/* the origin is a disk with seeks */
-	u16 *words;		/* the word of slot 0 */
-	u32 word_stride;	/* bytes from one slot's word to the next */
+	bool rotational;
+	u16 *words;
+	u32 word_stride;
 };
 
 /*
@@ -149,7 +163,7 @@ struct cache_policy_ops {
 	const struct cache_tunable *tunables;	/* ends with a NULL key; or NULL */
 	struct module *owner;
 
-	/* Returns NULL when out of memory.  May sleep. */
+	/* Return NULL when out of memory. */
 	struct cache_policy *(*create)(const struct cache_policy_params *params);
 	void (*destroy)(struct cache_policy *p);
 
@@ -177,14 +191,17 @@ struct cache_policy_ops {
 			enum cache_removal why);
 
 	/*
-	 * Restore one occupied slot on activation or on a switch of policies;
-	 * called once for each, in slot order, before any hit() or miss(),
-	 * and followed by one load_done().  @hint is only valid if @hint_valid.
+	 * Restore one occupied slot on activation or on a switch of policies.
+	 * Called once for each, in slot order, before any hit() or miss(), and
+	 * followed by one load_done(). @hint is only valid if @hint_valid.
 	 */
 	void (*load)(struct cache_policy *p, u32 slot, u64 block, u32 hint,
 		     bool hint_valid);
 	void (*load_done)(struct cache_policy *p);
-	/* What load() should be given next time.  Sane to a stock smq: 0..63. */
+	/*
+	 * What load() should be given next time: 0 (evict first) to 63 (keep
+	 * longest), which a stock smq reads as its own.
+	 */
 	u32 (*hint)(struct cache_policy *p, u32 slot);
 
 	/* About once a second.  May be NULL. */
@@ -200,9 +217,11 @@ struct cache_policy_ops {
 		      void *ctx);
 };
 
-/*
- * Common head of every policy instance; filled in by the engine, but for
- * @bytes, which create() may set to the memory that it allocated, for the log.
+/**
+ * struct cache_policy - the common head of every policy instance
+ * @ops: filled in by the engine after create()
+ * @params: the same; create() may fill it in for its own use before
+ * @bytes: the memory that create() allocated, for the log
  */
 struct cache_policy {
 	const struct cache_policy_ops *ops;
@@ -210,14 +229,23 @@ struct cache_policy {
 	u64 bytes;
 };
 
+/** policy_word() - the policy's 16 bits of @slot; any context */
 static inline u16 *policy_word(const struct cache_policy *p, u32 slot)
 {
 	return (u16 *)((char *)p->params.words +
 		       (size_t)slot * p->params.word_stride);
 }
 
-/* Called by a policy module's init and exit. */
+/**
+ * cache_policy_register() - offer a policy to the engine, under its name
+ * @ops: stays until cache_policy_unregister()
+ *
+ * Process context, may sleep.
+ * Return: 0, -ENOMEM, or -EEXIST if a policy answers to that name already.
+ */
 int cache_policy_register(const struct cache_policy_ops *ops);
+
+/** cache_policy_unregister() - take @ops back. No engine uses it any more. */
 void cache_policy_unregister(const struct cache_policy_ops *ops);
 
 /*
