@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Textbook algorithms, as bounds and company for the policies in the table.
- * They work on dense block ids with exact lists, keep no memory budget and
- * know nothing of streams.
+ * Textbook algorithms, to compare the policies with. They work on dense block
+ * ids with exact lists, have no limit on memory, and must not know of streams.
  */
 #include <stdio.h>
 
@@ -307,7 +306,10 @@ static enum outcome arc_access(struct model *m, u32 index)
 	return PROMOTED;
 }
 
-/* Lists: 1 resident, 2 ghost of adaptive length.  Free slots are given away. */
+/*
+ * Lists: 1 resident, 2 ghost of adaptive length. While slots are free every
+ * miss is promoted.
+ */
 static enum outcome larc_access(struct model *m, u32 index)
 {
 	struct classic *c = to_classic(m);

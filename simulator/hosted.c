@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs one of hearth's policies as the engine would: asks at every hit and
- * miss, promotes at once, evicts a batch when no slot is free.
+ * miss, promotes at once, evicts a batch when no slot is free. It owns the
+ * slots, and must not know any policy. The engine's reserve of free slots and
+ * its limits on promotions are left out.
  */
 #include <stdio.h>
 
@@ -10,7 +12,7 @@
 
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
-#define BATCH		8
+#define BATCH		8	/* victims at a time; a 64th of a small cache */
 
 struct hosted {
 	struct model m;
@@ -86,8 +88,9 @@ static u32 id_by_block(struct hosted *h, u64 block)
 }
 
 /*
- * As promote_behind() of the engine; but a block that the trace never touches
- * may come more than once.
+ * Promote the blocks behind @block, as the engine's promote_behind() does. A
+ * block that the trace never touches may come more than once, because it has no
+ * id to find it by.
  */
 static void insert_behind(struct hosted *h, u64 block)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading what may be compressed.
+ * Reading files that may be compressed; see input.h.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -21,7 +21,7 @@ struct input {
 	char buffer[65536];
 };
 
-/* Why what opens could not be read as a file. */
+/* Why a file that opens cannot be read. */
 static const char *why_not(int fd)
 {
 	struct stat st;
@@ -31,7 +31,7 @@ static const char *why_not(int fd)
 	return S_ISDIR(st.st_mode) ? "it is a directory" : NULL;
 }
 
-/* False at the end. */
+/* Read the next piece into the buffer. False at the end and after an error. */
 static bool fill(struct input *in)
 {
 	la_ssize_t n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file or standard input, uncompressed on the way by libarchive: gzip, xz, zstd
- * or bzip2, by what it begins with and not by its name.
+ * A file or standard input, uncompressed on the way by libarchive: gzip, xz,
+ * zstd or bzip2. What the file begins with decides, not its name. This part
+ * owns the open file and a buffer; it must not know what a trace is.
  */
 #ifndef HEARTH_SIMULATOR_INPUT_H
 #define HEARTH_SIMULATOR_INPUT_H
@@ -12,17 +13,42 @@
 
 struct input;
 
-/* "-" is standard input.  NULL with *why, which stays, if it cannot be read. */
+/**
+ * input_open() - open a file for reading
+ * @path: its path; "-" is standard input
+ * @why: on error receives a static text
+ *
+ * Return: the input, or NULL.
+ */
 struct input *input_open(const char *path, const char **why);
+
+/** input_close() - close the file and free @in */
 void input_close(struct input *in);
 
-/* Does it begin with bytes that no text has? */
+/** input_is_binary() - whether it begins with bytes that no text has */
 bool input_is_binary(struct input *in);
-/* Up to @len bytes; less only at the end, or where it cannot be read further. */
+
+/**
+ * input_bytes() - read bytes
+ * @in: the input
+ * @bytes: room for @len
+ * @len: how many
+ *
+ * Return: how many were read; fewer at the end, or after an error only.
+ */
 size_t input_bytes(struct input *in, void *bytes, size_t len);
-/* A line with its newline, or the first part of one that is longer. */
+
+/**
+ * input_line() - read a line
+ * @in: the input
+ * @line: receives the line with its newline, or as much of it as fits
+ * @len: bytes of @line
+ *
+ * Return: false at the end or after an error.
+ */
 bool input_line(struct input *in, char *line, size_t len);
-/* After the end: NULL, or why it ended early. */
+
+/** input_error() - after the end: NULL, or a text that says why it ended early */
 const char *input_error(struct input *in);
 
 #endif

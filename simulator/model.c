@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Models by name.
+ * Models by name. This file must not know what a model does.
  */
 #include <stdio.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the simulator runs: something that is shown accesses to blocks one by
- * one, and says of each whether it hit, was promoted or passed by.  Hearth's
+ * A model is what the simulator runs: it is shown accesses to blocks one by
+ * one, and says of each whether it hit, was promoted or passed by. Hearth's
  * policies are one kind (hosted.c), textbook algorithms another (classic.c),
- * the optimum a third (optimum.c).
+ * the optimum a third (optimum.c), an approximation of the kernel's smq a
+ * fourth (smq-like.c). A model must not know what an access costs; run.c does.
  */
 #ifndef HEARTH_SIMULATOR_MODEL_H
 #define HEARTH_SIMULATOR_MODEL_H
@@ -16,34 +17,55 @@ enum outcome {
 	BYPASSED,
 };
 
+/**
+ * struct model_params - what a model is made for
+ * @nr_slots: blocks that the cache can hold
+ * @accesses: all that it will be shown; stays until destroy()
+ * @settings: "key=value,key=value", or NULL; hearth's policies have some
+ * @rotational: the origin is a disk with seeks
+ * @ahead: blocks promoted behind one, as the engine's promote_ahead
+ */
 struct model_params {
 	u32 nr_slots;
 	const struct accesses *accesses;
-	const char *settings;	/* key=value,key=value or NULL */
+	const char *settings;
 	bool rotational;
-	u32 ahead;		/* blocks promoted behind one, as the engine's promote_ahead */
+	u32 ahead;
 };
 
+/**
+ * struct model - the common head of every model
+ * @access: show it the access of that index; called once for each, ascending
+ * @destroy: free it
+ * @accesses: as in the parameters
+ * @nr_slots: as in the parameters
+ * @nr_ahead: access() adds the blocks that it promoted behind its own; run()
+ *	sets it to 0 before each call
+ */
 struct model {
 	enum outcome (*access)(struct model *m, u32 index);
 	void (*destroy)(struct model *m);
 	const struct accesses *accesses;
 	u32 nr_slots;
-	u32 nr_ahead;		/* blocks that access() promoted behind its own */
+	u32 nr_ahead;
 };
 
-/*
- * Make the model that @name names, NULL (and a message) if that cannot be:
- * first the classic ones, then hearth's policies.
+/**
+ * model_create() - make the model of a name
+ * @name: of a textbook algorithm, or else of a policy that is linked in
+ * @params: what it is made for
+ *
+ * Return: the model; or NULL, after a message on standard error.
  */
 struct model *model_create(const char *name, const struct model_params *params);
 
+/* The kinds, for model_create(). NULL, without a message, for another's name. */
 struct model *classic_create(const char *name, const struct model_params *params);
 struct model *optimum_create(const char *name, const struct model_params *params);
 struct model *smq_like_create(const char *name, const struct model_params *params);
 struct model *hosted_create(const char *name, const struct model_params *params);
 
-/* Their names, ended by NULL. */
+/* Names that classic_create() knows, ended by NULL. */
 extern const char * const classic_names[];
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Belady's MIN: knows the future, evicts what is used last.  "MIN" inserts
- * every miss; "MIN-bypass" lets a miss pass when everything cached is used
- * sooner.  A bound for hit ratios (not for the origin's time: it does not know
- * that some misses are cheap).
+ * Belady's MIN (L. A. Belady, IBM Systems Journal 5, 1966): knows the future,
+ * and evicts the block whose next use is furthest away. "MIN" inserts every
+ * miss; "MIN-bypass" lets a miss pass when every cached block is used sooner.
+ * It bounds hit ratios. It does not bound the origin's time, because it must
+ * not know that some misses are cheap.
  */
 #include <stdio.h>
 

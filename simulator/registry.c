@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The policies of this program.  Each registers itself by a constructor.
+ * The policies of this program. Each registers itself by a constructor, and has
+ * its aliases put into a section of their own by os/user.h.
  */
 #include "registry.h"
 #include "cache-setting-list.h"

@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user-space side of cache_policy_register(): the policies linked into
- * this program, by name or alias, and their settings by key.
+ * The user-space side of cache_policy_register(): the policies linked into this
+ * program, by name or alias, and their settings by key. It must not know any
+ * policy; each registers itself before main() runs.
  */
 #ifndef HEARTH_SIMULATOR_REGISTRY_H
 #define HEARTH_SIMULATOR_REGISTRY_H
 
 #include "cache-policy.h"
 
-/* NULL if no such policy is linked in. */
+/** policy_find() - a policy by its name or an alias; NULL if none has it */
 const struct cache_policy_ops *policy_find(const char *name);
-/* The @i-th registered policy, NULL after the last. */
+
+/** policy_nth() - the @i-th registered policy, NULL after the last */
 const struct cache_policy_ops *policy_nth(unsigned int i);
 
-/* As the engine does: create, and fill in the common head. */
+/**
+ * policy_make() - make an instance, as the engine does
+ * @ops: the policy
+ * @params: what it is made for
+ *
+ * Return: the instance with its common head filled in, or NULL without memory.
+ */
 struct cache_policy *policy_make(const struct cache_policy_ops *ops,
 				 const struct cache_policy_params *params);
 
-/* The tunable of @ops named @key, or NULL. */
+/** policy_tunable() - the tunable of @ops named @key, or NULL */
 const struct cache_tunable *policy_tunable(const struct cache_policy_ops *ops,
 					   const char *key);
+
+/** policy_get() - the value of @p's tunable @t */
 u64 policy_get(struct cache_policy *p, const struct cache_tunable *t);
-/* -ENOENT for an unknown key, -ERANGE outside its range, 0. */
+
+/** policy_set() - set @p's tunable @key; 0, -ENOENT if unknown, -ERANGE */
 int policy_set(struct cache_policy *p, const char *key, u64 value);
-/* Is @key a setting of the target, of a former stock policy, or of a policy here? */
+
+/**
+ * policy_key_known() - whether a table may name a setting
+ * @key: its name
+ *
+ * Return: true for a setting of the target, of a policy that is linked in, or
+ * of the kernel's former mq.
+ */
 bool policy_key_known(const char *key);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Running and accounting.
+ * Running a model and keeping the account; see run.h.
  */
 #include "run.h"
 
+/* Half a turn at 7200 rpm and a short seek; the rate in mid-platter, about. */
 #define SEEK_S		.008
 #define BYTES_PER_S	150e6
 
@@ -27,7 +28,7 @@ static void charge_promotion(struct account *acc, const struct access *a,
 	}
 }
 
-/* The head is there. */
+/* Blocks promoted behind another: the head is there, so only bytes count. */
 static void charge_ahead(struct account *acc, double bytes)
 {
 	acc->ssd_bytes += bytes;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One run of a model over a trace, and the account of it.
+ * One run of a model over a trace, and the account of it. This part owns the
+ * model of the disk; it must not know what a model decides by.
  *
- * A request that touches k blocks counts k accesses.  The origin is a disk that
- * takes 8 ms for an access that continues no stream, and 150 MB/s for the
- * bytes.  A promotion by a read reads the whole block in place of the part.  A
+ * A request that touches k blocks counts k accesses. The origin is a disk that
+ * takes 8 ms for an access that continues no stream, and reads or writes 150
+ * MB/s. A promotion by a read reads the whole block in place of the part. A
  * promotion by a write to part of a block costs a read of the block apart from
  * any stream ("fetch"), or nothing where the cache can keep a block that is
- * valid in part ("partial").  What is promoted behind a block costs its bytes.
- * Write-back is not charged.
+ * valid in part ("partial"). A block that is promoted behind another costs its
+ * bytes and no seek. Write-back is not charged, the same for all models.
  */
 #ifndef HEARTH_SIMULATOR_RUN_H
 #define HEARTH_SIMULATOR_RUN_H
@@ -17,22 +18,40 @@
 
 struct account {
 	u64 accesses, hits;
-	u64 ns_accesses, ns_hits;	/* continuing no stream */
+	u64 ns_accesses, ns_hits;	/* of those that continue no stream */
 	u64 fills;
 	u64 user_bytes, ssd_bytes;	/* written to the SSD */
 	double plain_s;			/* origin's time without a cache */
 	double fetch_s, partial_s;	/* with one */
 };
 
+/**
+ * struct figures - what an account comes to
+ * @hit_ratio: hits per access
+ * @ns_hit_ratio: the same over accesses that continue no stream
+ * @fills: promotions per 1000 accesses
+ * @fetch_saved: share of the origin's time that is saved ("fetch")
+ * @partial_saved: the same where blocks can be valid in part
+ * @ssd_per_user: bytes written to the SSD per byte that users read and wrote
+ */
 struct figures {
 	double hit_ratio, ns_hit_ratio, fills, fetch_saved, partial_saved,
 	       ssd_per_user;
 };
 
-/* @acc has room for each source; @progress is called now and then, or NULL. */
+/**
+ * run() - show a model all its accesses
+ * @m: the model
+ * @acc: an account for each source of the trace, which is added to
+ * @progress: called now and then with the part that is done, or NULL
+ */
 void run(struct model *m, struct account *acc,
 	 void (*progress)(double done));
+
+/** account_add() - add the account @from to @to */
 void account_add(struct account *to, const struct account *from);
+
+/** account_figures() - what @acc comes to */
 struct figures account_figures(const struct account *acc);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The simulator's command: policies x cache sizes x traces to a table of
- * figures, and to curves.
+ * The simulator's command: runs policies at cache sizes over traces, and prints
+ * a table of figures or plots curves. It owns the options and the output, and
+ * must not know how a model works.
  */
 #include <getopt.h>
 #include <math.h>

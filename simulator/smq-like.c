@@ -3,13 +3,14 @@
  * "smq-like": an approximation of the kernel's stock dm-cache policy smq, to
  * compare with.
  *
- * From its behaviour: cache blocks and hotspot areas of 16 blocks each live in
- * 64-level queues; an access moves an entry up and swaps it with one of the
- * level above, once per period; the levels are evened out at intervals; a miss
- * promotes when its area's level reaches a threshold that depends on how well
- * the upper hotspot levels are hit.  A trace's accesses stand in for time: 500
- * to a second, which is a tick.  The throttling of migrations and the reserve of
- * clean and free blocks are left out, so it promotes more than the real one.
+ * Written from its behaviour. Cache blocks and hotspot areas of 16 blocks each
+ * live in 64-level queues; an access moves an entry up and swaps it with one of
+ * the level above, once per period; the levels are evened out at intervals; a
+ * miss promotes when its area's level reaches a threshold that depends on how
+ * well the upper hotspot levels are hit. A trace's accesses stand in for time:
+ * 500 to a second, which is a tick. The throttling of migrations and the
+ * reserve of clean and free blocks are left out, so it promotes more than the
+ * real one. It must not know of requests, only of accesses to blocks.
  */
 #include "model.h"
 

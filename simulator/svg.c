@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plotting.  The x axis is logarithmic, both y axes go from 0 to 1.
+ * Plotting; see svg.h. The x axis is logarithmic, both y axes go from 0 to 1.
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static const char *size_label(char *buf, size_t len, double x,
 	return buf;
 }
 
-/* The size that is advised, say: a line over the whole height. */
+/* Mark a size, such as the advised one, by a line over the whole height. */
 static void mark(const struct panel *p, const struct svg_look *look)
 {
 	if (!look->mark)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Curves over the cache size, as one SVG file: misses on the left, origin time
- * not saved on the right.
+ * not saved on the right. It must not know what made the curves.
  */
 #ifndef HEARTH_SIMULATOR_SVG_H
 #define HEARTH_SIMULATOR_SVG_H
 
-/* What the sizes are, for the labels below the x axis. */
+/* The unit of the sizes, for the labels below the x axis. */
 enum svg_sizes { SVG_NUMBERS, SVG_PERCENT, SVG_BYTES };
 
 struct svg_look {
@@ -21,9 +21,24 @@ struct curve {
 	double x[64], misses[64], time[64];
 };
 
-/* What is NAN is not drawn. */
+/**
+ * curve_add() - add a point to a curve
+ * @c: the curve; has room for 64 points, more are left out
+ * @x: the cache's size
+ * @misses: misses per access; not drawn if NAN
+ * @time: share of the origin's time that is not saved; not drawn if NAN
+ */
 void curve_add(struct curve *c, double x, double misses, double time);
-/* -1 with errno if @path cannot be written. */
+
+/**
+ * svg_write() - plot curves into a file
+ * @path: the file, which is replaced
+ * @curves: the curves
+ * @nr: how many
+ * @look: labels, and a size to be marked
+ *
+ * Return: 0; or -1 with errno if @path cannot be written.
+ */
 int svg_write(const char *path, const struct curve *curves, unsigned int nr,
 	      const struct svg_look *look);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading traces.
+ * Reading traces and cutting them into accesses; see trace.h.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ void trace_free(struct trace *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Separate address spaces: disks of one trace, files of one log. */
+/* An offset in address space @nr: disks of a trace and files of a log have one. */
 static u64 space(u64 nr, u64 offset)
 {
 	return (nr << 48) + offset;
@@ -302,7 +302,7 @@ static int complain(const char *path, const char *format, ...)
 	return -1;
 }
 
-/* Says what is wrong with it, if anything is. */
+/* Read all requests. Prints what is wrong and returns -1 if anything is. */
 static int read_all(struct reader *rd, struct input *in, bool bin)
 {
 	unsigned long long line;
@@ -387,8 +387,9 @@ void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr)
 }
 
 /*
- * Cutting.  A request continues a stream if it starts where one of the last
- * streams ended, or shortly after.
+ * Cutting. A request continues a stream if it starts where one of the last
+ * NR_STREAMS streams ended, or up to CACHE_STREAM_GAP behind that. The engine
+ * remembers 64 per CPU in a hash table, which loses some that collide.
  */
 
 #define NR_STREAMS	32

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Traces: requests read from files in several formats, and the same cut into
- * accesses to blocks, as the cache engine would cut them.  It knows nothing of
- * caches.
+ * accesses to blocks, as the cache engine would cut them. This part owns the
+ * formats and the detection of streams; it must not know of caches.
  */
 #ifndef HEARTH_SIMULATOR_TRACE_H
 #define HEARTH_SIMULATOR_TRACE_H
@@ -25,24 +25,39 @@ struct trace {
 	char sources[16][64];
 };
 
-/*
- * Read @path.  @format is bin, msr, spc, blkparse, fio, fiolog, or NULL to tell
- * it from the name and the first line.  "-" is standard input.  What is compressed
- * is uncompressed on the way.  Prints what is wrong and returns -1.
+/**
+ * trace_read() - read a trace from a file, which may be compressed
+ * @t: receives the trace; trace_free() frees it
+ * @path: the file; "-" is standard input
+ * @format: bin, msr, spc, blkparse, fio, fiolog; or NULL to tell it from the name
+ *	and the first line
+ *
+ * Return: 0; or -1, after a message on standard error.
  */
 int trace_read(struct trace *t, const char *path, const char *format);
+
+/** trace_format_known() - whether trace_read() knows @format */
 bool trace_format_known(const char *format);
-const char *trace_formats(void);	/* for people */
-/* Append a request. */
+
+/** trace_formats() - the names of all formats, for people */
+const char *trace_formats(void);
+
+/** trace_add() - append a request; aborts without memory */
 void trace_add(struct trace *t, const struct request *r);
-/*
- * Interleave @nr traces, each spread evenly over the whole, in address spaces
- * of their own.
+
+/**
+ * trace_mix() - interleave traces
+ * @t: receives the mix, in which each trace is spread evenly over the whole and
+ *	has an address space of its own
+ * @parts: the traces
+ * @nr: how many, 16 at most
  */
 void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr);
+
+/** trace_free() - free the requests of @t */
 void trace_free(struct trace *t);
 
-/* One request's part in one block. */
+/* The part of one request that lies in one block. */
 struct access {
 	u32 id;			/* of the block: dense, in order of appearance */
 	u32 sectors;
@@ -63,7 +78,17 @@ struct accesses {
 	u32 block_sectors;
 };
 
+/**
+ * accesses_cut() - cut the requests of a trace into accesses to blocks
+ * @a: receives the accesses; accesses_free() frees them
+ * @t: the trace
+ * @block_size: in bytes, a multiple of 512
+ *
+ * Aborts without memory. Return: 0.
+ */
 int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size);
+
+/** accesses_free() - free what accesses_cut() made */
 void accesses_free(struct accesses *a);
 
 #endif
