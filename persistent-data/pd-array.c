@@ -3,10 +3,10 @@
  * Arrays of 4- or 8-byte values on the btree: key k of the tree is the block
  * number of array block k.
  *
- * Owns the array blocks and the rule that all but the last are full.  Surplus
- * entries and blocks past the length (other writers leave some behind) are
- * ignored when reading and removed by a resize.  Must not know what the values
- * mean.
+ * This file owns the array blocks and the rule that all but the last are full.
+ * Other writers leave surplus entries and blocks past the length behind: they
+ * are ignored when reading and removed by a resize. This file must not know
+ * what the values mean.
  */
 
 #include "pd-array.h"
@@ -200,6 +200,7 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 
 /* ---- Cursors ---- */
 
+/* Array blocks that a cursor has on the way, as a walk of the tree has. */
 #define CURSOR_WINDOW	32
 
 void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,
@@ -267,7 +268,7 @@ int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value)
 
 /* ---- Whole arrays ---- */
 
-#define WALK_DONE	1	/* all that counts was seen; a surplus follows */
+#define WALK_DONE	1	/* the length was reached; a surplus follows */
 
 struct array_walk {
 	const struct pd_array *a;
@@ -276,7 +277,7 @@ struct array_walk {
 	u64 next;		/* the array block that has to come */
 	pd_array_fn fn;
 	void *ctx;
-	int result;		/* the callee's */
+	int result;		/* what fn returned last */
 };
 
 static int walk_array_block(void *ctx, u64 key, const void *value)
@@ -441,7 +442,7 @@ static int trim_blocks(const struct pd_array *a, u64 *root, u64 nr_blocks)
 	}
 }
 
-/* Sets the last block's number of entries; those that come are zeroed. */
+/* Set the last block's number of entries. New entries are zero. */
 static int resize_block(const struct pd_array *a, u64 *root, u64 k,
 			u32 have, u32 want)
 {

@@ -2,9 +2,12 @@
 /*
  * Arrays of 4- or 8-byte values, and bitsets, on the btree.
  *
- * The length is not stored: the owner keeps it and passes it.  Values are
- * passed as they are on the disk (little endian).  Must not know what they
- * mean.
+ * The length is not stored: the owner keeps it and passes it, in elements or in
+ * bits. Values are passed as they are on the disk (little endian). This layer
+ * must not know what they mean.
+ *
+ * Context and errors are those of pd-btree.h; an element past the end of what
+ * is on the disk is -EILSEQ. Functions that take *@root move it.
  */
 
 #ifndef HEARTH_PD_ARRAY_H
@@ -48,25 +51,40 @@ struct pd_array_cursor {
 	struct pd_block b;
 };
 
+/**
+ * pd_array_cursor_init() - begin to read
+ * @c: the cursor; pd_array_cursor_put() ends its use
+ * @tm: the transaction manager
+ * @value_size: 4 or 8 bytes
+ * @root: the array's root
+ * @length: in elements
+ *
+ * Does no I/O.
+ */
 void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,
 			  u32 value_size, u64 root, u64 length);
 
 /** pd_array_cursor_get() - read element @i, which is below the length */
 int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value);
 
+/** pd_array_cursor_put() - let go of the block that the cursor holds */
 void pd_array_cursor_put(struct pd_array_cursor *c);
 
 /**
  * typedef pd_array_fn - told about (or asked for) a run of elements
  * @first: index of the first
- * @values: @count of them
+ * @values: the elements
+ * @count: how many
+ *
+ * Return: 0 to go on, anything else to stop with that.
  */
 typedef int (*pd_array_fn)(void *ctx, u64 first, void *values, u32 count);
 
 /**
  * pd_array_walk() - call @fn for each array block of the first @length elements
  *
- * @fn must not change the values.  A nonzero return of it stops the walk.
+ * @fn must not change the values.
+ * Return: 0, what @fn returned, or an error.
  */
 int pd_array_walk(const struct pd_array *a, u64 root, u64 length,
 		  pd_array_fn fn, void *ctx);

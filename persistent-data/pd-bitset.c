@@ -2,7 +2,8 @@
 /*
  * Bitsets: arrays of 64-bit words.
  *
- * Owns the packing of bits into words.  Must not know what the bits mean.
+ * This file owns the packing of bits into words. It must not know what the bits
+ * mean.
  */
 
 #include "pd-array.h"
@@ -62,7 +63,7 @@ int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask)
 	return set_word(tm, root, word, old | mask);
 }
 
-/* Clears what lies past the end in the last word of a bitset. */
+/* Clear the bits past the end in the last word of a bitset. */
 static int clear_tail(struct pd_tm *tm, u64 *root, u64 bits)
 {
 	u64 mask = (1ULL << (bits % 64)) - 1;

@@ -3,9 +3,9 @@
  * Blocks with a kind: checked when they come from the disk, sealed (checksum
  * and block number) when they go there.
  *
- * Owns the checksums and the checks that need nothing but the block itself.
- * After those, code above may rely on counts and sizes in a header.  Must not
- * know which blocks are in use or may be changed.
+ * This file owns the checksums and the checks that need nothing but the block
+ * itself. After those, code above may rely on counts and sizes in a header. It
+ * must not know which blocks are in use or may be changed.
  */
 
 #include "pd-block-manager.h"
@@ -33,6 +33,7 @@ static u64 le64_at(const void *data, unsigned int offset)
 	return le64_to_cpu(v);
 }
 
+/* A multiple of three, because nodes are split and fed by thirds. */
 static u32 node_max_entries(u32 value_size)
 {
 	return 3 * ((PD_BLOCK_SIZE - sizeof(struct pd_node)) /
@@ -117,7 +118,10 @@ const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind)
 	return k->check ? k->check(data) : NULL;
 }
 
-/* Checks a buffer when it was read from the disk; once is enough. */
+/*
+ * Check a buffer the first time that it is held with a kind. The buffer keeps
+ * the kind until it is read from the disk again, so once is enough.
+ */
 static int check_kind(struct pd_block *b, enum pd_kind kind)
 {
 	const char *fault;

@@ -3,8 +3,11 @@
  * Blocks with a kind: checked when they come from the disk, sealed (checksum
  * and block number) when they go there.
  *
- * Must not know which blocks are in use or may be changed; that is the
- * transaction manager's.
+ * This layer must not know which blocks are in use or may be changed; the
+ * transaction manager does.
+ *
+ * Context: functions that hold a block may sleep and do I/O. The caller
+ * serialises them per device. Each block that was held is put.
  */
 
 #ifndef HEARTH_PD_BLOCK_MANAGER_H
@@ -13,7 +16,7 @@
 #include "pd-device.h"
 #include "pd-format.h"
 
-/* A block that is held.  Lives on the holder's stack. */
+/* A block that is held. Lives on the holder's stack; buf is NULL when put. */
 struct pd_block {
 	u64 nr;
 	void *data;
@@ -23,9 +26,13 @@ struct pd_block {
 
 /**
  * pd_block_read() - hold a block for reading
+ * @dev: the device
+ * @nr: the block's number
  * @kind: what the block has to be
+ * @b: receives the block
  *
  * Return: 0; -EILSEQ if it is not that, or damaged; or the device's error.
+ * After an error nothing is held.
  */
 int pd_block_read(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		  struct pd_block *b);
@@ -52,7 +59,7 @@ const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind);
  */
 void pd_block_seal(void *data, u64 nr, unsigned int kind);
 
-/** pd_block_write() - hold a block for changing it in place */
+/** pd_block_write() - hold a block for changing it in place; or -EROFS */
 int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		   struct pd_block *b);
 

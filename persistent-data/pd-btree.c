@@ -2,16 +2,16 @@
 /*
  * A B+ tree from 64-bit keys to small fixed-size values, copied on write.
  *
- * Owns the balance: a change goes down from the root once, splitting full
- * nodes (insert) or feeding those at a third (remove) before it enters them,
- * so nothing has to be done on the way back.  At most the path's last node,
- * its child and one sibling are held.
+ * This file owns the balance. A change goes down from the root once. Before it
+ * enters a node it splits the node if that is full (insert), or feeds it if
+ * that is at a third (remove), so nothing has to be done on the way back. At
+ * most the path's last node, its child and one sibling are held.
  *
- * Headers and key order were checked when a node was read; here every descent
- * is bounded in depth, and a walk insists on ascending keys, so that no
- * structure on the disk can keep it busy for ever.
+ * The block manager checked headers and key order when a node was read. Here
+ * every descent is bounded in depth, and a walk insists on ascending keys, so
+ * that no structure on the disk can keep it busy for ever.
  *
- * Must not know what keys and values mean.
+ * This file must not know what keys and values mean.
  */
 
 #include "pd-btree.h"
@@ -416,8 +416,9 @@ static void even_out(struct pd_node *left, struct pd_node *right)
  * Merges or evens out the children @i and @i + 1 of @parent, both held for
  * writing.  After a merge only the left one is left.
  */
-static int balance(const struct pd_btree *bt, struct pd_node *parent, u32 i,
-		   struct pd_block *left, struct pd_block *right, bool *merged)
+static int balance_children(const struct pd_btree *bt, struct pd_node *parent,
+			    u32 i, struct pd_block *left,
+			    struct pd_block *right, bool *merged)
 {
 	struct pd_node *l = left->data;
 	struct pd_node *r = right->data;
@@ -430,6 +431,7 @@ static int balance(const struct pd_btree *bt, struct pd_node *parent, u32 i,
 		return -EILSEQ;
 	}
 
+	/* Two nodes at a third, and one entry: a third of the node stays free. */
 	*merged = total <= 2 * (max_entries(l) / 3) + 1;
 	if (!*merged) {
 		even_out(l, r);
@@ -463,7 +465,8 @@ static int feed_child(const struct pd_btree *bt, struct pd_node *parent,
 
 	left = with_left ? &other : child;
 	right = with_left ? child : &other;
-	r = balance(bt, parent, with_left ? other_i : i, left, right, &merged);
+	r = balance_children(bt, parent, with_left ? other_i : i, left, right,
+			     &merged);
 	if (!r && (merged ? with_left :
 			    (key < key_at(right->data, 0)) == with_left)) {
 		struct pd_block keep = other;
@@ -608,6 +611,7 @@ static int walk_push(struct walk *w, u64 nr)
 		w->v->node(w->v->ctx, nr, f->b.data, w->depth == 1) : 0;
 }
 
+/* Blocks that a walk has on the way: 128 KiB, the kernel's usual readahead. */
 #define PREFETCH_WINDOW		32u
 
 static void walk_prefetch(const struct walk *w, const struct frame *f)

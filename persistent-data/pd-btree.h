@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A B+ tree from 64-bit keys to small fixed-size values, copied on write.
+ * A B+ tree from 64-bit keys to small fixed-size values, copied on write. This
+ * layer must not know what keys and values mean.
  *
- * Must not know what keys and values mean.
+ * Context, for all functions: may sleep and do I/O; the caller serialises all
+ * calls on one transaction manager. Errors: -EILSEQ for a damaged tree,
+ * -ENOSPC, -ENOMEM, -EROFS, or the device's. A change that fails may be there
+ * in part; the caller aborts the transaction then.
  */
 
 #ifndef HEARTH_PD_BTREE_H
@@ -10,7 +14,10 @@
 
 #include "pd-transaction.h"
 
-/* More levels than a full device needs, even with nodes a third full. */
+/*
+ * More levels than a full device needs: a node has 84 entries at least, being a
+ * third full, and a device 4,161,600 blocks, so four levels hold all.
+ */
 #define PD_BTREE_MAX_DEPTH	10
 
 /**
@@ -37,31 +44,35 @@ struct pd_btree_visitor {
 	void *ctx;
 };
 
-/** pd_btree_empty() - make an empty tree */
+/** pd_btree_empty() - make an empty tree; its root goes to *@root */
 int pd_btree_empty(const struct pd_btree *bt, u64 *root);
 
-/** pd_btree_lookup() - 0, -ENODATA if there is no such key, or an error */
+/** pd_btree_lookup() - copy a key's value to @value; -ENODATA if absent */
 int pd_btree_lookup(const struct pd_btree *bt, u64 root, u64 key, void *value);
 
-/** pd_btree_highest() - the highest key; -ENODATA for an empty tree */
+/** pd_btree_highest() - the highest key to *@key; -ENODATA for an empty tree */
 int pd_btree_highest(const struct pd_btree *bt, u64 root, u64 *key);
 
-/** pd_btree_insert() - insert a key, or change its value */
+/** pd_btree_insert() - insert a key, or change its value; *@root moves */
 int pd_btree_insert(const struct pd_btree *bt, u64 *root, u64 key,
 		    const void *value);
 
-/** pd_btree_remove() - remove a key; -ENODATA (nothing changed) if absent */
+/** pd_btree_remove() - remove a key; -ENODATA, nothing changed, if absent */
 int pd_btree_remove(const struct pd_btree *bt, u64 *root, u64 key);
 
 /**
  * pd_btree_walk() - visit all nodes, parents first, and all entries
+ * @bt: the kind of tree
+ * @root: its root
+ * @v: what to call
  *
- * Ends on any structure, also one made to confuse: -EILSEQ then.
+ * Ends on any structure, also on one made to confuse.
+ * Return: 0; what a callback returned; -EILSEQ for a damaged tree; or an error.
  */
 int pd_btree_walk(const struct pd_btree *bt, u64 root,
 		  const struct pd_btree_visitor *v);
 
-/** pd_btree_delete() - free all nodes; @entry, if any, as in a walk */
+/** pd_btree_delete() - free all nodes; @entry may be NULL, else as in a walk */
 int pd_btree_delete(const struct pd_btree *bt, u64 root,
 		    int (*entry)(void *ctx, u64 key, const void *value),
 		    void *ctx);

@@ -3,8 +3,8 @@
  * The device below the metadata store, in the kernel: dm-bufio over a block
  * device.
  *
- * Owns the bufio client and the translation of its conventions.  Must not know
- * what is in a block, nor who opened the block device.
+ * This file owns the bufio client and the translation of its conventions. It
+ * must not know what is in a block, nor who opened the block device.
  */
 
 #include "pd-device.h"
@@ -29,7 +29,10 @@ struct pd_aux {
 	unsigned int kind;
 };
 
-/* Block devices have errors that mean something else here, -ENODATA for one. */
+/*
+ * A block device's error is -EIO here, because codes such as -ENODATA mean
+ * something else above.
+ */
 static int device_error(int r)
 {
 	return !r || r == -ENOMEM ? r : -EIO;
@@ -101,9 +104,9 @@ bool pd_device_read_only(const struct pd_device *dev)
 int pd_device_reset(struct pd_device *dev)
 {
 	/*
-	 * Dirty buffers cannot be dropped, only written: harmless, nothing
-	 * durable points to them.  The result is of no interest, but collecting
-	 * it keeps it from being mistaken for a later flush's.
+	 * dm-bufio cannot drop dirty buffers, only write them. That is
+	 * harmless, because nothing durable points to them. The call also
+	 * collects their error, so that a later flush does not report it.
 	 */
 	if (!dev->read_only)
 		dm_bufio_write_dirty_buffers(dev->bufio);

@@ -3,9 +3,10 @@
  * The device below the metadata store, in user space: a write-back cache of
  * blocks over a file, or over storage that a test supplies.
  *
- * Keeps dm-bufio's promises and no more: a dirty buffer may be written at any
- * time after its release, in any order; errors of such writes are reported by
- * the next flush.  Must not know what is in a block.
+ * This file owns the buffers. It keeps dm-bufio's promises and no more: a dirty
+ * buffer may be written at any time after its release, in any order, and the
+ * next flush reports the errors of such writes. It must not know what is in a
+ * block.
  */
 
 #include "pd-device.h"
@@ -17,11 +18,13 @@
 #include <unistd.h>
 #include <linux/fs.h>
 
+/* A power of two. The fuzzer sets fewer, because it makes many devices. */
 #ifndef NR_BUCKETS
-#define NR_BUCKETS	4096u	/* a power of two */
+#define NR_BUCKETS	4096u
 #endif
+/* 64 MiB; with more buffers, those that are not held are dropped. */
 #ifndef MAX_BUFFERS
-#define MAX_BUFFERS	16384u	/* kept before those that nobody holds are dropped */
+#define MAX_BUFFERS	16384u
 #endif
 
 struct pd_buffer {
@@ -32,7 +35,7 @@ struct pd_buffer {
 	unsigned int kind;
 	pd_seal_fn seal;	/* set before the buffer is dirty */
 	bool dirty;
-	bool fresh;	/* never filled: not to be found by a reader */
+	bool fresh;	/* never filled: a reader reads it from the device */
 	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
 };
 
@@ -178,7 +181,7 @@ static void write_buffer(struct pd_device *dev, struct pd_buffer *b)
 	b->dirty = false;
 }
 
-/* Frees every buffer that nobody holds; what is dirty is written before. */
+/* Free every buffer that is not held, after writing the dirty ones. */
 static void shrink(struct pd_device *dev)
 {
 	struct pd_buffer *b, *next;

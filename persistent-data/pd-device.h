@@ -8,8 +8,13 @@
  * hands it a function that seals a block before it is written.
  *
  * A buffer that was marked dirty may be written at any moment from its release
- * on, in any order; only pd_device_flush() says that all are durable.  Whoever
- * needs order (the superblock) must not dirty the buffer before.
+ * on, in any order; only pd_device_flush() says that all are durable. So the
+ * superblock's buffer is not marked dirty before all that it points to has been
+ * flushed.
+ *
+ * Context: all functions may sleep. The caller serialises them per device, but
+ * for pd_device_nr_blocks() and pd_device_read_only(). Blocks are PD_BLOCK_SIZE
+ * bytes and counted from 0. Errors: -EIO, -ENOMEM, -EROFS.
  */
 
 #ifndef HEARTH_PD_DEVICE_H
@@ -40,7 +45,9 @@ struct block_device;
 
 /**
  * pd_device_open_bdev() - use a block device that the caller holds open
+ * @bdev: stays the caller's, who closes it after pd_device_close()
  * @read_only: refuse all writes
+ * @out: receives the device
  *
  * Process context, allocates with GFP_KERNEL.
  * Return: 0, -ENOMEM, or dm-bufio's error.
@@ -82,7 +89,7 @@ int pd_device_open_backend(const struct pd_backend *be, bool read_only,
  * pd_device_set_early_writes() - write released dirty buffers at random
  * @seed: 0 turns it off
  *
- * What dm-bufio may do under memory pressure.
+ * dm-bufio may do that under memory pressure.
  */
 void pd_device_set_early_writes(struct pd_device *dev, unsigned int seed);
 #endif
@@ -93,13 +100,14 @@ void pd_device_close(struct pd_device *dev);
 /** pd_device_nr_blocks() - present size of the device, in whole blocks */
 u64 pd_device_nr_blocks(struct pd_device *dev);
 
+/** pd_device_read_only() - whether all writes are refused; any context */
 bool pd_device_read_only(const struct pd_device *dev);
 
 /**
  * pd_device_reset() - forget every buffer, clean or dirty
  *
- * Dirty buffers may or may not have been written afterwards, but none will be
- * written later.  No buffer may be held.
+ * Dirty buffers may or may not have been written when it returns, but none is
+ * written later. No buffer may be held.
  */
 int pd_device_reset(struct pd_device *dev);
 
@@ -133,7 +141,10 @@ void pd_device_forget(struct pd_device *dev, u64 block);
  */
 int pd_device_flush(struct pd_device *dev);
 
-/* A fresh buffer's kind is 0, also after it was evicted and read again. */
+/*
+ * A number that the layer above keeps with a buffer. It is 0 for a buffer that
+ * was read or made anew, also after it was evicted.
+ */
 unsigned int pd_buffer_kind(struct pd_buffer *buf);
 void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
 
@@ -144,6 +155,7 @@ void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
  */
 void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal);
 
+/** pd_buffer_release() - let go of a buffer that was read or made */
 void pd_buffer_release(struct pd_buffer *buf);
 
 #endif

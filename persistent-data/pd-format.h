@@ -3,8 +3,9 @@
  * The blocks of the metadata store as they are on the disk: btree nodes, array
  * blocks, and the space map.  All integers are little endian.
  *
- * The superblock belongs to the schema above; only its checksum and block
- * number are known here.
+ * The superblock belongs to the schema above; this layer knows only its
+ * checksum and its block number. The layout is that of the kernel's
+ * persistent-data, and so are the salts of the checksums.
  */
 
 #ifndef HEARTH_PD_FORMAT_H
@@ -12,7 +13,7 @@
 
 #include "../os/os.h"
 
-/* What a block is.  Nothing in a block says so; the pointer to it does. */
+/* Kinds of blocks. A block does not say its kind; the pointer to it does. */
 enum pd_kind {
 	PD_KIND_RAW,		/* not checked, not sealed */
 	PD_KIND_SUPERBLOCK,

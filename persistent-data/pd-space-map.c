@@ -3,17 +3,18 @@
  * Which metadata blocks are in use: the reference counts, wholly in memory, and
  * their bitmaps on the disk.
  *
- * Owns the counts.  Holds every bitmap's payload in memory in its on-disk form
- * (2 bits a block, 1 MiB for the largest device), and two bits more a block:
- * "in use at the last commit" and "not to be allocated" (in use then or now).
- * A block is new in this transaction if it is in use and was not; so nobody
- * has to list the blocks that were copied.
+ * This file owns the counts. It holds every bitmap's payload in memory in its
+ * on-disk form (2 bits a block, 1 MiB for the largest device), and two bits
+ * more a block: "in use at the last commit" and "not to be allocated" (in use
+ * then or now). A block is new in this transaction if it is in use and was not
+ * in use at the last commit, so no list of the blocks that were copied is
+ * needed.
  *
  * On the disk, bitmaps and index are copied on write like everything else.
- * Writing them allocates, which changes them; that settles, because each is
- * copied at most once in a transaction.
+ * Writing them allocates blocks, which changes the bitmaps again. That comes to
+ * an end, because each is copied at most once in a transaction.
  *
- * Must not know what the blocks are for.
+ * This file must not know what the blocks are for.
  */
 
 #include "pd-space-map.h"
@@ -28,13 +29,13 @@ struct pd_sm {
 	u32 nr_blocks;
 	u32 nr_maps;
 	u32 nr_used;
-	u32 nr_busy;
-	u32 cursor;
+	u32 nr_busy;		/* bits that are set in busy */
+	u32 cursor;		/* where the next search for a free block begins */
 	u32 index_block;	/* 0: none yet */
 	u64 overflow_root;
 	bool extended;
-	unsigned long *was;
-	unsigned long *busy;
+	unsigned long *was;	/* in use at the last commit */
+	unsigned long *busy;	/* not to be allocated: in use then or now */
 	struct map maps[PD_MAX_BITMAPS];
 };
 
@@ -60,7 +61,10 @@ static void set_entry(u8 *counts, u32 e, unsigned int count)
 	counts[e / 4] |= swap_bits(count) << shift;
 }
 
-/* One bit for each of 32 entries from @e on: whether the count is nonzero. */
+/*
+ * One bit for each of 32 entries from @e on: whether the count is nonzero. Each
+ * step moves bits that stand apart next to each other, by doubling groups.
+ */
 static u32 used_entries(const u8 *counts, u32 e)
 {
 	__le64 v;
@@ -97,8 +101,8 @@ static u32 map_entries(const struct pd_sm *sm, u32 i)
 		     sm->nr_blocks - i * PD_BITMAP_ENTRIES);
 }
 
-/* Grows the in-memory tables; what they hold stays. */
-static int set_size(struct pd_sm *sm, u32 nr_blocks)
+/* Grow the in-memory tables to @nr_blocks; their content stays. */
+static int sm_set_size(struct pd_sm *sm, u32 nr_blocks)
 {
 	u32 nr_maps = DIV_ROUND_UP(nr_blocks, PD_BITMAP_ENTRIES);
 	size_t old_bytes = BITS_TO_LONGS(sm->nr_blocks) * sizeof(long);
@@ -144,7 +148,7 @@ static int sm_new(u32 nr_blocks, struct pd_sm **out)
 	sm = os_zalloc(sizeof(*sm));
 	if (!sm)
 		return -ENOMEM;
-	r = set_size(sm, nr_blocks);
+	r = sm_set_size(sm, nr_blocks);
 	if (r) {
 		pd_sm_destroy(sm);
 		return r;
@@ -186,7 +190,7 @@ void pd_sm_destroy(struct pd_sm *sm)
 	os_free(sm);
 }
 
-/* Entries past the end of the device count for nothing. */
+/* Take the counts of bitmap @i, but for entries past the end of the device. */
 static void take_counts(struct pd_sm *sm, u32 i, const u8 *counts)
 {
 	struct map *m = sm->maps + i;
@@ -245,7 +249,10 @@ static int load_maps(struct pd_sm *sm, struct pd_device *dev, u64 index_block)
 	return r;
 }
 
-/* What the allocator could destroy if the map did not count it. */
+/*
+ * Does the map count the superblock and its own blocks? If it did not, the
+ * allocator would give them away.
+ */
 static bool counts_itself(const struct pd_sm *sm)
 {
 	u32 i;
@@ -311,7 +318,8 @@ u64 pd_sm_overflow_root(const struct pd_sm *sm)
 	return sm->overflow_root;
 }
 
-static int alloc(struct pd_sm *sm, u32 keep_back, u32 *nr)
+/* Take a free block if more than @keep_back are left. */
+static int sm_take_block(struct pd_sm *sm, u32 keep_back, u32 *nr)
 {
 	u32 n;
 
@@ -341,7 +349,7 @@ static u32 commit_needs(const struct pd_sm *sm)
 int pd_sm_alloc(struct pd_sm *sm, u64 *nr)
 {
 	u32 n;
-	int r = alloc(sm, commit_needs(sm), &n);
+	int r = sm_take_block(sm, commit_needs(sm), &n);
 
 	if (!r)
 		*nr = n;
@@ -400,7 +408,7 @@ int pd_sm_extend(struct pd_sm *sm, u32 nr_blocks)
 
 	if (nr_blocks <= sm->nr_blocks || nr_blocks > PD_MAX_BLOCKS)
 		return -EINVAL;
-	r = set_size(sm, nr_blocks);
+	r = sm_set_size(sm, nr_blocks);
 	if (r)
 		return r;
 
@@ -410,15 +418,15 @@ int pd_sm_extend(struct pd_sm *sm, u32 nr_blocks)
 	return 0;
 }
 
-/* Gives *@block a place that may be written in this transaction. */
-static int move(struct pd_sm *sm, u32 *block)
+/* Move *@block to a place that may be written in this transaction. */
+static int sm_move_block(struct pd_sm *sm, u32 *block)
 {
 	u32 nr;
 	int r;
 
 	if (*block && pd_sm_is_new(sm, *block))
 		return 0;
-	r = alloc(sm, 0, &nr);
+	r = sm_take_block(sm, 0, &nr);
 	if (r)
 		return r;
 	if (*block) {
@@ -430,14 +438,14 @@ static int move(struct pd_sm *sm, u32 *block)
 	return 0;
 }
 
-/* Places for all that changed.  Each turn may change further maps. */
+/* Move all that changed, again and again: a move may change further maps. */
 static int move_changed(struct pd_sm *sm)
 {
 	bool again = true;
 	u32 i;
 	int r;
 
-	r = move(sm, &sm->index_block);
+	r = sm_move_block(sm, &sm->index_block);
 	while (!r && again) {
 		again = false;
 		for (i = 0; i < sm->nr_maps && !r; i++) {
@@ -446,7 +454,7 @@ static int move_changed(struct pd_sm *sm)
 			if (!m->changed ||
 			    (m->block && pd_sm_is_new(sm, m->block)))
 				continue;
-			r = move(sm, &m->block);
+			r = sm_move_block(sm, &m->block);
 			again = true;
 		}
 	}
@@ -470,8 +478,8 @@ static int write_map(const struct map *m, struct pd_device *dev)
 }
 
 /*
- * Both numbers are hints, over all entries of the bitmap, also those past the
- * end of the device.
+ * Both numbers are hints. They count all entries of the bitmap, also those past
+ * the end of the device.
  */
 static void fill_entry(const struct map *m, struct pd_index_entry *entry)
 {
@@ -533,7 +541,7 @@ int pd_sm_write(struct pd_sm *sm, struct pd_device *dev,
 	return 0;
 }
 
-/* "In use at the last commit" becomes what is in use now. */
+/* The blocks in use now become those "in use at the last commit". */
 static void take_map_as_committed(struct pd_sm *sm, u32 i)
 {
 	u32 n = map_entries(sm, i);

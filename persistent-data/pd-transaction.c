@@ -3,11 +3,13 @@
  * Copy on write: blocks of the last committed state are never changed, only
  * copied; a commit makes the copies durable and then switches to them.
  *
- * Owns the rule.  There is no list of copies: a block is one if the space map
- * says that it is in use now and was free at the last commit.  An abort is to
- * throw away the device's buffers and this state, and to load it again.
+ * This file owns that rule. There is no list of copies: a block is a copy if
+ * the space map says that it is in use now and was free at the last commit. To
+ * abort, the caller throws away the device's buffers and the space map, and
+ * loads both again.
  *
- * Must not know what the blocks hold, nor where the superblock keeps its roots.
+ * This file must not know what the blocks hold, nor where the superblock keeps
+ * its roots.
  */
 
 #include "pd-transaction.h"

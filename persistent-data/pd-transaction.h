@@ -3,7 +3,12 @@
  * Copy on write: blocks of the last committed state are never changed, only
  * copied; a commit makes the copies durable and then switches to them.
  *
- * Must not know what the blocks hold, nor where the superblock keeps its roots.
+ * This layer must not know what the blocks hold, nor where the superblock keeps
+ * its roots.
+ *
+ * Context: all functions may sleep and do I/O; the caller serialises them per
+ * struct pd_tm. Errors: -EILSEQ for a block that is not in use or is damaged,
+ * -ENOSPC, -EROFS, or the device's. After an error nothing is held.
  */
 
 #ifndef HEARTH_PD_TRANSACTION_H
@@ -25,10 +30,15 @@ int pd_tm_read(struct pd_tm *tm, u64 nr, enum pd_kind kind,
 int pd_tm_new(struct pd_tm *tm, enum pd_kind kind, struct pd_block *b);
 
 /**
- * pd_tm_shadow() - hold a block for writing, after copying it if it has to be
- * @nr: where it is; receives where it is now
+ * pd_tm_shadow() - hold a block for writing; copies it first if the last commit
+ * points to it
+ * @tm: the transaction manager
+ * @nr: where the block is; receives where it is now
+ * @kind: what it has to be
+ * @b: receives the block
  *
- * The caller owns the one reference to the block, and updates it.
+ * The caller owns the one pointer to the block, and stores the new number
+ * there.
  */
 int pd_tm_shadow(struct pd_tm *tm, u64 *nr, enum pd_kind kind,
 		 struct pd_block *b);
@@ -36,21 +46,23 @@ int pd_tm_shadow(struct pd_tm *tm, u64 *nr, enum pd_kind kind,
 /** pd_tm_dec() - drop the reference to a block that is no longer pointed to */
 int pd_tm_dec(struct pd_tm *tm, u64 nr);
 
+/** pd_tm_put() - let go of a block; nothing happens if it was put before */
 static inline void pd_tm_put(struct pd_block *b)
 {
 	pd_block_put(b);
 }
 
-/** pd_tm_prefetch() - a hint; any number will do */
+/** pd_tm_prefetch() - a hint; @nr may be any number, also none of a block */
 void pd_tm_prefetch(struct pd_tm *tm, u64 nr);
 
 /**
  * pd_tm_pre_commit() - make all but the superblock durable
+ * @tm: the transaction manager
  * @root: receives the space map's new root, for the superblock
  */
 int pd_tm_pre_commit(struct pd_tm *tm, struct pd_sm_root *root);
 
-/** pd_write_superblock() - write block 0 and flush */
+/** pd_write_superblock() - write block 0 of PD_BLOCK_SIZE bytes, and flush */
 int pd_write_superblock(struct pd_device *dev, const void *data,
 			enum pd_kind kind);
 
