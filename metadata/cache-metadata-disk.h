@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cache's superblock and array entries as they are on the disk.  For
- * cache-metadata.c and for the tools that look below it.
+ * The cache's superblock and array entries as they are on the disk, which is
+ * the format of the kernel's own target. For cache-metadata.c and for the tools
+ * that look below it. This file must not know what a value is used for.
  */
 
 #ifndef HEARTH_CACHE_METADATA_DISK_H
@@ -15,16 +16,18 @@
 
 #define CMD_MAPPING_VALID	1u
 #define CMD_MAPPING_DIRTY	2u	/* format 1 only */
-#define CMD_MAPPING_SHIFT	16
+#define CMD_MAPPING_FLAGS	0xffffu	/* all of them, known or not */
+#define CMD_MAPPING_SHIFT	16	/* to the block of the origin */
 
 #define CMD_HINT_SIZE		4u
 
 #define CMD_RECORD_MAGIC	0x68747268u	/* "hrth" */
 
 /*
- * Settings of our own.  @bound is a checksum of the superblock's bytes 4..291
- * as committed together with the record, @csum one of the record's other
- * bytes.
+ * The extension record: settings of our own, in bytes that the kernel's target
+ * does not use. @bound is a checksum of the superblock's bytes 4..291 as they
+ * were committed with the record, so that a session of another implementation
+ * voids the record. @csum is a checksum of the record's other bytes.
  */
 struct cmd_disk_record {
 	__le32 magic;

@@ -3,14 +3,14 @@
  * The cache's metadata schema: what is stored in the superblock and in the
  * arrays that hang off it (mapping, dirty bits, hints, discard bits).
  *
- * Owns the superblock and the order of a commit.  Must not know about bios,
- * slots, policies' internals or the device-mapper; the same source is compiled
- * into user-space tests and tools.
+ * This file owns the superblock and the order of a commit. It must not know
+ * about bios, slots, policies' internals or the device-mapper; the same source
+ * is compiled into user-space tests and tools.
  *
- * Three copies of the superblock are kept: what was last committed, what the
- * calls since then made of it, and room to prepare the next one.  On the disk
- * it only ever changes as a whole, after everything that it points to is
- * durable.
+ * It keeps three copies of the superblock: the one last committed, the one that
+ * the calls since then made of it, and room to prepare the next one. On the
+ * disk the superblock changes as a whole only, after everything that it points
+ * to is durable.
  */
 
 #include "cache-metadata.h"
@@ -28,7 +28,7 @@ struct cmd {
 	bool formatted;
 	bool opened_clean;
 	bool needs_check;
-	bool failed;		/* only an abort helps */
+	bool failed;		/* only cmd_abort() makes it usable again */
 	u32 shown_used;		/* for cmd_usage(), which takes no lock */
 	u32 shown_blocks;
 };
@@ -110,8 +110,8 @@ static void show_usage(struct cmd *cmd)
 	WRITE_ONCE(cmd->shown_blocks, pd_sm_nr_blocks(cmd->tm.sm));
 }
 
-/* The end of every change: after an error nothing in memory is trusted. */
-static int finish(struct cmd *cmd, int r)
+/* Ends every change. After an error nothing in memory is trusted. */
+static int finish_change(struct cmd *cmd, int r)
 {
 	show_usage(cmd);
 	if (r < 0)
@@ -207,8 +207,8 @@ static void set_flag(struct cmd_superblock *sb, u32 flag, bool value)
 	sb->flags = cpu_to_le32(value ? flags | flag : flags & ~flag);
 }
 
-/* Makes cmd->next what a commit would write now. */
-static void prepare(const struct cmd *cmd, bool clean)
+/* Make cmd->next the superblock that a commit would write now. */
+static void prepare_superblock(const struct cmd *cmd, bool clean)
 {
 	memcpy(cmd->next, cmd->sb, PD_BLOCK_SIZE);
 	set_flag(cmd->next, CMD_SB_CLEAN_SHUTDOWN, clean);
@@ -220,7 +220,7 @@ bool cmd_changed(const struct cmd *cmd, bool clean)
 {
 	if (pd_sm_changed(cmd->tm.sm))
 		return true;
-	prepare(cmd, clean);
+	prepare_superblock(cmd, clean);
 	return memcmp(cmd->next, cmd->committed, PD_BLOCK_SIZE) != 0;
 }
 
@@ -233,7 +233,7 @@ static int write_next(struct cmd *cmd)
 	return r;
 }
 
-static int commit(struct cmd *cmd, bool clean)
+static int commit_superblock(struct cmd *cmd, bool clean)
 {
 	int r;
 
@@ -242,7 +242,7 @@ static int commit(struct cmd *cmd, bool clean)
 		if (r)
 			return r;
 	}
-	prepare(cmd, clean);
+	prepare_superblock(cmd, clean);
 	r = write_next(cmd);
 	if (r)
 		return r;
@@ -259,12 +259,12 @@ int cmd_commit(struct cmd *cmd, bool clean_shutdown)
 		return r;
 	if (!cmd_changed(cmd, clean_shutdown))
 		return 0;
-	return finish(cmd, commit(cmd, clean_shutdown));
+	return finish_change(cmd, commit_superblock(cmd, clean_shutdown));
 }
 
 /*
- * After a failure the buffers may hold anything; what is written next should
- * not depend on them.
+ * After a failure the buffers may hold anything. They are dropped, because the
+ * superblock that is written next must not depend on them.
  */
 static int ready_for_superblock(struct cmd *cmd)
 {
@@ -288,7 +288,7 @@ int cmd_set_needs_check(struct cmd *cmd)
 	pd_block_seal(cmd->next, 0, PD_KIND_SUPERBLOCK);
 	r = write_next(cmd);
 	if (r)
-		return finish(cmd, r);
+		return finish_change(cmd, r);
 
 	set_flag(cmd->sb, CMD_SB_NEEDS_CHECK, true);
 	WRITE_ONCE(cmd->needs_check, true);
@@ -330,7 +330,7 @@ static int fault(const char **why, const char *text, int r)
 	return r;
 }
 
-/* Reads block 0 as it is.  1: all zero, 0: not. */
+/* Read block 0 as it is. Return: 1 if it is all zero, 0 if not, or an error. */
 static int read_superblock(struct cmd *cmd, const char **why)
 {
 	struct pd_block b;
@@ -421,8 +421,8 @@ static int check_roots(const struct cmd *cmd, const char **why)
 	return 0;
 }
 
-/* Takes over what is on the disk, whose superblock was read. */
-static int load(struct cmd *cmd, const char **why)
+/* Take over the state on the disk, whose superblock was read. */
+static int load_committed(struct cmd *cmd, const char **why)
 {
 	struct pd_sm *sm;
 	u32 flags;
@@ -493,11 +493,11 @@ static int make_empty(struct cmd *cmd, const struct cmd_geometry *g)
 		return -ENOSPC;
 	if (g->cache_blocks)
 		r = resize_all(cmd, g->cache_blocks);
-	return r ? r : commit(cmd, false);
+	return r ? r : commit_superblock(cmd, false);
 }
 
-static int format(struct cmd *cmd, const struct cmd_geometry *g,
-		  const char **why)
+static int format_device(struct cmd *cmd, const struct cmd_geometry *g,
+			 const char **why)
 {
 	u32 nr_blocks = min_t(u64, pd_device_nr_blocks(cmd->dev),
 			      PD_MAX_BLOCKS);
@@ -532,7 +532,7 @@ static int open_existing(struct cmd *cmd, const struct cmd_geometry *g,
 	if (g->data_block_size && cmd_data_block_size(cmd) != g->data_block_size)
 		return fault(why, "Cache block size differs from the metadata's",
 			     -EINVAL);
-	return load(cmd, why);
+	return load_committed(cmd, why);
 }
 
 static int open_cmd(struct cmd *cmd, const struct cmd_geometry *g,
@@ -556,7 +556,7 @@ static int open_cmd(struct cmd *cmd, const struct cmd_geometry *g,
 		return open_existing(cmd, g, why);
 	if (!g->may_format)
 		return fault(why, "Metadata device is not formatted", -ENODATA);
-	return format(cmd, g, why);
+	return format_device(cmd, g, why);
 }
 
 int cmd_open(struct pd_device *dev, const struct cmd_geometry *g,
@@ -599,7 +599,7 @@ int cmd_abort(struct cmd *cmd)
 	if (!r)
 		r = read_superblock(cmd, &why);
 	if (!r)
-		r = load(cmd, &why);
+		r = load_committed(cmd, &why);
 	if (r > 0)
 		r = fault(&why, "The metadata superblock was zeroed", -EILSEQ);
 	if (r) {
@@ -695,7 +695,7 @@ int cmd_extend(struct cmd *cmd, u64 new_nr_blocks)
 		return 0;
 	if (n > pd_device_nr_blocks(cmd->dev))
 		return -EINVAL;
-	return finish(cmd, pd_sm_extend(cmd->tm.sm, n));
+	return finish_change(cmd, pd_sm_extend(cmd->tm.sm, n));
 }
 
 /* ---- The mapping ---- */
@@ -759,8 +759,9 @@ int cmd_insert(struct cmd *cmd, u32 cblock, u64 oblock, bool dirty)
 		return r;
 	if (oblock > CMD_MAX_OBLOCK)
 		return -EINVAL;
-	return finish(cmd, set_entry(cmd, cblock, oblock << CMD_MAPPING_SHIFT |
-						  CMD_MAPPING_VALID, dirty));
+	r = set_entry(cmd, cblock,
+		      oblock << CMD_MAPPING_SHIFT | CMD_MAPPING_VALID, dirty);
+	return finish_change(cmd, r);
 }
 
 int cmd_remove(struct cmd *cmd, u32 cblock)
@@ -773,7 +774,7 @@ int cmd_remove(struct cmd *cmd, u32 cblock)
 	r = get_mapping(cmd, cblock, &entry);
 	if (!r && entry)
 		r = set_entry(cmd, cblock, 0, false);
-	return finish(cmd, r);
+	return finish_change(cmd, r);
 }
 
 static int set_dirty_entry(struct cmd *cmd, u32 cblock, u64 entry, bool dirty)
@@ -794,10 +795,10 @@ int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty)
 		return r;
 	r = get_mapping(cmd, cblock, &entry);
 	if (r)
-		return finish(cmd, r);
+		return finish_change(cmd, r);
 	if (!(entry & CMD_MAPPING_VALID))
 		return -ENODATA;
-	return finish(cmd, set_dirty_entry(cmd, cblock, entry, dirty));
+	return finish_change(cmd, set_dirty_entry(cmd, cblock, entry, dirty));
 }
 
 int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
@@ -808,7 +809,7 @@ int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
 	if (separate_dirty(cmd)) {
 		r = pd_bitset_or(&cmd->tm, &root, first / 64, mask);
 		cmd->sb->dirty_root = cpu_to_le64(root);
-		return finish(cmd, r);
+		return finish_change(cmd, r);
 	}
 	for (; mask && (!r || r == -ENODATA); mask &= mask - 1)
 		r = cmd_set_dirty(cmd, first + __ffs64(mask), true);
@@ -817,13 +818,14 @@ int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
 
 static bool clean_entries(void *ctx, u64 first, const void *values, u32 count)
 {
+	const u64 both = CMD_MAPPING_VALID | CMD_MAPPING_DIRTY;
 	const __le64 *v = values;
 	u32 i;
 
 	(void)ctx;
 	(void)first;
 	for (i = 0; i < count; i++)
-		if ((le64_to_cpu(v[i]) & 3) == CMD_MAPPING_VALID)
+		if ((le64_to_cpu(v[i]) & both) == CMD_MAPPING_VALID)
 			return true;
 	return false;
 }
@@ -894,19 +896,20 @@ int cmd_set_all_dirty(struct cmd *cmd)
 
 	if (r)
 		return r;
-	return finish(cmd, separate_dirty(cmd) ? all_dirty_in_bitset(cmd) :
-						 all_dirty_in_mapping(cmd));
+	r = separate_dirty(cmd) ? all_dirty_in_bitset(cmd) :
+				  all_dirty_in_mapping(cmd);
+	return finish_change(cmd, r);
 }
 
 /*
- * Loading: the mapping is walked, dirty words and hints follow with cursors.
+ * Loading walks the mapping; cursors follow in the dirty words and the hints.
  */
 struct loader {
 	struct cmd *cmd;
 	struct pd_array_cursor dirty;
 	struct pd_array_cursor hints;
 	bool with_hints;
-	u64 word_index;		/* of the dirty word that is held; ~0: none */
+	u64 word_index;		/* of the dirty word at hand; U64_MAX: none */
 	u64 word;
 	cmd_load_fn fn;
 	void *ctx;
@@ -949,7 +952,7 @@ static int load_entry(struct loader *l, u64 cblock, u64 entry)
 
 	if (!entry)
 		return 0;
-	if (!(entry & CMD_MAPPING_VALID) || (entry & 0xffff & ~allowed))
+	if (!(entry & CMD_MAPPING_VALID) || (entry & CMD_MAPPING_FLAGS & ~allowed))
 		return bad_entry(cblock, entry);
 	r = load_dirty(l, cblock, entry, &dirty);
 	if (!r && l->with_hints)
@@ -1050,8 +1053,8 @@ static void name_policy(struct cmd *cmd, const char *name,
 }
 
 /*
- * Hints that nobody takes for his own.  There must be some: tools walk the hints
- * of whatever says that it was shut down cleanly.
+ * Hints of no policy. There must be an array of them, because tools walk the
+ * hints of any metadata that was shut down cleanly.
  */
 static int zero_hints(struct cmd *cmd, u32 length)
 {
@@ -1105,10 +1108,10 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 		r = pd_array_build(&a, &root, cmd_cache_blocks(cmd),
 				   fill_hints, &hw);
 	if (r)
-		return finish(cmd, r);
+		return finish_change(cmd, r);
 	cmd->sb->hint_root = cpu_to_le64(root);
 	name_policy(cmd, policy_name, version, CMD_HINT_SIZE);
-	return finish(cmd, 0);
+	return finish_change(cmd, 0);
 }
 
 /* ---- Resizing ---- */
@@ -1172,7 +1175,7 @@ int cmd_resize(struct cmd *cmd, u32 new_cache_blocks)
 		return r;
 	if (!can_hold(cmd, new_cache_blocks))
 		return -ENOSPC;
-	return finish(cmd, resize_all(cmd, new_cache_blocks));
+	return finish_change(cmd, resize_all(cmd, new_cache_blocks));
 }
 
 int cmd_unmap_all(struct cmd *cmd)
@@ -1182,7 +1185,7 @@ int cmd_unmap_all(struct cmd *cmd)
 	if (r)
 		return r;
 	r = resize_all(cmd, 0);
-	return finish(cmd, r ? r : resize_all(cmd, 1));
+	return finish_change(cmd, r ? r : resize_all(cmd, 1));
 }
 
 /* ---- Discards ---- */
@@ -1222,7 +1225,7 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 		r = pd_bitset_walk(&cmd->tm, discard_root(cmd), nr_blocks,
 				   any_bit, NULL);
 		if (r < 0)
-			return finish(cmd, r);
+			return finish_change(cmd, r);
 	}
 	if (r || nr_blocks != discard_bits(cmd))
 		r = rebuild_discards(cmd, nr_blocks, NULL, NULL);
@@ -1230,7 +1233,7 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 		cmd->sb->discard_block_size = cpu_to_le64(block_sectors);
 		cmd->sb->discard_nr_blocks = cpu_to_le64(nr_blocks);
 	}
-	return finish(cmd, r);
+	return finish_change(cmd, r);
 }
 
 /* ---- For tools and tests: the module has no use for these ---- */
@@ -1252,7 +1255,7 @@ int cmd_drop_hints(struct cmd *cmd)
 
 	if (r)
 		return r;
-	return finish(cmd, zero_hints(cmd, cmd_cache_blocks(cmd)));
+	return finish_change(cmd, zero_hints(cmd, cmd_cache_blocks(cmd)));
 }
 
 int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded)
@@ -1266,7 +1269,7 @@ int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded)
 		return -EINVAL;
 	r = pd_bitset_set(&cmd->tm, &root, dblock, discarded);
 	cmd->sb->discard_root = cpu_to_le64(root);
-	return finish(cmd, r);
+	return finish_change(cmd, r);
 }
 
 int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
@@ -1276,7 +1279,7 @@ int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
 
 	if (r)
 		return r;
-	return finish(cmd, rebuild_discards(cmd, discard_bits(cmd), fn, ctx));
+	return finish_change(cmd, rebuild_discards(cmd, discard_bits(cmd), fn, ctx));
 }
 
 int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),

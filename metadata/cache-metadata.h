@@ -4,7 +4,7 @@
  * arrays that hang off it (mapping, dirty bits, hints, discard bits), on top
  * of the transactional store in persistent-data/.
  *
- * This layer owns the meaning of the on-disk bytes.  It must not know about
+ * This layer owns the meaning of the on-disk bytes. It must not know about
  * bios, slots, policies' internals or the device-mapper: the same source is
  * compiled into dm-cache.ko and into user-space tests and tools.
  *
@@ -45,8 +45,8 @@ struct cmd;
 /**
  * struct cmd_geometry - what the table says about the cache
  * @data_block_size: sectors per cache block; 0: whatever the metadata says
- * @format: metadata format for a device that has to be formatted, 1 or 2.
- *	What is on the disk wins if there is something.
+ * @format: metadata format for a device that has to be formatted, 1 or 2;
+ *	ignored for one that is formatted already
  * @may_format: format a device whose first 4096 bytes are all zero
  * @cache_blocks: cache blocks that a device that has to be formatted is for.
  *	cache_check 0.9.0 refuses metadata of none at all, which a power cut
@@ -61,6 +61,10 @@ struct cmd_geometry {
 
 /**
  * struct cmd_stats - the counters that the superblock keeps (they wrap)
+ * @read_hits: requests to read a cached block
+ * @read_misses: requests to read another
+ * @write_hits: requests to write a cached block
+ * @write_misses: requests to write another
  */
 struct cmd_stats {
 	u32 read_hits;
@@ -91,22 +95,24 @@ int cmd_open(struct pd_device *dev, const struct cmd_geometry *g,
 
 /**
  * cmd_close() - forget everything since the last commit and free the handle
+ * @cmd: the metadata
  */
 void cmd_close(struct cmd *cmd);
 
 /**
  * cmd_abort() - go back to what is on the disk
+ * @cmd: the metadata
  *
- * Drops everything since the last commit and reads the superblock again.
- * After a cmd_commit() that failed, what is found may be the state before it
- * or the one it tried to write: reload what depends on it.
+ * Drops everything since the last commit and reads the superblock again. After
+ * a cmd_commit() that failed, the disk may hold the state before it or the one
+ * that it tried to write: reload all that depends on it.
  *
  * Return: 0, or an error; then the handle stays unusable and the call can be
  * made again.
  */
 int cmd_abort(struct cmd *cmd);
 
-/* ---- What was found.  These never fail and do no I/O. ---- */
+/* ---- The state that was found. These never fail and do no I/O. ---- */
 
 /** cmd_format() - the format in use: 1 or 2 */
 unsigned int cmd_format(const struct cmd *cmd);
@@ -116,6 +122,7 @@ bool cmd_formatted(const struct cmd *cmd);
 
 /**
  * cmd_opened_clean() - whether CLEAN_SHUTDOWN was set at open (or abort) time
+ * @cmd: the metadata
  *
  * When it was not: treat every mapping as dirty; discards and hints are void
  * (cmd_load() reports no hints).
@@ -146,11 +153,16 @@ void cmd_get_stats(const struct cmd *cmd, struct cmd_stats *stats);
 
 /**
  * cmd_usage() - metadata blocks in use and covered.  Any context, no lock.
+ * @cmd: the metadata
+ * @used: receives the blocks in use
+ * @total: receives the blocks that the space map covers
  */
 void cmd_usage(const struct cmd *cmd, u64 *used, u64 *total);
 
 /**
  * cmd_changed() - whether a cmd_commit() with @clean would write anything
+ * @cmd: the metadata
+ * @clean: value of CLEAN_SHUTDOWN
  */
 bool cmd_changed(const struct cmd *cmd, bool clean);
 
@@ -158,9 +170,13 @@ bool cmd_changed(const struct cmd *cmd, bool clean);
 
 /**
  * typedef cmd_load_fn - told about one mapped cache block
+ * @ctx: the caller's
+ * @cblock: the cache block
+ * @oblock: the block of the origin that it holds
  * @dirty: the dirty bit as stored, whatever cmd_opened_clean() says; the
  *	callee decides what an unclean shutdown means
  * @hint: the policy's hint, 0 unless @hint_valid
+ * @hint_valid: whether there are hints
  *
  * Return: 0 to go on, anything else to stop; cmd_load() then returns it.
  */
@@ -169,8 +185,11 @@ typedef int (*cmd_load_fn)(void *ctx, u32 cblock, u64 oblock, bool dirty,
 
 /**
  * cmd_load() - stream all mapped cache blocks, in ascending order of cblock
+ * @cmd: the metadata
  * @policy_name: policy that would use the hints; NULL: do not read hints
  * @policy_version: its version; only the major number has to match
+ * @fn: called for each mapped cache block
+ * @ctx: for @fn
  *
  * Reads each array once.  Hints are reported only when CLEAN_SHUTDOWN was set
  * at open time and name, major version and hint size match.  A dirty bit of an
@@ -187,16 +206,19 @@ int cmd_load(struct cmd *cmd, const char *policy_name,
 
 /**
  * cmd_resize() - change the number of cache blocks
+ * @cmd: the metadata
+ * @new_cache_blocks: the new number
  *
- * Resizes mapping, dirty bits and hints together.  New entries are unmapped
- * and clean.  When shrinking, the caller has made sure that nothing past the
- * new end is needed.  (Do not leave a cache at 0: the 0.9 checker refuses
- * metadata without cache blocks, and lvm2 the volume with it.)
+ * Resizes mapping, dirty bits and hints together. New entries are unmapped and
+ * clean. When shrinking, the caller has made sure that no block past the new
+ * end is needed. (Do not leave a cache at 0, because cache_check 0.9 refuses
+ * metadata without cache blocks, and lvm2 then refuses the volume.)
  */
 int cmd_resize(struct cmd *cmd, u32 new_cache_blocks);
 
 /**
  * cmd_unmap_all() - forget every mapping, dirty bit and hint, cheaply
+ * @cmd: the metadata
  *
  * Frees the arrays without reading them and leaves one unmapped cache block:
  * cmd_cache_blocks() is 1 afterwards.  A handful of writes to commit, however
@@ -206,6 +228,10 @@ int cmd_unmap_all(struct cmd *cmd);
 
 /**
  * cmd_insert() - map @cblock to @oblock, dirty or clean
+ * @cmd: the metadata
+ * @cblock: the cache block
+ * @oblock: the block of the origin
+ * @dirty: its dirty bit
  *
  * Overwrites what @cblock mapped before.
  */
@@ -213,6 +239,8 @@ int cmd_insert(struct cmd *cmd, u32 cblock, u64 oblock, bool dirty);
 
 /**
  * cmd_remove() - unmap @cblock and clear its dirty bit
+ * @cmd: the metadata
+ * @cblock: the cache block
  *
  * Does nothing if it is not mapped.
  */
@@ -220,6 +248,9 @@ int cmd_remove(struct cmd *cmd, u32 cblock);
 
 /**
  * cmd_set_dirty() - set or clear the dirty bit of a mapped cache block
+ * @cmd: the metadata
+ * @cblock: the cache block
+ * @dirty: the new dirty bit
  *
  * Changes (and copies) nothing if the bit has that value already.
  *
@@ -229,6 +260,7 @@ int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty);
 
 /**
  * cmd_set_dirty_many() - set the dirty bits of several mapped cache blocks
+ * @cmd: the metadata
  * @first: a multiple of 64, below the number of cache blocks
  * @mask: bit i stands for block @first + i; the caller knows them to be mapped
  */
@@ -236,6 +268,7 @@ int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask);
 
 /**
  * cmd_set_all_dirty() - set the dirty bit of every mapped cache block
+ * @cmd: the metadata
  *
  * For metadata that was left unclean.
  */
@@ -245,7 +278,11 @@ int cmd_set_all_dirty(struct cmd *cmd);
 
 /**
  * cmd_write_hints() - store one hint per cache block
+ * @cmd: the metadata
+ * @policy_name: the policy, less than CMD_POLICY_NAME_SIZE bytes
+ * @version: the policy's: major, minor, patch
  * @hint: called once per cache block, ascending; returns its hint
+ * @ctx: for @hint
  *
  * Rewrites the whole array, freeing the old one.
  */
@@ -257,6 +294,7 @@ int cmd_write_hints(struct cmd *cmd, const char *policy_name,
 
 /**
  * cmd_set_discard_geometry() - resize the discard bitset and clear all of it
+ * @cmd: the metadata
  * @block_sectors: sectors per bit
  * @nr_blocks: number of bits
  *
@@ -272,7 +310,9 @@ void cmd_set_stats(struct cmd *cmd, const struct cmd_stats *stats);
 
 /**
  * cmd_record_get() - read the extension record
+ * @cmd: the metadata
  * @buf: receives at most @len bytes
+ * @len: bytes of @buf
  *
  * The record lives in bytes 292..511 of the superblock and is bound to bytes
  * 4..291: a session of another implementation that changes those voids it.
@@ -284,6 +324,8 @@ int cmd_record_get(const struct cmd *cmd, void *buf, unsigned int len);
 
 /**
  * cmd_record_set() - set the extension record for the next commit
+ * @cmd: the metadata
+ * @buf: the record
  * @len: at most CMD_RECORD_MAX; 0 removes the record
  */
 int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len);
@@ -292,6 +334,7 @@ int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len);
 
 /**
  * cmd_commit() - make everything since the last commit durable
+ * @cmd: the metadata
  * @clean_shutdown: value of CLEAN_SHUTDOWN from here on
  *
  * Metadata blocks, device flush, superblock, device flush.  Does nothing, not
@@ -304,6 +347,7 @@ int cmd_commit(struct cmd *cmd, bool clean_shutdown);
 
 /**
  * cmd_set_needs_check() - set NEEDS_CHECK on the disk, now
+ * @cmd: the metadata
  *
  * Rewrites the last committed superblock with the bit set, and nothing else:
  * works (best effort) after failures, and does not commit pending changes.
@@ -312,6 +356,7 @@ int cmd_set_needs_check(struct cmd *cmd);
 
 /**
  * cmd_zero_superblock() - make the device unformatted for everyone
+ * @cmd: the metadata
  *
  * Zeroes block 0 and flushes.  The handle is of no further use except for
  * cmd_close().
@@ -321,6 +366,7 @@ int cmd_zero_superblock(struct cmd *cmd);
 /**
  * cmd_reread_matches() - whether the superblock on the device is, byte for
  * byte, what was last committed (or found at open time)
+ * @cmd: the metadata
  *
  * Return: 1 or 0, or an error.  Does not spoil the handle.
  */
@@ -328,6 +374,7 @@ int cmd_reread_matches(struct cmd *cmd);
 
 /**
  * cmd_extend() - let the space map cover a metadata device that has grown
+ * @cmd: the metadata
  * @new_nr_blocks: in metadata blocks; capped at CMD_MAX_METADATA_BLOCKS.  At
  *	or below the present size: nothing happens.
  *
@@ -352,13 +399,18 @@ int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded);
 
 /**
  * cmd_write_discards() - rewrite all discard bits
+ * @cmd: the metadata
  * @fn: called once per bit, ascending; returns the bit
+ * @ctx: for @fn
  */
 int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
 		       void *ctx);
 
 /**
  * cmd_discards_load() - call @fn for every set bit, ascending
+ * @cmd: the metadata
+ * @fn: called with the number of each set bit
+ * @ctx: for @fn
  *
  * Calls it for none when CLEAN_SHUTDOWN was not set at open time.  A nonzero
  * return of @fn stops and is returned.

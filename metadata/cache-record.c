@@ -2,14 +2,15 @@
 /*
  * The text of the superblock's record: lines are found, replaced and removed.
  *
- * It owns the form of a line.  It knows no setting, and is compiled in user
- * space as well, because what it reads is whatever the device holds.
+ * This file owns the form of a line. It must not know any setting. User-space
+ * tests compile it as well, because it reads bytes that a device may have got
+ * from anywhere.
  */
 #include "cache-record.h"
 
 #define SHORT_KEY_LEN	12	/* of five words, and the end */
 
-/* "max_promote_mbps" is "maprmb". */
+/* The stored form of a key: "max_promote_mbps" becomes "maprmb". */
 static void shorten(char *out, const char *key)
 {
 	unsigned int in_word = 0, len = 0;

@@ -2,12 +2,12 @@
 /*
  * The text of the superblock's record.
  *
- * It is "key value" lines, so that an older or newer module skips what it does
- * not know.  It is short, and all settings must fit: a key is stored as two
- * letters of each of its words.
+ * It is lines of "key value", so that an older or newer module skips the keys
+ * that it does not know. A key is stored as two letters of each of its words,
+ * because the record is short and all settings must fit.
  *
- * A text has CACHE_RECORD_BYTES and ends with a NUL.  Nothing here sleeps,
- * allocates or locks; the caller guards the text.
+ * A text has CACHE_RECORD_BYTES and ends with a NUL. The functions neither
+ * sleep, allocate nor lock; the caller guards the text.
  */
 #ifndef HEARTH_CACHE_RECORD_H
 #define HEARTH_CACHE_RECORD_H
@@ -16,25 +16,33 @@
 
 #define CACHE_RECORD_BYTES	(CMD_RECORD_MAX + 1)
 
-/*
- * Make a text of @length bytes that were read from the superblock into @text.
- * They may be anything: what follows the last whole line goes.  A @length below
- * 0, or above CMD_RECORD_MAX, is taken as the nearer of the two.
+/**
+ * cache_record_take() - make a text of bytes that were read from the superblock
+ * @text: the bytes, which may be anything; cut off after the last whole line
+ * @length: how many; below 0 counts as 0, above CMD_RECORD_MAX as that
  */
 void cache_record_take(char *text, int length);
 
-/*
- * Copy the value of @key, with its NUL, to @value, which has @len bytes.  False
- * when there is none, or when it does not fit.
+/**
+ * cache_record_get() - look a key up
+ * @text: the text
+ * @key: the key, in full
+ * @value: receives the value with its NUL
+ * @len: bytes of @value
+ *
+ * Return: false when the key is absent, or its value does not fit.
  */
 bool cache_record_get(const char *text, const char *key, char *value,
 		      size_t len);
 
-/*
- * Replace, add or (with a NULL @value) remove a line.
+/**
+ * cache_record_put() - replace, add or remove a line
+ * @text: the text
+ * @key: the key, in full
+ * @value: its new value; NULL removes the line
  *
  * Return: 0; -ENOSPC when the line does not fit, -EINVAL when @value has more
- * than one line.  After an error the text is as it was.
+ * than one line. After an error the text is as it was.
  */
 int cache_record_put(char *text, const char *key, const char *value);
 

@@ -2,7 +2,7 @@
 #
 # The metadata library: the store of persistent-data/, the cache's schema and
 # the checks of tools/, as user space builds them. A Makefile sets TOP, includes
-# this list and links METADATA_SOURCES; none names these sources itself.
+# this list and links METADATA_SOURCES. No Makefile names these sources itself.
 
 # The modules have these as well.
 METADATA_PORTABLE := \

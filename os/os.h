@@ -35,20 +35,26 @@
 #include <linux/crc32c.h>
 #endif
 
-/*
- * Zeroed memory of @len bytes, or NULL. It may sleep. The callers are on an I/O
- * path, so the allocator must not wait for I/O of its own.
+/**
+ * os_zalloc() - zeroed memory, from the page allocator if it is large
+ * @len: bytes
+ *
+ * Process context, may sleep. GFP_NOIO, because callers are on an I/O path and
+ * the allocator must not wait for I/O that waits for them.
+ * Return: the memory, which os_free() frees; or NULL.
  */
 static inline void *os_zalloc(size_t len)
 {
 	return kvzalloc(len, GFP_NOIO);
 }
 
+/** os_free() - free os_zalloc()'s memory; NULL is none. May sleep. */
 static inline void os_free(const void *p)
 {
 	kvfree(p);
 }
 
+/* os_err() - log an error. Any context; no newline in the format. */
 #define os_err(fmt, ...) \
 	pr_err("device-mapper: cache: " fmt "\n", ##__VA_ARGS__)
 

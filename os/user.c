@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The parts of user.h that are no macros: the checksum, and the switches by
- * which tests have allocations fail and messages stay away.
+ * The parts of user.h that are neither macros nor inline: the checksum, and the
+ * switches by which tests have allocations fail and messages stay away. Like
+ * os.h it must not know of metadata, caches or policies.
  */
 #include "os.h"
 
@@ -17,6 +18,7 @@ u32 os_crc32c_by_table(u32 crc, const void *data, size_t len)
 		for (u32 i = 0; i < 256; i++) {
 			u32 c = i;
 
+			/* Castagnoli's polynomial, bits reversed. */
 			for (int k = 0; k < 8; k++)
 				c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0);
 			table[i] = c;

@@ -113,9 +113,16 @@ static inline u64 mul_u32_u32(u32 a, u32 b)
 	return (u64)a * b;
 }
 
-/* The register of CRC-32C (Castagnoli), reflected, without final inversion. */
+/**
+ * crc32c() - continue a CRC-32C (Castagnoli), reflected, as the kernel's does
+ * @crc: the register: ~0 to begin with, or what the last call returned
+ * @data: bytes
+ * @len: how many
+ *
+ * Return: the register, not inverted.
+ */
 u32 crc32c(u32 crc, const void *data, size_t len);
-/* The same without the processor's instruction, for its test. */
+/** os_crc32c_by_table() - the same by a table, which no processor lacks */
 u32 os_crc32c_by_table(u32 crc, const void *data, size_t len);
 
 /* ---- Bits ---- */
@@ -172,7 +179,7 @@ typedef unsigned int gfp_t;
 
 #define GFP_KERNEL		0u
 
-/* A test sets it; every allocation for which it returns true fails. */
+/* Set by a test: every allocation for which it returns true fails. */
 extern bool (*os_alloc_fails)(void);
 
 static inline void *os_zalloc(size_t len)
@@ -234,7 +241,7 @@ static inline long strscpy(char *dst, const char *src, size_t size)
 
 /* ---- Messages and scheduling ---- */
 
-extern bool os_quiet;	/* a test that provokes errors sets it */
+extern bool os_quiet;	/* set by a test that provokes errors: no messages */
 
 #define os_err(fmt, ...) \
 	do { \

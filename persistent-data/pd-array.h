@@ -17,6 +17,7 @@
 
 /**
  * struct pd_array - a kind of array; root and length are the caller's to keep
+ * @tm: the transaction manager
  * @value_size: 4 or 8 bytes
  */
 struct pd_array {
@@ -39,6 +40,12 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 
 /**
  * struct pd_array_cursor - for reading elements in ascending order
+ * @a: the kind of array
+ * @root: its root
+ * @length: its length, in elements
+ * @k: the array block that is held
+ * @prefetched: array blocks below this were asked for
+ * @b: the same; its buf is NULL if none is held
  *
  * Keeps the last array block held: nothing may be changed while it is in use.
  */
@@ -72,6 +79,7 @@ void pd_array_cursor_put(struct pd_array_cursor *c);
 
 /**
  * typedef pd_array_fn - told about (or asked for) a run of elements
+ * @ctx: the caller's
  * @first: index of the first
  * @values: the elements
  * @count: how many
@@ -82,6 +90,11 @@ typedef int (*pd_array_fn)(void *ctx, u64 first, void *values, u32 count);
 
 /**
  * pd_array_walk() - call @fn for each array block of the first @length elements
+ * @a: the kind of array
+ * @root: the array's root
+ * @length: its length, in elements
+ * @fn: called with each run of elements
+ * @ctx: for @fn
  *
  * @fn must not change the values.
  * Return: 0, what @fn returned, or an error.
@@ -91,15 +104,24 @@ int pd_array_walk(const struct pd_array *a, u64 root, u64 length,
 
 /**
  * pd_array_build() - make an array of @length elements
+ * @a: the kind of array
+ * @root: receives the array's root
+ * @length: its length, in elements
  * @fn: fills in a run that is zero; NULL: leave all at zero
+ * @ctx: for @fn
  */
 int pd_array_build(const struct pd_array *a, u64 *root, u64 length,
 		   pd_array_fn fn, void *ctx);
 
 /**
  * pd_array_update() - let @fn change each array block
+ * @a: the kind of array
+ * @root: the array's root, which moves
+ * @length: its length, in elements
  * @needed: whether @fn would change anything in this run; asked first, so that
  *	only blocks that change are copied
+ * @ctx: for @needed and @fn
+ * @fn: changes a run of elements
  */
 int pd_array_update(const struct pd_array *a, u64 *root, u64 length,
 		    bool (*needed)(void *ctx, u64 first, const void *values,

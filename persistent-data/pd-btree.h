@@ -22,6 +22,7 @@
 
 /**
  * struct pd_btree - a kind of tree; the root is the caller's to keep
+ * @tm: the transaction manager
  * @value_size: 4, 8 or 16 bytes.  Values are passed as they are on the disk.
  */
 struct pd_btree {
@@ -32,6 +33,7 @@ struct pd_btree {
 /**
  * struct pd_btree_visitor - what a walk calls; each member may be NULL
  * @node: a node is about to be visited; may free it with pd_tm_dec()
+ * @ctx: for the two functions
  * @entry: a leaf's entry, in ascending order of keys
  * @prefetch_values: values are block numbers that @entry is going to read
  *

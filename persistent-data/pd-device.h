@@ -57,6 +57,12 @@ int pd_device_open_bdev(struct block_device *bdev, bool read_only,
 #else
 /**
  * struct pd_backend - storage below the user-space device
+ * @read: read a block
+ * @write: write a block
+ * @flush: make all that was written durable
+ * @nr_blocks: present size, in whole blocks
+ * @close: free the storage; may be NULL
+ * @ctx: passed to each of them
  *
  * All functions return 0 or a negative error.  @block counts blocks.
  */
@@ -72,6 +78,7 @@ struct pd_backend {
 /**
  * pd_backend_of_fd() - storage that is an open file or block device
  * @fd: belongs to the backend from here on; its close() closes it
+ * @be: receives the backend
  *
  * Return: 0, or -ENOMEM; then @fd stays the caller's.
  */
@@ -87,6 +94,7 @@ int pd_device_open_backend(const struct pd_backend *be, bool read_only,
 
 /**
  * pd_device_set_early_writes() - write released dirty buffers at random
+ * @dev: the device
  * @seed: 0 turns it off
  *
  * dm-bufio may do that under memory pressure.
@@ -105,6 +113,7 @@ bool pd_device_read_only(const struct pd_device *dev);
 
 /**
  * pd_device_reset() - forget every buffer, clean or dirty
+ * @dev: the device
  *
  * Dirty buffers may or may not have been written when it returns, but none is
  * written later. No buffer may be held.
@@ -113,6 +122,10 @@ int pd_device_reset(struct pd_device *dev);
 
 /**
  * pd_device_read() - get a block's buffer, reading it if it is not cached
+ * @dev: the device
+ * @block: the block's number
+ * @out: receives the buffer
+ * @data: receives the address of its PD_BLOCK_SIZE bytes
  *
  * The buffer stays valid until pd_buffer_release().
  */
@@ -121,6 +134,10 @@ int pd_device_read(struct pd_device *dev, u64 block, struct pd_buffer **out,
 
 /**
  * pd_device_new() - get a block's buffer without reading it
+ * @dev: the device
+ * @block: the block's number
+ * @out: receives the buffer
+ * @data: receives the address of its PD_BLOCK_SIZE bytes
  *
  * Its content is undefined.
  */
@@ -135,6 +152,7 @@ void pd_device_forget(struct pd_device *dev, u64 block);
 
 /**
  * pd_device_flush() - write all dirty buffers and flush the device
+ * @dev: the device
  *
  * Return: 0 when everything is durable; an error if any write since the last
  * call, early ones included, or the flush failed.

@@ -87,6 +87,8 @@ static inline void fifo_set_mark(const struct cache_policy *p, u32 slot, u8 mark
 
 /**
  * fifo_links_init() - make the links of @nr_slots slots, none of them queued
+ * @l: the links
+ * @nr_slots: number of slots
  *
  * May sleep. Return: 0 or -ENOMEM. fifo_links_exit() frees them, also if this
  * failed.
