@@ -32,7 +32,7 @@
 	PLAIN(PROMOTIONS_ABORTED, promotions_aborted,			\
 		"Promotions that were given up.")			\
 	GROUPED(RETIRED_BLOCKS, retired_blocks,				\
-		"Blocks of the cache device that could not be written; unused until the next activation.") \
+		"Cache blocks that could not be written; unused until the next activation.") \
 	GROUPED(BYPASS_COLD, bypass_cold,				\
 		"Misses not promoted: not seen often enough.")		\
 	GROUPED(BYPASS_STREAM, bypass_stream,				\

@@ -99,8 +99,11 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		slot = slot_map_find_own(&c->map, cb->block, &word);
 		if (slot == SLOT_NONE)
 			return true;
+		/*
+		 * Pairs with set_health(). In bypass the mapping is void,
+		 * whatever the slot says.
+		 */
 		health = smp_load_acquire(&c->health);
-		/* The mapping is void, whatever the slot says. */
 		if (health == HEALTH_BYPASS)
 			return true;
 		if (health == HEALTH_HOLDING && !reads) {

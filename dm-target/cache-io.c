@@ -168,6 +168,7 @@ static bool count_dirty(struct cache *c, u32 word)
 	if ((word & SLOT_DIRTY) || !cache_keeps_dirty(c))
 		return false;
 	atomic_inc(&c->nr_dirty);
+	/* Pairs with the barrier of stop_dirtying(). */
 	smp_mb__after_atomic();
 	if (cache_keeps_dirty(c))
 		return true;

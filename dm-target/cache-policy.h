@@ -129,11 +129,11 @@ struct cache_tunable {
 
 /*
  * For a list of SETTING(key, unit, default, min, max, help): the members, and
- * the rows of the table of a structure @type that has them in @prefix.
+ * the rows of the table of a structure @type, where the setting is @member.
  */
 #define CACHE_SETTING_MEMBER(key, unit, def, min, max, help)	u64 key;
-#define CACHE_SETTING_ROW(type, prefix, key, unit, min, max, help) \
-	{ #key, unit, help, min, max, offsetof(type, prefix key) },
+#define CACHE_SETTING_ROW(type, member, key, unit, min, max, help) \
+	{ #key, unit, help, min, max, offsetof(type, member) },
 
 /*
  * lvm2 keeps a volume's settings when its policy is switched, so a table gives

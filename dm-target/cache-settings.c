@@ -130,7 +130,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 /* ---- The engine's own ---- */
 
 #define CORE_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct cache, limits., key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct cache, limits.key, key, unit, min, max, help)
 const struct cache_tunable cache_core_tunables[] = {
 	CACHE_SETTINGS(CORE_ROW)
 	{ NULL }

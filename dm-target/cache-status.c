@@ -287,7 +287,8 @@ static int set_value(struct cache_table *t, struct cache *c, const char *key,
 	return cache_setting_save(c, tn->key, number);
 }
 
-#define STAT_NAME(symbol, name, help)	[STAT_##symbol] = #name,
+#define STAT_NAME(symbol, name, help)					\
+	[STAT_##symbol] = #name,
 static const char * const stat_names[NR_CACHE_STATS] = {
 	CACHE_COUNTERS(STAT_NAME, STAT_NAME)
 };

@@ -217,7 +217,7 @@ static void went_wrong(struct cache *c, const struct migration *m,
 
 	if (name)
 		DMERR_LIMIT("write-back of block %llu failed: %s error; it stays dirty and is tried again every %u seconds",
-		      m->block, what, WB_BACKOFF_SECONDS);
+			    m->block, what, WB_BACKOFF_SECONDS);
 	if (stuck)
 		DMERR("write-back: nothing but %s errors; blocks stay dirty, and some are tried every %u seconds",
 		      what, WB_BACKOFF_SECONDS);

@@ -234,9 +234,9 @@ static inline bool cache_writable(const struct cache *c)
 	return READ_ONCE(c->health) == HEALTH_GOOD;
 }
 
-/* Pairs with set_health(): what comes after sees the mapping as void. */
 static inline bool cache_bypassed(const struct cache *c)
 {
+	/* Pairs with set_health(): what comes after sees the mapping as void. */
 	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
 }
 

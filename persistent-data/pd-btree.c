@@ -467,12 +467,15 @@ static int feed_child(const struct pd_btree *bt, struct pd_node *parent,
 	right = with_left ? child : &other;
 	r = balance_children(bt, parent, with_left ? other_i : i, left, right,
 			     &merged);
-	if (!r && (merged ? with_left :
-			    (key < key_at(right->data, 0)) == with_left)) {
-		struct pd_block keep = other;
+	if (!r) {
+		bool in_left = merged || key < key_at(right->data, 0);
 
-		other = *child;
-		*child = keep;
+		if (in_left == with_left) {
+			struct pd_block keep = other;
+
+			other = *child;
+			*child = keep;
+		}
 	}
 	pd_tm_put(&other);
 	return r;

@@ -26,6 +26,7 @@ struct clock {
 	struct fifo_links links;
 	struct fifo queue;
 	struct fifo_loader loader;
+
 	SEQ_CUTOFF_SETTING(CACHE_SETTING_MEMBER)
 };
 

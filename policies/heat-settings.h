@@ -17,9 +17,9 @@
 
 #define HEAT_SETTINGS(SETTING)						\
 	SETTING(read_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL,	\
-		"what reads must earn to be promoted: 0 nothing, to 5 half as much again as the mean promotion") \
+		"what reads must earn: 0 nothing, to 5 half as much again as the mean promotion") \
 	SETTING(write_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL,	\
-		"the same for writes to part of a block, and at least what reading the rest costs") \
+		"the same for writes to part of a block; at least what reading the rest costs") \
 	SETTING(full_write_level, "", HEAT_DEFAULT_LEVEL, 0, HEAT_MAX_LEVEL, \
 		"the same for writes that need no read of the origin")	\
 	SEQ_CUTOFF_SETTING(SETTING)					\

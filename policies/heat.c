@@ -255,7 +255,7 @@ static struct heat *to_heat(struct cache_policy *p)
 
 #define HEAT_SET_DEFAULT(key, unit, def, min, max, help)	h->key = def;
 #define HEAT_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct heat, , key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct heat, key, key, unit, min, max, help)
 static const struct cache_tunable heat_tunables[] = {
 	HEAT_SETTINGS(HEAT_ROW)
 	{ NULL }

@@ -10,7 +10,7 @@
 #include "clock.h"
 
 #define LRU_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct clock, , key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct clock, key, key, unit, min, max, help)
 static const struct cache_tunable lru_tunables[] = {
 	SEQ_CUTOFF_SETTING(LRU_ROW)
 	{ NULL }

@@ -24,6 +24,7 @@
 
 struct nhit {
 	struct clock clock;
+
 	NHIT_SETTINGS(CACHE_SETTING_MEMBER)
 
 	/* Read and stored by any call, without a lock. */
@@ -41,9 +42,9 @@ static struct nhit *to_nhit(struct cache_policy *p)
 
 #define NHIT_SET_DEFAULT(key, unit, def, min, max, help)	n->key = def;
 #define NHIT_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct nhit, , key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct nhit, key, key, unit, min, max, help)
 #define NHIT_CLOCK_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct nhit, clock., key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct nhit, clock.key, key, unit, min, max, help)
 static const struct cache_tunable nhit_tunables[] = {
 	NHIT_SETTINGS(NHIT_ROW)
 	SEQ_CUTOFF_SETTING(NHIT_CLOCK_ROW)
