@@ -18,9 +18,7 @@ guest, with a clock as others have. The sections are tests/bench/guest/*.sh.
 """
 
 import fcntl
-import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,8 +28,8 @@ TOP = HERE.parents[1]
 BUILD = TOP / "build"
 sys.path.insert(0, str(TOP / "tests/lib"))
 sys.path.insert(0, str(HERE))
-import hearthguest  # noqa: E402
 import figures  # noqa: E402
+import hearthguest  # noqa: E402
 import summary  # noqa: E402
 
 RESULTS = BUILD / "bench"

@@ -10,6 +10,7 @@ import os
 import re
 import statistics
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 QUICK = os.environ.get("BENCH_QUICK") == "1"
@@ -202,7 +203,7 @@ def firstwrite_figures(results):
 def hit_ratios(path):
     """(seconds since the start, hit ratio since the last sample)"""
     lines = [list(map(float, line.split())) for line in path.read_text().splitlines()]
-    for before, after in zip(lines, lines[1:]):
+    for before, after in pairwise(lines):
         hits, misses = after[1] - before[1], after[2] - before[2]
         if hits + misses:
             yield after[0] - lines[0][0], hits / (hits + misses)

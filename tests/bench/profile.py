@@ -116,7 +116,7 @@ class Profile:
         self.ios = 0
         self.functions, self.calls, self.atomics = Counter(), Counter(), Counter()
         starts, names = symbols()
-        begin = dict(zip(names, starts))["submit_bio"]
+        begin = dict(zip(names, starts, strict=True))["submit_bio"]
         locked = locked_instructions()
         pending = before = None
         for pc in instructions():

@@ -83,7 +83,7 @@ def tables(text):
             if header is None:
                 header = cells
             elif not set(line) <= set("|-: "):
-                found.setdefault(section, {})[cells[0]] = dict(zip(header, cells))
+                found.setdefault(section, {})[cells[0]] = dict(zip(header, cells, strict=True))
         else:
             header = None
     return found
@@ -119,7 +119,7 @@ def table(page, where):
         values = [number(cell) for cell in cells]
         first = best(row, values)
         shown = []
-        for i, (cell, value) in enumerate(zip(cells, values)):
+        for i, (cell, value) in enumerate(zip(cells, values, strict=True)):
             mark = "" if value is None else "**" if value == first else "*" if i == 0 else ""
             shown.append(f"{mark}{cell}{mark}")
         lines.append(f"| {row.words} ({row.unit}; {row.better}) | " + " | ".join(shown) +
@@ -145,7 +145,7 @@ def picture(page):
            '<rect width="100%" height="100%" fill="white"/>',
            '<text x="14" y="22" font-size="15">How many times as good as the kernel\'s own '
            'dm-cache (right is better)</text>']
-    for i, (engine, colour) in enumerate(zip(ENGINES, COLOURS)):
+    for i, (engine, colour) in enumerate(zip(ENGINES, COLOURS, strict=True)):
         out.append(f'<circle cx="{left + 6 + 140 * i}" cy="40" r="5" fill="{colour}"/>'
                    f'<text x="{left + 16 + 140 * i}" y="44">{engine}</text>')
     for times, words in ((1 / 20, "1/20"), (1 / 10, "1/10"), (1 / 4, "1/4"), (1, "1"), (4, "4"),

@@ -38,7 +38,8 @@ def packages(bare):
     """A tree in which make deb has run, in an archive without .git; they are in /src/build/deb."""
     built = bare.copy(VIEWS / "packages")
     files = subprocess.run(["git", "ls-files", "-z"], cwd=trees.TOP, stdout=subprocess.PIPE, check=True).stdout
-    subprocess.run(["tar", "-C", trees.TOP, "--null", "-T", "-", "-cf", built.share / "src.tar"], input=files, check=True)
+    archive = built.share / "src.tar"
+    subprocess.run(["tar", "-C", trees.TOP, "--null", "-T", "-", "-cf", archive], input=files, check=True)
     built.run(
         "mkdir /src && cd /src && tar -xf /tmp/share/src.tar && make deb"
         " >/src/deb.log 2>&1 || { tail -n 40 /src/deb.log; exit 1; }"
@@ -53,30 +54,10 @@ def installed(bare, packages):
     tree = bare.copy(VIEWS / "installed")
     for deb in packages.share.glob("*.deb"):
         shutil.copy(deb, tree.share)
-    tree.run("dpkg -i /tmp/share/*.deb >/install.log 2>&1 || { cat /install.log /var/lib/dkms/hearth/*/build/make.log; exit 1; }")
-    return tree
-
-
-# apt's own order: what the kernel's packages run makes modules and initramfs.
-KERNEL_COMES = r"""
-set -e
-cp /tmp/share/resolv.conf /etc/resolv.conf
-apt-get -q update
-names='^linux-image-[0-9.]+-[0-9]+-amd64$'
-image=$(apt-cache pkgnames linux-image- | grep -E "$names" | grep -v -- "-$1\$" | sort -V | tail -n 1)
-apt-get -q -y --no-install-recommends install $image ${image/image/headers}
-echo ${image#linux-image-} >/tmp/share/other
-"""
-
-
-@pytest.fixture(scope="session")
-def upgraded(installed):
-    """Debian with both packages and a kernel, tree.other, that was installed after them."""
-    tree = installed.copy(VIEWS / "upgraded")
-    shutil.copy("/etc/resolv.conf", tree.share)
-    (tree.share / "upgrade").write_text(KERNEL_COMES)
-    tree.log = tree.run(f"bash /tmp/share/upgrade {tree.kernel()} </dev/null")[1]
-    tree.other = (tree.share / "other").read_text().strip()
+    tree.run(
+        "dpkg -i /tmp/share/*.deb >/install.log 2>&1 ||"
+        " { cat /install.log /var/lib/dkms/hearth/*/build/make.log; exit 1; }"
+    )
     return tree
 
 

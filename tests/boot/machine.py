@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 import tree as trees
 from volumegroup import VolumeGroup
 
@@ -34,9 +35,11 @@ DISK_MIB, SSD_MIB = 704, 192
 KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 norandmaps"
 
 # Of the kernel's modules, those of a machine like this one.
-MODULES = "crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko drivers/block/loop.ko drivers/virtio"
+MODULES = """crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko
+drivers/block/loop.ko drivers/virtio"""
 # Of systemd's units, those that are in the way.
-MASKED = "timers.target getty.target systemd-firstboot.service systemd-random-seed.service ldconfig.service e2scrub_reap.service"
+MASKED = """timers.target getty.target systemd-firstboot.service systemd-random-seed.service
+ldconfig.service e2scrub_reap.service"""
 
 # Compressed: when the machine goes down dracut unpacks it again, and takes an uncompressed one for
 # what comes before it.
@@ -111,7 +114,8 @@ class Parts:
         """Engine "other": the kernel tree.other, with the initramfs that its package made, and one of dracut."""
         tree.run(f"dracut {DRACUT} --drivers '{trees.DRIVERS}' /tmp/share/dracut-other {tree.other}")
         shutil.move(tree.share / "dracut-other", self.image("dracut", "other"))
-        tree.run(f"cp -L /boot/initrd.img-{tree.other} /tmp/share/image && cp -L /boot/vmlinuz-{tree.other} /tmp/share/kernel")
+        tree.run(f"cp -L /boot/initrd.img-{tree.other} /tmp/share/image")
+        tree.run(f"cp -L /boot/vmlinuz-{tree.other} /tmp/share/kernel")
         shutil.move(tree.share / "image", self.image("initramfs-tools", "other"))
         shutil.move(tree.share / "kernel", self.kernel("other"))
 
@@ -131,7 +135,8 @@ class Parts:
                 vg.lvm("lvcreate", "-an", "-Zn", "-Wn", "-L", f"{mib}M", "-n", volume, vg.name, vg.loops["disk"])
                 device, first, _ = vg.place(volume)
                 subprocess.run(
-                    ["dd", f"if={self.place / volume}.img", f"of={device}", "bs=1M", f"seek={first >> 20}", "conv=sparse,notrunc", "status=none"],
+                    ["dd", f"if={self.place / volume}.img", f"of={device}", "bs=1M", f"seek={first >> 20}",
+                     "conv=sparse,notrunc", "status=none"],
                     check=True,
                 )
 
@@ -193,7 +198,8 @@ class Machine:
         with opened(self.place) as vg:
             device, first, size = vg.place(name)
             out = subprocess.run(
-                ["losetup", "--show", "-f", "-o", str(first), "--sizelimit", str(size), device], check=True, stdout=subprocess.PIPE
+                ["losetup", "--show", "-f", "-o", str(first), "--sizelimit", str(size), device],
+                check=True, stdout=subprocess.PIPE,
             )
             loop = out.stdout.decode().strip()
             try:

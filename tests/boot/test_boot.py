@@ -8,8 +8,9 @@ everything else begins with what is on the disks after that and a reboot.
 import re
 import subprocess
 
-import machine as machines
 import pytest
+
+import machine as machines
 import tree as trees
 
 PLACE = trees.BUILD / "machines"
@@ -150,11 +151,12 @@ def test_reboot_power_cut_and_uncache(attached, machine):
         boot.power_off()
     written = acknowledged(attached.boot) | acknowledged(boot)
 
-    again = machine.run("report\nverify\nlvconvert -y --uncache vg/root\nlvconvert -y --uncache vg/home\nreport\nverify")
+    uncache = "lvconvert -y --uncache vg/root\nlvconvert -y --uncache vg/home"
+    again = machine.run(f"report\nverify\n{uncache}\nreport\nverify")
     on_cache(again, attached, 0)
     has_all(again, written)
     print("after a power cut:", again.started(), vars(again.volume("root", 0)))
-    for resident, dirty in again.started():
+    for resident, _dirty in again.started():
         assert resident > 0
     assert again.volume("root", 0).hits > 0
 
@@ -180,8 +182,9 @@ def test_nothing_closes_the_cache_with_initramfs_tools(attached):
 @every(WRITETHROUGH)
 def test_ssd_is_missing(attached, machine):
     """The emergency shell says what to do; rd.hearth.degraded does it."""
+    command = "lvm lvconvert -y --uncache vg/root && lvm vgreduce --removemissing vg; lvm vgchange -ay vg"
     with machine.boot("report", ssd=False) as boot:
-        boot.wait(lambda: "lvm lvconvert -y --uncache vg/root && lvm vgreduce --removemissing vg; lvm vgchange -ay vg" in boot.console(), "named the command")
+        boot.wait(lambda: command in boot.console(), "named the command")
     assert machine.types() == {"root": "cache", "home": "cache"}
 
     boot = machine.run("report\nverify", ssd=False, options="rd.hearth.degraded")

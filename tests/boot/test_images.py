@@ -4,6 +4,7 @@
 import re
 
 import pytest
+
 import tree as trees
 
 DKMS = "updates/dkms"
@@ -196,7 +197,8 @@ def stub(tree, code, writeback=1, lvm=1):
 
 
 HOSTONLY = "--hostonly --add-device /dev/loop0"
-FOR_THIS_HOST = f'--no-compress --no-early-microcode {HOSTONLY} -o "systemd systemd-initrd i18n kernel-modules kernel-modules-extra"'
+WITHOUT = "systemd systemd-initrd i18n kernel-modules kernel-modules-extra"
+FOR_THIS_HOST = f'--no-compress --no-early-microcode {HOSTONLY} -o "{WITHOUT}"'
 
 
 @pytest.mark.parametrize("on", ["cache", "lvm", "disk"])
@@ -209,7 +211,9 @@ def test_dracut_for_this_host(system, on):
 
 
 @pytest.mark.parametrize(
-    "lacks", ["rm /usr/sbin/cache_check", f"rm /lib/modules/*/{DKMS}/dm-cache-smq.ko* && depmod $(ls /lib/modules)"], ids=["checker", "half"]
+    "lacks",
+    ["rm /usr/sbin/cache_check", f"rm /lib/modules/*/{DKMS}/dm-cache-smq.ko* && depmod $(ls /lib/modules)"],
+    ids=["checker", "half"],
 )
 def test_dracut_for_this_host_as_long_as_there_is_no_cache(system, lacks):
     """A machine that has no cache is not left without an image, but told."""
@@ -227,7 +231,8 @@ def test_dracut_for_this_host_when_asked(system):
 
 
 def test_dracut_for_any_host_without_being_asked(system):
-    made(dracut(system, '--no-hostonly --no-compress --no-early-microcode -o "systemd systemd-initrd i18n kernel-modules-extra drm"'))
+    without = "systemd systemd-initrd i18n kernel-modules-extra drm"
+    made(dracut(system, f'--no-hostonly --no-compress --no-early-microcode -o "{without}"'))
     assert f"{DKMS}/dm-cache.ko" in system.out(f"lsinitrd {image(system)}")
 
 

@@ -6,6 +6,7 @@ import stat
 import subprocess
 
 import pytest
+
 import tree
 
 SCRIPT = tree.TOP / "boot/hearth-on-cache"
@@ -14,7 +15,7 @@ SCRIPT = tree.TOP / "boot/hearth-on-cache"
 NUMBERS = {
     name: f"240:{minor}"
     for minor, name in enumerate(
-        ["disk", "disk1", "ssd", "cached", "corig", "cdata", "cmeta", "plain", "crypt", "pool", "thin", "md", "md1", "back", "fs"], 1
+        "disk disk1 ssd cached corig cdata cmeta plain crypt pool thin md md1 back fs".split(), 1
     )
 }
 
@@ -74,7 +75,8 @@ def machine(tmp_path):
         (sys / "devices" / name / "dm/uuid").write_text("LVM-abc\n" if name in LVM else "CRYPT-LVM-abc\n")
     cases = "\n".join(f'{NUMBERS[n].split(":")[1]}) echo "{t}" ;;' for n, t in TABLES.items())
     dmsetup = bin / "dmsetup"
-    dmsetup.write_text(f'#!/bin/sh\n[ "$1 $2 $3 $4" = "table -j 240 -m" ] || exit 1\ncase $5 in\n{cases}\n*) exit 1 ;;\nesac\n')
+    dmsetup.write_text('#!/bin/sh\n[ "$1 $2 $3 $4" = "table -j 240 -m" ] || exit 1\n'
+                       f'case $5 in\n{cases}\n*) exit 1 ;;\nesac\n')
     dmsetup.chmod(0o755)
     return tmp_path
 
@@ -82,7 +84,8 @@ def machine(tmp_path):
 def ask(machine, *names, options=()):
     env = {"PATH": f"{machine}/bin:{os.environ['PATH']}", "HEARTH_SYSFS": str(machine / "sys")}
     devices = [str(machine / "dev" / n) for n in names]
-    done = subprocess.run([SCRIPT, *options, *devices], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([SCRIPT, *options, *devices], env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, [os.path.basename(line) for line in done.stdout.splitlines()]
 
 

@@ -14,6 +14,11 @@ def path_of(tree, module):
     return re.sub(r"\.(xz|zst|gz)$", "", tree.out(f"modinfo -k {tree.kernel()} -F filename {module}"))
 
 
+def has_built(tree, kernel):
+    """DKMS has installed this version for that kernel."""
+    return f"hearth/{trees.VERSION}, {kernel}, x86_64: installed\n" in tree.out("dkms status") + "\n"
+
+
 def test_dkms_builds_every_module():
     kbuild = (trees.TOP / "dm-target/Kbuild").read_text()
     conf = (trees.TOP / "dkms.conf").read_text()
@@ -79,7 +84,7 @@ def test_rpm_packages(request, packages):
 
 def test_installed_modules_win(installed):
     kernel = installed.kernel()
-    assert re.search(rf"^hearth/0\.1\.0, {re.escape(kernel)}, x86_64: installed", installed.out("dkms status"), re.M)
+    assert has_built(installed, kernel)
     for module in OURS:
         assert path_of(installed, module) == f"/lib/modules/{kernel}/updates/dkms/{module}.ko"
         assert installed.out(f"modinfo -k {kernel} -F version {module}") == trees.VERSION
@@ -99,7 +104,7 @@ def test_installing_makes_the_initramfs_anew(installed):
 
 def test_a_kernel_that_comes_gets_hearth(upgraded):
     other = upgraded.other
-    assert re.search(rf"^hearth/0\.1\.0, {re.escape(other)}, x86_64: installed", upgraded.out("dkms status"), re.M), upgraded.log
+    assert has_built(upgraded, other), upgraded.log
     files = upgraded.out(f"lsinitramfs /boot/initrd.img-{other}")
     for module in OURS:
         assert f"lib/modules/{other}/updates/dkms/{module}.ko" in files, upgraded.log
@@ -134,9 +139,9 @@ def hand_over(debs_of, tree):
         shutil.copy(deb, tree.share)
 
 
-NEWER = "0.1.1"
+NEWER = trees.VERSION + ".1"
 UPGRADED = f"""
-cd /src && sed -i 's/0\\.1\\.0/{NEWER}/' dkms.conf debian/changelog && git add -A
+cd /src && sed -i 's/{re.escape(trees.VERSION)}/{NEWER}/' dkms.conf debian/changelog
 make deb >/src/deb.log 2>&1 || {{ tail -n 40 /src/deb.log; exit 1; }}
 cp build/deb/hearth_*.deb build/deb/hearth-dkms_*.deb /tmp/share
 """
@@ -199,7 +204,8 @@ def test_make_install_and_uninstall(request, packages):
     assert not left
 
     tree.run(f"{make} install install-dkms DESTDIR=/dest >/dev/null 2>&1")
-    assert {f.removeprefix("/dest") for f in tree.files() - before} >= {f.replace("/usr/lib/modules", "/lib/modules") for f in added}
+    there = {f.removeprefix("/dest") for f in tree.files() - before}
+    assert there >= {f.replace("/usr/lib/modules", "/lib/modules") for f in added}
     tree.run(f"{make} uninstall DESTDIR=/dest >/dev/null 2>&1")
     assert tree.out("find /dest ! -type d") == ""
     assert tree.out("find /dest -name '*hearth*'") == ""

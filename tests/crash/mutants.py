@@ -143,7 +143,8 @@ def test(names):
     with open(WORK / "guest.log", "w") as log:
         subprocess.run([TOP / "tests/guest/vm", "--share", WORK, guest], check=False,
                        stdout=log, stderr=subprocess.STDOUT)
-    return all([report(name) for name in names])
+    said = [report(name) for name in names]
+    return all(said)
 
 
 def report(name):

@@ -6,6 +6,7 @@ it shares with the host (events, one log per test), so that a guest that
 panics or hangs fails the test it was running; the rest go on in a new guest.
 """
 
+import contextlib
 import fcntl
 import functools
 import os
@@ -192,7 +193,8 @@ def kernel_parameters():
     test of the timer fails, too."""
     prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
-    return f"panic_on_oops=1 no_timer_check log_buf_len=16M tsc=reliable tsc_early_khz={khz.stdout.decode().strip()} {APPEND}"
+    tsc = f"tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
+    return f"panic_on_oops=1 no_timer_check log_buf_len=16M {tsc} {APPEND}"
 
 
 def environment():
@@ -356,8 +358,6 @@ class Guest:
 
     def wait_end(self):
         if self.process and not self.todo:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                pass
         self.stop()

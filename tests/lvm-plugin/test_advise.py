@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import xml.etree.ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def simulator():
         r = subprocess.run([SIM, "--tsv", "-p", policy, "-c", ",".join(map(str, sizes)),
                             trace], text=True, capture_output=True, check=True)
         head, *rows = [line.split("\t") for line in r.stdout.splitlines()]
-        return [dict(zip(head, row)) for row in rows]
+        return [dict(zip(head, row, strict=True)) for row in rows]
 
     return run
 
@@ -72,9 +73,9 @@ def errors(dm, simulator, trace, blocks, *args):
     lru = simulator(trace, "LRU", [int(f * blocks) for f in FACTORS])
     assert [r["factor"] for r in told["sizes"]] == list(FACTORS)
     assert len(exact) == len(lru) == len(FACTORS)
-    hits = max(abs(float(e["HR"]) - r["hit_ratio"]) for e, r in zip(exact, told["sizes"]))
-    time = max(abs(max(0, float(e["OTf"])) - r["disk_time_saved"])
-               for e, r in zip(exact, told["sizes"]))
+    both = list(zip(exact, told["sizes"], strict=True))
+    hits = max(abs(float(e["HR"]) - r["hit_ratio"]) for e, r in both)
+    time = max(abs(max(0, float(e["OTf"])) - r["disk_time_saved"]) for e, r in both)
     return hits, time, told["sampled"]
 
 
@@ -180,8 +181,8 @@ def test_of_a_cache(dm, tmp_path):
 
 
 def test_warnings_about_the_cache_that_is_there(dm, tmp_path):
-    dm.cache(total=100000, stats={c: 0 for c in ("cache_read_errors", "cache_write_errors",
-                                                 "origin_errors", "retired_blocks")})
+    names = "cache_read_errors cache_write_errors origin_errors retired_blocks"
+    dm.cache(total=100000, stats=dict.fromkeys(names.split(), 0))
     dm.write("sys/dev/block/253:1/queue/rotational", "1\n")
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
     told = dm.json("advise", "--cache", "vg/lv", "--size", .03, trace, schema="advise")
@@ -218,7 +219,7 @@ def test_drawing(dm, tmp_path):
     assert len(root.findall("{*}polyline")) == 3
     # Nothing of the lower line touches its neighbour; a letter is 6.5 wide at most.
     line = sorted((float(t.get("x")), t.text) for t in texts if t.text.endswith("iB") and "adv" not in t.text)
-    for (x, a), (y, b) in zip(line, line[1:]):
+    for (x, a), (y, b) in pairwise(line):
         assert y - x > 6.5 * (len(a) + len(b)) / 2, (a, b)
     # And what is at the right is the legend, to its end.
     legend = max(float(t.get("x")) + 6.5 * len(t.text) for t in texts if t.text in ("heat", "RAM (LRU), of reads"))

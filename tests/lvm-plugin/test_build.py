@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from fake import BIN
 
 TOP = Path(__file__).resolve().parents[2]
@@ -68,7 +69,8 @@ def test_another_setup_script_is_run(tmp_path):
     pytest_there.write_text("")
     pytest_there.chmod(0o755)
     shutil.copy(TOP / "scripts/kver", tmp_path / "scripts")
-    text = (TOP / "scripts/setup").read_text().replace("\ninstall_packages\n", "\necho looked; state >$stamp; exit\n", 1)
+    text = (TOP / "scripts/setup").read_text()
+    text = text.replace("\ninstall_packages\n", "\necho looked; state >$stamp; exit\n", 1)
     assert "echo looked" in text
     setup = tmp_path / "scripts/setup"
     setup.write_text(text)

@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-PRESET_KEYS = "14 read_level 2 write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1 max_promote_share 50 promote_ahead 384"
+PRESET_KEYS = ("14 read_level 2 write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1"
+               " max_promote_share 50 promote_ahead 384")
 LVCHANGE = 'echo "lvchange $*" >>"$HEARTH_FAKE/log"'
 
 
@@ -70,7 +71,8 @@ def test_policy_and_its_note(lv):
 def test_preset_and_what_overrides_it(lv):
     lv.cache(settings=PRESET_KEYS)
     lv.write("sys/dev/block/253:3/queue/rotational", "0\n")
-    after = "14 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1 max_promote_share 50 promote_ahead 384"
+    after = ("14 read_level 5 write_level 1 full_write_level 2 seq_cutoff 0 seq_again 1"
+             " max_promote_share 50 promote_ahead 384")
     lv.cache(listing=2, settings=after)
     lv.run("set", "vg/lv", "--preset", "database", "read_level=5")
     assert lv.log() == [f"message vg-lv {m}" for m in (

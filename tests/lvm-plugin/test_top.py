@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth top: rates, tables for pipes and files, the screen of a terminal."""
 
+import fcntl
 import json
 import os
 import pty
@@ -8,13 +9,12 @@ import select
 import shutil
 import struct
 import subprocess
-import fcntl
 import termios
 import time
 
 import pytest
 
-from fake import BIN, HERE, COUNTERS, valid
+from fake import BIN, COUNTERS, HERE, valid
 
 ZERO = dict.fromkeys(COUNTERS, 0)
 

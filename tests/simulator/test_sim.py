@@ -37,7 +37,7 @@ def sim(*args, code=0):
     lines = [line.split('\t') for line in r.stdout.splitlines()]
     rows = []
     for line in lines[1:]:
-        row = dict(zip(lines[0], line))
+        row = dict(zip(lines[0], line, strict=True))
         for key in lines[0][3:]:
             row[key] = float(row[key])
         rows.append(row)
@@ -316,7 +316,7 @@ def test_figures_of_the_default(where):
 
 
 def test_never_far_below_lru(where):
-    most = {name: .03 for name in FIVE}
+    most = dict.fromkeys(FIVE, 0.03)
     most.update({'wsrch_small': .04, 'postmark': .04})
     rows = by_name(sim('-c', '5%,10%,20%', '-p', 'heat', '-p', 'LRU',
                        *traces(most)))
