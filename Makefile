@@ -109,9 +109,9 @@ bench-profile: modules-ready
 kernels: setup
 	scripts/kernels $(K)
 
+# What can be read for mistakes without running it: make lint [P='shell docs'].
 lint: setup
-	shellcheck -x scripts/* .ci/run tests/crash/all tests/crash/replay tests/crash/kills/init tests/guest/guest/*.sh tests/guest/suites/*.sh tests/bench/guest/*.sh tests/models/run lvm-plugin/*.bash $(wildcard tests/demo/*.sh) \
-		boot/* tests/boot/guest/run dracut-module/90hearth/*.sh initramfs-tools/hooks/* initramfs-tools/scripts/*/*
+	scripts/lint $(P)
 
 demo: modules-ready
 	scripts/demo
