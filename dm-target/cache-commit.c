@@ -275,7 +275,7 @@ void cache_commit_work(struct work_struct *work)
 	/* No more than was swept comes back at once. */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = cache_intents_choose_ahead(c, &g.ops,
-						      g.nr_intents);
+							g.nr_intents);
 	r = commit_group(c, &g);
 	trace_dm_cache_commit(c, g.nr_ops, g.nr_intents, began, r);
 	if (!r)

@@ -38,7 +38,7 @@ static __printf(2, 3) int refuse(struct cache_table *t, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static char refused[] = "Invalid cache table (see the line above)";
+static char * const refused = "Invalid cache table (see the line above)";
 
 void cache_table_refuse_metadata(struct cache_table *t, const char *why)
 {
