@@ -130,3 +130,47 @@ def test_one_version(dm):
     assert json.loads(dm.run("status", "--json").stdout)["version"] == version
     for module in (TOP / "dm-target").glob("*.ko"):
         assert run("/sbin/modinfo", "-F", "version", module).stdout.strip() == version
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """A tree with the checks of documents, and a function that has page.md checked."""
+    for name in ("lint-docs", "source-files"):
+        (tmp_path / "scripts").mkdir(exist_ok=True)
+        shutil.copy(TOP / "scripts" / name, tmp_path / "scripts")
+    (tmp_path / "Makefile").write_text("all modules:\n\ttrue\n")
+    (tmp_path / "dm-target").mkdir()
+    (tmp_path / "dm-target/cache.c").write_text("int cache_map(void)\nvoid test_of_maps(void)\n")
+
+    def check(text):
+        (tmp_path / "page.md").write_text(text)
+        done = subprocess.run([tmp_path / "scripts/lint-docs", tmp_path / "page.md"], text=True, stdout=subprocess.PIPE)
+        assert done.returncode == (1 if done.stdout else 0)
+        return [line.split(": ", 1)[1] for line in done.stdout.splitlines()]
+
+    return check
+
+
+@pytest.mark.parametrize("text", [
+    "# A head\n\n[there](#a-head), [file](dm-target/cache.c), [far](https://example.org/none)",
+    "`cache_map()`, `of_maps`, `cache.c`, `make modules`, `dm-target/*.c`, `build/any.c`",
+    "| a table's row " + "is as wide as it is " * 9 + "|",
+    "    an example " + "is as wide as it is " * 9,
+    "```\n`none_such` [none](none.md) " + "in an example " * 9 + "\n```",
+], ids=["links", "names", "table", "example", "fence"])
+def test_a_right_page_passes(pages, text):
+    assert pages(text + "\n") == []
+
+
+@pytest.mark.parametrize("text, fault", [
+    ("[none](none.md)", "no file for the link none.md"),
+    ("[none](#none)", "no heading for the link #none"),
+    ("`cache_unmap()`", "no name cache_unmap"),
+    ("`on_maps`", "no name on_maps"),
+    ("`dm-target/none.c`", "no file dm-target/none.c"),
+    ("`none.sh`", "no file none.sh"),
+    ("`make none`", "no target none in Makefile"),
+    ("prose " * 17, "102 columns; prose has 100"),
+])
+def test_what_is_wrong_in_a_page_is_said(pages, text, fault):
+    assert pages(f"A line.\n\n{text}\n") == [fault]
