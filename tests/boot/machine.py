@@ -29,10 +29,7 @@ GENERATORS = ["dracut", "initramfs-tools"]
 BOOT_SECONDS = 240 * hearthguest.SLACK
 ROOT_MIB, HOME_MIB = 512, 128
 DISK_MIB, SSD_MIB = 704, 192
-# norandmaps: QEMU translates a program again for each address it is loaded to. Without it a boot stood
-# still for ten minutes in clearing pages, QEMU being busy with dropping the translations of what had
-# been there; with it none of the two that were tried did.
-KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20 norandmaps"
+KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20"
 
 # Of the kernel's modules, those of a machine like this one.
 MODULES = """crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko
@@ -237,7 +234,7 @@ class Boot:
             f"{KERNEL_WORDS} {options}",
             [f"file={file},if=none,format=raw,readonly={readonly},id={name}" for name, file, readonly in drives],
             [self.printed, self.said],
-            memory=1024,
+            memory=1024, cpus=2 if hearthguest.ALL_SMP else 1,
         )
         for name, _, _ in drives:
             command += ["-device", f"virtio-blk-pci,drive={name},serial={name}"]

@@ -121,7 +121,7 @@ class Machine:
         drives = [f"file={self.dir / name},if=virtio,format=raw" for name in ("disk", "ssd")]
         self.process = subprocess.Popen(
             hearthguest.qemu(self.kernel, self.initramfs, f"quiet panic=-1 kills_mode={self.mode}",
-                             drives, [self.console, self.acks], memory=768),
+                             drives, [self.console, self.acks], memory=768, cpus=2),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def power_off(self):
@@ -140,14 +140,17 @@ class Machine:
         stop = re.findall(r"^STOP .*", self.acks.read_text(errors="replace"), re.M)
         pytest.fail(f"{self.mode}, boot {self.boots}: {why} {stop}\n" + "\n".join(tail))
 
-    def wait_for(self, word):
+    def wait_until(self, true, what):
         limit = time.monotonic() + UP_SECONDS
-        while not self.said(word):
+        while not true():
             if self.process.poll() is not None:
-                self.fail(f"ended before it said {word}")
+                self.fail(f"ended before it {what}")
             if time.monotonic() > limit:
-                self.fail(f"never said {word}")
+                self.fail(f"never {what}")
             time.sleep(0.1)
+
+    def wait_for(self, word):
+        self.wait_until(lambda: self.said(word), f"said {word}")
 
 
 def check_acknowledged(machine, acknowledged):
@@ -193,7 +196,9 @@ def run_until_killed(machine, rng, tally, early):
     else:
         machine.wait_for("RUNNING")
         tally.started(machine)
-        time.sleep(rng.uniform(2, 7))
+        acks = len(machine.said("ACK")) + rng.randint(10, 100)
+        machine.wait_until(lambda: len(machine.said("ACK")) >= acks, f"acknowledged {acks} files")
+        time.sleep(rng.uniform(0, 0.3))
     machine.power_off()
     tally.killed(machine)
 

@@ -90,10 +90,21 @@ def pytest_collection_finish(session):
         i.test for i in session.items
         if isinstance(i, GuestTest) and not i.get_closest_marker("skip")
     ]
-    session.guest = hearthguest.Guests(tests, ENGINE)
+    session.guest = session.config.guests = hearthguest.Guests(tests, ENGINE)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session):
     if hasattr(session, "guest"):
         session.guest.stop()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """pytest itself knows only how long it waited for each."""
+    seconds = config.guests.seconds() if hasattr(config, "guests") else {}
+    if not seconds:
+        return
+    terminalreporter.section("seconds in the guests")
+    for test in sorted(seconds, key=seconds.get, reverse=True):
+        terminalreporter.write_line(f"{seconds[test]:5.0f} {test}")
+    terminalreporter.write_line(f"{sum(seconds.values()):5.0f} in all")

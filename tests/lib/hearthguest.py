@@ -41,6 +41,16 @@ GUESTS = int(os.environ.get("HEARTH_GUESTS", "2"))
 CLEANUP_SECONDS = 120 * SLOWER
 # more words for the kernel
 APPEND = os.environ.get("HEARTH_APPEND", "")
+# Without ERMS the kernel and libc copy and clear memory by words, because QEMU emulates
+# "rep movsb" and "rep stosb" byte by byte: clearing is six times as fast.
+CPU = "max,-erms"
+# norandmaps: QEMU translates a program again for each address that it is loaded to. A
+# program starts in a third of the time if its address is always the same.
+CHEAPER = "norandmaps"
+# A guest of one CPU takes half the host's time of one that has two. Two CPUs wait for
+# each other's locks, and QEMU emulates every access of theirs as an atomic one. So only
+# tests that are tagged "smp" have two in make test; in make test-full all have.
+ALL_SMP = os.environ.get("HEARTH_SET") == "all" or KERNEL != "kernel"
 
 HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
 
@@ -54,6 +64,7 @@ class Test:
         self.label = "-".join([name, *variant])
         self.id = f"{suite.stem}.{self.label}"
         self.timeout = timeout * SLACK
+        self.cpus = 2 if ALL_SMP or "smp" in tags else 1
 
 
 def expand(variants):
@@ -107,6 +118,19 @@ def image(version):
     return BUILD / KERNEL / f"boot/vmlinuz-{version}"
 
 
+def one_at_a_time(function):
+    """Of all processes: guests and benchmarks that start side by side make things once."""
+
+    @functools.wraps(function)
+    def alone(*args):
+        with open(BUILD / "prepare.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return function(*args)
+
+    return alone
+
+
+@one_at_a_time
 def prepare_modules(version):
     """MODS: the kernel's modules and, under updates/, ours."""
     stock = BUILD / KERNEL / "lib/modules" / version
@@ -146,6 +170,7 @@ def prepare_test_modules():
         shutil.copy(place / f"{source.stem}.ko", module)
 
 
+@one_at_a_time
 def prepare_tools():
     """build/tools: small static programs that tests use in the guest; and the
     command hearth."""
@@ -173,6 +198,7 @@ sed sha256sum sleep sort sync tac tail timeout touch tr udevadm umount wc xargs
 """.split()
 
 
+@one_at_a_time
 def prepare_hot_files():
     """build/hot-files: what the guest copies to its memory, because running a
     program from the shared file system costs a tenth of a second each time."""
@@ -183,7 +209,9 @@ def prepare_hot_files():
     libraries = re.findall(r"(/\S+) \(0x", out.stdout.decode())
     files = {os.path.realpath(p) for p in programs + libraries}
     files = {f for f in files if os.path.getsize(f) < 5_000_000}
-    (BUILD / "hot-files").write_text("".join(f"{f}\n" for f in sorted(files)))
+    made = BUILD / "hot-files.new"
+    made.write_text("".join(f"{f}\n" for f in sorted(files)))
+    made.rename(BUILD / "hot-files")
 
 
 @functools.cache
@@ -193,8 +221,8 @@ def kernel_parameters():
     test of the timer fails, too."""
     prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
-    tsc = f"tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
-    return f"panic_on_oops=1 no_timer_check log_buf_len=16M {tsc} {APPEND}"
+    timer = f"no_timer_check tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
+    return f"panic_on_oops=1 log_buf_len=16M {timer} {CHEAPER} {APPEND}"
 
 
 def environment():
@@ -206,11 +234,12 @@ def environment():
     )
 
 
-def qemu(kernel, initramfs, append, drives, ports, memory):
+def qemu(kernel, initramfs, append, drives, ports, memory, cpus):
     """A machine of its own, not of the host's files: the command that starts it.
-    drives are options of -drive, ports the files that its serial ports write to."""
+    drives are options of -drive, ports the files that its serial ports write to, memory
+    is in MiB."""
     return [
-        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(cpus),
         "-m", str(memory), "-display", "none", "-no-reboot", "-nodefaults",
         "-kernel", str(kernel), "-initrd", str(initramfs),
         "-append", f"console=ttyS0 {kernel_parameters()} {append}",
@@ -227,20 +256,29 @@ class Guests:
         runs = BUILD / "guest" / (engine if KERNEL == "kernel" else f"{engine}-{KERNEL}")
         shutil.rmtree(runs, ignore_errors=True)
         count = max(1, min(count, len(tests) // 8))
-        self.guests = [
-            Guest(tests[i::count], engine, runs / f"guest{i + 1}") for i in range(count)
-        ]
+        self.waiting = list(tests)
+        self.guests = [Guest(self.waiting, engine, runs / f"guest{i + 1}", 2 - i % 2) for i in range(count)]
         self.lock = open(BUILD / "guest.lock", "w")
 
     def result(self, test):
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         while not any(test.id in guest.results for guest in self.guests):
-            for guest in self.guests:
-                guest.step()
+            self.step()
             time.sleep(0.1)
-        if not any(guest.todo for guest in self.guests):
+        if not self.waiting and not any(guest.todo for guest in self.guests):
             self.stop()
         return next(g.results[test.id] for g in self.guests if test.id in g.results)
+
+    def step(self):
+        for guest in self.guests:
+            others = any(other.process for other in self.guests if other is not guest)
+            guest.step(others)
+        if all(guest.given_up for guest in self.guests):
+            self.guests[-1].fail_all(self.waiting, "no guest boots")
+
+    def seconds(self):
+        """How long each test took, clean-up included: {id: seconds}."""
+        return {test: seconds for guest in self.guests for test, (_, seconds, _) in guest.results.items()}
 
     def stop(self):
         for guest in self.guests:
@@ -249,11 +287,18 @@ class Guests:
 
 
 class Guest:
-    """Runs its tests in order, in one boot as long as the guest lives."""
+    """Takes tests from those that wait, and runs them in one boot as long as the
+    guest lives and there are tests for as many CPUs as it has. It is given the next
+    test while it runs one, so that it never waits, and that all guests end at the
+    same time."""
 
-    def __init__(self, tests, engine, runs, memory="3G", cpus=2):
-        self.todo = list(tests)
-        self.engine, self.memory, self.cpus = engine, memory, cpus
+    AHEAD = 2
+
+    def __init__(self, waiting, engine, runs, cpus, memory="3G"):
+        self.waiting = waiting
+        self.todo = []
+        self.engine, self.memory = engine, memory
+        self.cpus = cpus
         self.runs = runs
         self.version = kver()
         self.results = {}
@@ -262,10 +307,13 @@ class Guest:
         self.dir = None
         self.seen = 0
         self.running = None
+        self.told_end = self.given_up = self.boot_failed = False
         self.runs.mkdir(parents=True)
 
     def boot(self):
-        """Starts a guest that runs what is still to do."""
+        """Starts a guest that runs what is still to do, or else what waits."""
+        if not self.todo and not self.fitting():
+            self.cpus = self.waiting[0].cpus
         prepare_modules(self.version)
         prepare_tools()
         prepare_hot_files()
@@ -275,19 +323,16 @@ class Guest:
         # a copy, so that editing a suite does not disturb a run
         for part in ("guest", "suites"):
             shutil.copytree(HERE / part, self.dir / part)
-        (self.dir / "events").touch()
-        (self.dir / "tests").write_text(
-            "".join(
-                f"{t.id} {self.dir}/suites/{t.suite.name} {t.timeout} {t.name} {' '.join(t.variant)}\n"
-                for t in self.todo
-            )
-        )
-        self.seen, self.running = 0, None
+        for file in ("events", "tests"):
+            (self.dir / file).touch()
+        self.seen, self.running, self.told_end = 0, None, False
+        for test in self.todo:
+            self.tell(test)
         command = [
             "vng", "--run", str(image(self.version)),
             "--disable-kvm", "--cpus", str(self.cpus), "--memory", self.memory,
             "--verbose", "--append", f"loglevel=5 {kernel_parameters()}",
-            f"--rwdir={self.dir}",
+            f"--rwdir={self.dir}", f"--qemu-opts=-cpu {CPU}",
             "--",
             f"{environment()} bash {self.dir}/guest/main.sh {self.dir} {self.engine}",
         ]
@@ -298,6 +343,27 @@ class Guest:
             start_new_session=True,
         )
         self.deadline = time.monotonic() + BOOT_SECONDS
+
+    def tell(self, test):
+        """A line for guest/main.sh: a test, or that there will be none."""
+        words = ["end"]
+        if test:
+            words = [test.id, f"{self.dir}/suites/{test.suite.name}", str(test.timeout), test.name, *test.variant]
+        with open(self.dir / "tests", "a") as file:
+            file.write(" ".join(words) + "\n")
+
+    def fitting(self):
+        return [test for test in self.waiting if test.cpus == self.cpus]
+
+    def take(self):
+        fitting = self.fitting()
+        for test in fitting[:max(0, self.AHEAD - len(self.todo))]:
+            self.waiting.remove(test)
+            self.todo.append(test)
+            self.tell(test)
+        if not fitting and not self.told_end:
+            self.told_end = True
+            self.tell(None)
 
     def stop(self):
         if self.process and self.process.poll() is None:
@@ -339,25 +405,41 @@ class Guest:
         text = f"{why}\n--- console\n{self.console()}\n"
         if self.running:
             self.finish(self.running, "fail", text=self.log(self.running) + "\n" + text)
-        elif self.seen == 0 and self.boots > 1:
-            for test in list(self.todo):
-                self.finish(test, "fail", text="the guest did not boot\n" + text)
+        elif self.seen == 0 and self.boot_failed:
+            self.given_up = True
+            self.fail_all(self.todo, "the guest did not boot\n" + text)
+        self.boot_failed = self.seen == 0
         self.stop()
 
-    def step(self):
-        if not self.todo:
+    def fail_all(self, tests, why):
+        for test in list(tests):
+            self.results[test.id] = ("fail", 0.0, why)
+            tests.remove(test)
+
+    def has_work(self, others):
+        """A boot for tests of another number of CPUs has to be worth it."""
+        if self.given_up or self.todo or self.fitting():
+            return not self.given_up
+        return len(self.waiting) > (self.AHEAD if others else 0)
+
+    def step(self, others):
+        """others: whether other guests are running."""
+        if self.process is None and not self.has_work(others):
             return
         if self.process is None:
             self.boot()
+        self.take()
         ended = self.process.poll() is not None
         self.read_events()
-        if ended:
+        if ended and self.told_end and not self.todo:
+            self.stop()
+        elif ended:
             self.lost("the guest ended")
         elif time.monotonic() > self.deadline:
             self.lost("the guest hangs")
 
     def wait_end(self):
-        if self.process and not self.todo:
+        if self.process and self.told_end and not self.todo:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(30)
         self.stop()

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs inside the guest: every test of DIR/tests in turn, each in a process of
-# its own with a time limit, with the kernel's log read after each. Tells the
-# host through DIR/events. Ends early, for a fresh guest, if a test cannot be
+# Runs inside the guest: every test of DIR/tests in turn, to which the host adds
+# lines until it says "end", each in a process of its own with a time limit, with the
+# kernel's log read after each. Tells the host through DIR/events. Ends early, for a fresh guest, if a test cannot be
 # cleaned up after, or the kernel has reported something: it may look less closely
 # from then on (lockdep does not look at all).
 set -uo pipefail
@@ -68,9 +68,21 @@ run_test() {
 	$usable
 }
 
+# The next line of DIR/tests, once it is whole.
+next_test() {
+	local piece line=
+	until IFS= read -r -u 9 piece; do
+		line+=$piece
+		sleep 0.1
+	done
+	line+=$piece
+	read -ra test <<<"$line"
+	[ "$line" != end ]
+}
+
 guest_init || exit 1
 event ready
-while read -r -u 9 -a test; do
+while next_test; do
 	run_test "${test[@]}" || break
 done 9<"$dir/tests"
 event end

@@ -38,17 +38,17 @@ cuts() {
 
 # Eight seeds in a row go through all scripts of recordings; 11 is in writethrough
 # and has a bound on intents.
-#@ hearth-only fast timeout=60 on=0..7,11
+#@ smp hearth-only fast timeout=60 on=0..7,11
 test_cuts() {
 	cuts "$1" 1 19 60 0
 }
 
-#@ hearth-only fast timeout=60
+#@ smp hearth-only fast timeout=60
 test_cuts_opened_by_stock() {
 	cuts 100 1 4 40 3
 }
 
-#@ hearth-only timeout=300 slow=200..239
+#@ smp hearth-only timeout=300 slow=200..239
 test_many_cuts() {
 	cuts "$1" 1 50 200 3
 }
@@ -123,7 +123,7 @@ bounded() {
 	dmsetup remove c
 }
 
-#@ hearth-only slow timeout=240
+#@ smp hearth-only slow timeout=240
 test_writebacks_after_a_cut_are_bounded() {
 	metadata_devices 8
 	empty_device FAST 300
@@ -141,7 +141,7 @@ written_on() {
 
 # The same while there is load. All that can be swept is swept at once: there may
 # be none left.
-#@ hearth-only fast timeout=60
+#@ smp hearth-only fast timeout=60
 test_intents_are_bounded_under_load() {
 	local dirty i most=0
 	metadata_devices 8

@@ -50,7 +50,7 @@ in_cgroup() {
 	rmdir "$group"
 }
 
-#@ hearth-only fast timeout=60
+#@ smp hearth-only fast timeout=60
 test_swap_on_a_cached_lv() {
 	[ -e /proc/swaps ] || skip "this kernel does not swap"
 	volume_for_memory

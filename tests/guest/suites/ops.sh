@@ -466,7 +466,7 @@ stops_in() {
 
 # A second table is resumed on a running engine whose last table is suspended
 # meanwhile: it does not get an engine that is being stopped.
-#@ hearth-only fast timeout=90
+#@ smp hearth-only fast timeout=90
 test_shared_engine_resume_race() {
 	local late last
 	by_hand_devices 16 32

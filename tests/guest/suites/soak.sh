@@ -291,7 +291,7 @@ soak() {
 	assert_le $kept $MAY_LEAK "KiB kept by what is gone"
 }
 
-#@ hearth-only slow minutes timeout=600
+#@ smp hearth-only slow minutes timeout=600
 test_soak() {
 	soak $((HEARTH_MINUTES * 60))
 }
