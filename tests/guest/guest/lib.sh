@@ -175,6 +175,11 @@ sectors_written() {
 	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
 }
 
+# written_to DEVICE SECTORS: so many have been since it was made.
+written_to() {
+	[ "$(sectors_written "$1")" -ge "$2" ]
+}
+
 zero() {
 	dd if=/dev/zero of="$1" bs=64k count="${2:-16}" oflag=direct status=none
 }
@@ -300,6 +305,13 @@ counter() {
 	message "$1" stats | awk -v name="$2" '$1 == name { print $2 }'
 }
 
+# is_at_rest NAME: its status is what it was when this was last asked.
+is_at_rest() {
+	local before=${AT_REST:-}
+	AT_REST=$(dmsetup status --noflush "$1")
+	[ "$AT_REST" = "$before" ]
+}
+
 all_clean() {
 	[ "$(stat_of "$1" dirty)" = 0 ]
 }
@@ -400,6 +412,11 @@ fio_quiet() {
 		cat "$T/fio.out"
 		fail "fio $*"
 	}
+}
+
+# A test's load is its child LOAD.
+load_is_over() {
+	! kill -0 "$LOAD" 2>/dev/null
 }
 
 # write_data DEVICE SEED OFFSET_MIB MIB [BS]: blocks that carry their seed and

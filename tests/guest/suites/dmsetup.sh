@@ -189,6 +189,19 @@ load_starts() {
 		--verify=crc32c --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 \
 		--randseed="${HEARTH_SEED:-1}" --output="$T/load.out" &
 	LOAD=$!
+	UNDER_LOAD=0
+}
+
+load_wrote() {
+	written_to "$@" || load_is_over
+}
+
+# load_goes_on NAME: until it has written another MiB, or is over. UNDER_LOAD counts
+# how often it was not.
+load_goes_on() {
+	local more=$(($(sectors_written "/dev/mapper/$1") + 2048))
+	until_true 60 load_wrote "/dev/mapper/$1" $more || fail "the load stands still"
+	load_is_over || UNDER_LOAD=$((UNDER_LOAD + 1))
 }
 
 load_ends() {
@@ -198,21 +211,22 @@ load_ends() {
 	}
 }
 
-#@ fast timeout=180
+#@ smp fast timeout=180
 test_suspend_resume_under_load() {
 	local i
 	by_hand_devices
 	by_hand c 128 writeback
 	load_starts c
 	for ((i = 0; i < 12; i++)); do
-		sleep 0.5
+		load_goes_on c
 		if [ $((i % 2)) = 0 ]; then dmsetup suspend c; else dmsetup suspend --noflush c; fi
 		dmsetup resume c
 	done
+	assert_ge $UNDER_LOAD 6 "times suspended under load"
 	load_ends
 }
 
-#@ fast timeout=180
+#@ smp fast timeout=180
 test_change_mode_under_load() {
 	local mode base
 	by_hand_devices
@@ -220,15 +234,16 @@ test_change_mode_under_load() {
 	base=$(dmsetup table c | cut -d' ' -f1-7)
 	load_starts c
 	for mode in writethrough writeback writethrough writeback; do
-		sleep 1
+		load_goes_on c
 		dmsetup reload c --table "$base 1 $mode default 0"
 		dmsetup resume c
 		assert_match "$(stat_of c features)" $mode mode
 	done
+	assert_ge $UNDER_LOAD 3 "modes under load"
 	load_ends
 }
 
-#@ fast timeout=180
+#@ smp fast timeout=180
 test_change_policy_under_load() {
 	local policy base policies="smq cleaner mq default smq"
 	is_stock || policies="smq lru cleaner lru mq default smq"
@@ -237,30 +252,32 @@ test_change_policy_under_load() {
 	base=$(dmsetup table c | cut -d' ' -f1-7)
 	load_starts c
 	for policy in $policies; do
-		sleep 1
+		load_goes_on c
 		dmsetup reload c --table "$base 1 writeback $policy 0"
 		dmsetup resume c
 		# The status has the name of the default, not the word.
 		assert_eq "$(stat_of c policy)" "${policy/default/smq}" policy
 	done
+	assert_ge $UNDER_LOAD 3 "policies under load"
 	load_ends
 }
 
-#@ hearth-only slow timeout=180
+#@ smp hearth-only slow timeout=180
 test_change_own_mode_under_load() {
 	local mode
 	by_hand_devices
 	by_hand c 128 writeback
 	load_starts c
 	for mode in writeonly table writeonly table; do
-		sleep 1
+		load_goes_on c
 		message c mode $mode
 	done
+	assert_ge $UNDER_LOAD 3 "modes under load"
 	load_ends
 }
 
 # Discards beyond the load, of whole blocks and parts, and of what is dirty.
-#@ fast timeout=180
+#@ smp fast timeout=180
 test_discards_under_load() {
 	local i
 	by_hand_devices 16 128
@@ -276,7 +293,7 @@ test_discards_under_load() {
 	load_ends
 }
 
-#@ fast timeout=120
+#@ smp fast timeout=120
 test_load_writethrough() {
 	by_hand_devices
 	by_hand c 128 writethrough
@@ -295,13 +312,9 @@ every_other_page() {
 	done
 }
 
-wrote_at_least() {
-	[ "$(sectors_written "$FAST")" -ge "$1" ]
-}
-
 # Writes to both devices wait for those that they overlap, and for no others: what
 # flushes the page cache writes a block in pages, and a disk takes a turn for each.
-#@ hearth-only fast timeout=60
+#@ smp hearth-only fast timeout=60
 test_writethrough_writes_of_one_block_side_by_side() {
 	local before
 	by_hand_devices 16 32
@@ -313,7 +326,7 @@ test_writethrough_writes_of_one_block_side_by_side() {
 	dmsetup suspend --noflush --nolockfs slow
 	trap 'dmsetup resume slow; wait' EXIT
 	every_other_page
-	until_true 30 wrote_at_least $((before + 64)) || fail "they wait for each other"
+	until_true 30 written_to "$FAST" $((before + 64)) || fail "they wait for each other"
 	every_other_page
 	sleep 2
 	assert_eq "$(sectors_written "$FAST")" $((before + 64)) "written over each other"
@@ -324,7 +337,7 @@ test_writethrough_writes_of_one_block_side_by_side() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
 }
 
-#@ fast timeout=120
+#@ smp fast timeout=120
 test_load_writeback() {
 	local sum
 	by_hand_devices
@@ -336,7 +349,7 @@ test_load_writeback() {
 	assert_eq "$(sum_of "$SLOW")" "$sum" sums
 }
 
-#@ hearth-only slow timeout=120
+#@ smp hearth-only slow timeout=120
 test_load_writearound() {
 	by_hand_devices
 	by_hand c 128 writearound
@@ -345,7 +358,7 @@ test_load_writearound() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
 }
 
-#@ hearth-only slow timeout=120
+#@ smp hearth-only slow timeout=120
 test_load_writeonly() {
 	local sum
 	by_hand_devices
@@ -357,7 +370,7 @@ test_load_writeonly() {
 	assert_eq "$(sum_of "$SLOW")" "$sum" sums
 }
 
-#@ slow timeout=900
+#@ smp slow timeout=900
 test_load_long() {
 	by_hand_devices
 	by_hand c 128 writeback
@@ -365,7 +378,7 @@ test_load_long() {
 	load_ends
 }
 
-#@ fast timeout=120
+#@ smp fast timeout=120
 test_cleaner_cleans_while_writing() {
 	by_hand_devices
 	by_hand c 128 writeback

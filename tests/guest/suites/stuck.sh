@@ -26,10 +26,6 @@ load_all_over() {
 	LOAD=$!
 }
 
-load_is_over() {
-	! kill -0 "$LOAD" 2>/dev/null
-}
-
 stop_load() {
 	kill "$LOAD"
 	until_true 60 load_is_over || fail "stuck: the load"
@@ -58,7 +54,7 @@ promoting_cache() {
 	promoting
 }
 
-#@ hearth-only fast timeout=120
+#@ smp hearth-only fast timeout=120
 test_suspend_and_flush_while_promoting() {
 	promoting_cache writeback
 	for _ in 1 2 3; do
@@ -75,7 +71,7 @@ test_suspend_and_flush_while_promoting() {
 }
 
 # The table is replaced by one of errors, as "dmsetup remove --force" does first.
-#@ hearth-only fast timeout=120 on=writeback
+#@ smp hearth-only fast timeout=120 on=writeback
 test_remove_while_promoting() {
 	promoting_cache "$1"
 	in_time dmsetup wipe_table c
@@ -87,7 +83,7 @@ test_remove_while_promoting() {
 }
 
 # Whatever device fails, everything ends; what was dirty may stay so.
-#@ hearth-only fast timeout=180 on=FAST
+#@ smp hearth-only fast timeout=180 on=FAST
 test_stopped_with_failing() {
 	no_metadata_check
 	breakable_devices 16 64
@@ -104,8 +100,9 @@ test_stopped_with_failing() {
 	in_time dmsetup remove --retry c
 }
 
-#@ hearth-only fast timeout=180 on=vol
+#@ smp hearth-only fast timeout=180 on=vol
 test_uncache_under_load() {
+	local more
 	standard_vg
 	cached_lv "$1" writeback
 	write_data /dev/vg/lv 1 64 16
@@ -117,7 +114,8 @@ test_uncache_under_load() {
 	in_time lvconvert -y --uncache vg/lv
 	load_is_over && fail "the load is over already"
 	assert_eq "$(field segtype)" linear type
-	sleep 2
+	more=$(($(sectors_written /dev/vg/lv) + 2048))
+	until_true 60 written_to /dev/vg/lv $more || fail "the load stands still"
 	load_is_over && fail "errors: $(cat "$T/load.out")"
 	stop_load
 	if grep -E 'err= *[1-9]|verify: bad' "$T/load.out"; then fail "errors under the load"; fi

@@ -115,7 +115,7 @@ test_status_agrees_with_lvs_in_every_state() {
 	for mode in writeonly writeback writethrough writearound passthrough; do
 		hearth set vg/lv "mode=$mode"
 		reads 0 16 256k
-		sleep 1
+		until_true 20 is_at_rest vg-lv || fail "$mode: it never rests"
 		agrees
 		assert_eq "$(told mode)" "$mode" mode
 		lvs_is lv_health_status= lv_check_needed=
