@@ -2,7 +2,7 @@
 /*
  * The one list of counters. The target counts them and prints them for the
  * message "stats"; hearth reads them by these names and exports them; the man
- * page's list and the tests' are made from this file by scripts/lists.
+ * page and the tests are held to this file by test_lists.py.
  *
  * To add a counter: a line here, and the place that counts.
  *
