@@ -8,6 +8,7 @@
 #include "util.h"
 #include "tools/metadata-repair.h"
 #include "tests/fuzz/memdev.h"
+#include "tests/lib/repair-judge.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -106,91 +107,6 @@ static void mem_save(const struct mem *m, const char *path)
 	assert_ok(fclose(f));
 }
 
-/* ---- What is on a device, and what was said of it ---- */
-
-struct content {
-	u32 nr;
-	u64 *oblock;	/* U64_MAX: unmapped */
-	bool *dirty;
-	u32 *hint;
-	bool *lost;	/* named as lost, dirty or perhaps so */
-	bool *gone;	/* named as not mapped any more, and clean */
-	bool *guessed;	/* named as dirty because that is not known */
-};
-
-static struct content *content_new(u32 nr)
-{
-	struct content *c = calloc(1, sizeof(*c));
-
-	c->nr = nr;
-	c->oblock = malloc((nr + 1) * sizeof(u64));
-	c->dirty = calloc(nr + 1, sizeof(bool));
-	c->hint = calloc(nr + 1, sizeof(u32));
-	c->lost = calloc(nr + 1, sizeof(bool));
-	c->gone = calloc(nr + 1, sizeof(bool));
-	c->guessed = calloc(nr + 1, sizeof(bool));
-	for (u32 i = 0; i < nr; i++)
-		c->oblock[i] = U64_MAX;
-	return c;
-}
-
-static void content_free(struct content *c)
-{
-	free(c->oblock);
-	free(c->dirty);
-	free(c->hint);
-	free(c->lost);
-	free(c->gone);
-	free(c->guessed);
-	free(c);
-}
-
-static int take_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
-		      bool hint_valid)
-{
-	struct content *c = ctx;
-
-	assert_true(cblock < c->nr);
-	c->oblock[cblock] = oblock;
-	c->dirty[cblock] = dirty;
-	c->hint[cblock] = hint_valid ? hint : 0;
-	return 0;
-}
-
-static void take_ranges(const char *line, const char *label, bool *named,
-			u32 nr)
-{
-	size_t n = strlen(label);
-	u32 from, to;
-	int used;
-
-	if (strncmp(line, label, n) || line[n] != ':')
-		return;
-	for (line += n + 1; sscanf(line, " %u%n", &from, &used) == 1;) {
-		line += used;
-		to = from;
-		if (sscanf(line, "-%u%n", &to, &used) == 1)
-			line += used;
-		assert_true(from <= to && to < nr);
-		memset(named + from, true, to - from + 1);
-	}
-	assert_int_equal(*line, 0);
-}
-
-static void take_line(void *ctx, const char *msg)
-{
-	struct content *c = ctx;
-
-	if (!os_quiet)
-		printf("said: %s\n", msg);
-	take_ranges(msg, "lost, and was dirty", c->lost, c->nr);
-	take_ranges(msg, "lost, and may have been dirty", c->lost, c->nr);
-	take_ranges(msg, "not mapped any more, and was not dirty", c->gone,
-		    c->nr);
-	take_ranges(msg, "dirty, because that is not known", c->guessed,
-		    c->nr);
-}
-
 /* ---- Inputs ---- */
 
 static const u32 version[3] = { 2, 0, 0 };
@@ -265,7 +181,7 @@ static int repair(struct ramdev *rd, struct mem *out,
 
 	if (with)
 		o = *with;
-	o.say = take_line;
+	o.say = content_take_line;
 	o.ctx = said;
 	r = metadata_repair(in, &be, &o, result);
 	if (r)
@@ -294,7 +210,7 @@ static void read_output(struct mem *out, struct content *c, u32 *nr,
 	*nr = cmd_cache_blocks(cmd);
 	*format = cmd_format(cmd);
 	cmd_policy_version(cmd, v);
-	assert_ok(cmd_load(cmd, cmd_policy_name(cmd), v, take_block, c));
+	assert_ok(cmd_load(cmd, cmd_policy_name(cmd), v, content_take_block, c));
 	cmd_get_stats(cmd, &stats);
 	*kept = cmd_record_get(cmd, record, sizeof(record)) ==
 			(int)strlen(SETTINGS) &&
@@ -317,40 +233,19 @@ static void both_cache_checks(struct mem *out)
 }
 
 struct outcome {
-	u32 lost_dirty, gone, guessed, other_hints;
+	struct repair_outcome cost;
 	bool kept;
 };
 
 /* @was is the truth; @after also knows what was named. */
-static struct outcome judge(const struct content *was,
-			    const struct content *after, bool clean)
+static struct repair_outcome judge(const struct content *was,
+				   const struct content *after, bool clean)
 {
-	struct outcome o = { 0 };
+	struct repair_outcome o;
+	char fault[128];
 
-	for (u32 i = 0; i < was->nr; i++) {
-		bool mapped = after->oblock[i] != U64_MAX;
-		bool was_mapped = was->oblock[i] != U64_MAX;
-		bool was_dirty = was_mapped && (was->dirty[i] || !clean);
-
-		if (mapped && after->oblock[i] != was->oblock[i])
-			fail_msg("cache block %u: origin block %llu, was %llu",
-				 i, after->oblock[i], was->oblock[i]);
-		if (was_dirty && !after->dirty[i] && !after->lost[i])
-			fail_msg("cache block %u was dirty, and is neither dirty nor named",
-				 i);
-		if (was_mapped && !mapped && !after->lost[i] && !after->gone[i])
-			fail_msg("cache block %u is gone without a word", i);
-		if (mapped && (after->lost[i] || after->gone[i]))
-			fail_msg("cache block %u is mapped, and said not to be",
-				 i);
-		if (mapped && after->dirty[i] != was_dirty && !after->guessed[i])
-			fail_msg("cache block %u became dirty without a word",
-				 i);
-		o.lost_dirty += was_dirty && after->lost[i];
-		o.gone += was_mapped && after->gone[i];
-		o.guessed += after->guessed[i];
-		o.other_hints += mapped && was->hint[i] != after->hint[i];
-	}
+	if (!repair_judge(was, after, clean, &o, fault, sizeof(fault)))
+		fail_msg("%s", fault);
 	return o;
 }
 
@@ -373,9 +268,9 @@ static struct outcome repaired(struct ramdev *rd, const struct content *was,
 	assert_int_equal(nr, was->nr);
 	assert_int_equal(f, format);
 	both_cache_checks(out);
-	o = judge(was, after, clean);
+	o.cost = judge(was, after, clean);
 	o.kept = kept;
-	assert_true(result.lost_dirty >= o.lost_dirty);
+	assert_true(result.lost_dirty >= o.cost.lost_dirty);
 	mem_free(out);
 	content_free(after);
 	return o;
@@ -461,12 +356,12 @@ static enum role *find_roles(struct ramdev *rd)
 
 static void assert_nothing_lost(struct outcome o, bool clean)
 {
-	assert_int_equal(o.lost_dirty, 0);
-	assert_int_equal(o.gone, 0);
-	assert_int_equal(o.guessed, 0);
+	assert_int_equal(o.cost.lost_dirty, 0);
+	assert_int_equal(o.cost.gone, 0);
+	assert_int_equal(o.cost.guessed, 0);
 	assert_true(o.kept);
 	if (clean)
-		assert_int_equal(o.other_hints, 0);
+		assert_int_equal(o.cost.other_hints, 0);
 }
 
 /* More than what the block held must not be lost. */
@@ -475,19 +370,19 @@ static void assert_expected(struct outcome o, enum role role,
 {
 	switch (role) {
 	case MAPPING:
-		assert_true(o.lost_dirty + o.gone > 0);
+		assert_true(o.cost.lost_dirty + o.cost.gone > 0);
 		if (!clean || format == 1)
-			assert_int_equal(o.gone, 0);
-		assert_int_equal(o.guessed, 0);
+			assert_int_equal(o.cost.gone, 0);
+		assert_int_equal(o.cost.guessed, 0);
 		break;
 	case DIRTY:
-		assert_int_equal(o.lost_dirty + o.gone, 0);
-		assert_int_equal(!!o.guessed, clean);
+		assert_int_equal(o.cost.lost_dirty + o.cost.gone, 0);
+		assert_int_equal(!!o.cost.guessed, clean);
 		break;
 	case HINTS:
-		assert_int_equal(o.lost_dirty + o.gone + o.guessed, 0);
+		assert_int_equal(o.cost.lost_dirty + o.cost.gone + o.cost.guessed, 0);
 		if (clean)
-			assert_true(o.other_hints > 0);
+			assert_true(o.cost.other_hints > 0);
 		break;
 	default:
 		assert_nothing_lost(o, clean);
@@ -629,7 +524,7 @@ static void older_leaf(void **state)
 		change(rd, c, 1200, 5900);
 		put_older(rd, old, leaf_of(rd, 0), PD_KIND_ARRAY);
 		o = repaired(rd, c, format, true, NULL);
-		assert_true(o.lost_dirty > 2);
+		assert_true(o.cost.lost_dirty > 2);
 		content_free(c);
 		ramdev_free(rd);
 	}
@@ -652,7 +547,7 @@ static void older_root(void **state)
 		change(rd, c, 5, 5900);
 		put_older(rd, old, root_of(rd), PD_KIND_NODE);
 		o = repaired(rd, c, format, true, NULL);
-		assert_true(o.lost_dirty > 0);
+		assert_true(o.cost.lost_dirty > 0);
 		content_free(c);
 		ramdev_free(rd);
 	}
@@ -709,8 +604,8 @@ static void no_superblock(void **state)
 		must_refuse(rd, &other, "no complete mapping");
 		/* what all complete mappings say; 700 is not of that */
 		o = repaired(rd, c, format, false, &geometry);
-		assert_true(o.lost_dirty > 0);
-		assert_true(o.lost_dirty < 1500);
+		assert_true(o.cost.lost_dirty > 0);
+		assert_true(o.cost.lost_dirty < 1500);
 		assert_false(o.kept);
 
 		damage(rd, any_leaf(rd), NOISE, &rng);
@@ -841,7 +736,7 @@ static struct content *read_image(struct memdev *md, u32 nr, bool *clean)
 		c = content_new(nr);
 		*clean = cmd_opened_clean(cmd);
 		cmd_policy_version(cmd, v);
-		if (cmd_load(cmd, cmd_policy_name(cmd), v, take_block, c)) {
+		if (cmd_load(cmd, cmd_policy_name(cmd), v, content_take_block, c)) {
 			content_free(c);
 			c = NULL;
 		}
@@ -873,7 +768,7 @@ static bool repair_image(struct memdev *md)
 {
 	u32 nr = image_cache_blocks(md), found;
 	struct content *after = content_new(nr), *was;
-	struct repair_options o = { .say = take_line, .ctx = after };
+	struct repair_options o = { .say = content_take_line, .ctx = after };
 	struct pd_device *in = memdev_open(md, true);
 	struct mem *out = mem_new(md->nr_blocks + 1000);
 	struct pd_backend be = mem_backend(out);
