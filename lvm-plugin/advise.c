@@ -10,12 +10,13 @@
 #include <sys/sysmacros.h>
 
 #include "registry.h"
-#include "cache.h"
+#include "cache-info.h"
 #include "curve.h"
-#include "findings.h"
+#include "doctor.h"
 #include "hearth.h"
 #include "live.h"
 #include "svg.h"
+#include "sysfs.h"
 #include "text.h"
 
 #define NR_ROWS		6
@@ -365,17 +366,17 @@ static void json_all(const struct rows *rows, const struct summary *s,
 	json_end();
 }
 
-/* ---- ---- */
+/* ---- The subcommand ---- */
 
 /* Sizes that were not given, and what is wrong with it already. */
-static void ask_cache(struct question *q, const struct cache *c)
+static void ask_cache(struct question *q, const struct cache_info *c)
 {
 	q->dev = makedev(c->dm->major, c->dm->minor);
 	q->volume = c->dm->length * 512.0;
 	if (!q->size)
-		q->size = c->total * c->block_sectors * 512.0;
+		q->size = c->total * cache_block_bytes(c);
 	if (!q->block)
-		q->block = c->block_sectors * 512;
+		q->block = cache_block_bytes(c);
 	examine_cache(c);
 }
 
@@ -383,7 +384,7 @@ static void ask_cache(struct question *q, const struct cache *c)
 static int ask_volume(struct question *q, const struct options *o)
 {
 	struct caches cs;
-	struct cache *c;
+	struct cache_info *c;
 	struct device d;
 	bool no_dm;
 	int r = o->cache ? caches_get(&cs, o->cache, &c) :

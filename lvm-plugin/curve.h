@@ -4,8 +4,8 @@
  * blocks goes through hearth's own policy, in caches made smaller by the same
  * factor (SHARDS, and Waldspurger's miniature simulation).
  */
-#ifndef HEARTH_CURVE_H
-#define HEARTH_CURVE_H
+#ifndef HEARTH_PLUGIN_CURVE_H
+#define HEARTH_PLUGIN_CURVE_H
 
 #include "trace.h"
 

@@ -5,8 +5,8 @@
  *
  * Functions return 0, or a negative error number; dm_error() then says more.
  */
-#ifndef HEARTH_DM_H
-#define HEARTH_DM_H
+#ifndef HEARTH_PLUGIN_DM_H
+#define HEARTH_PLUGIN_DM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "doctor.h"
 #include "failures.h"
-#include "findings.h"
+#include "sysfs.h"
 #include "text.h"
 
 #define MIB		(1024.0 * 1024)
@@ -17,7 +18,7 @@ static const enum counter errors[] = {
 };
 #define NR_ERRORS	(sizeof(errors) / sizeof(errors[0]))
 
-static bool has_errors(const struct cache *c)
+static bool has_errors(const struct cache_info *c)
 {
 	unsigned int i;
 
@@ -27,7 +28,7 @@ static bool has_errors(const struct cache *c)
 	return false;
 }
 
-static void examine_health(const struct cache *c)
+static void examine_health(const struct cache_info *c)
 {
 	const struct failure *f = failure_find(c->health);
 
@@ -47,7 +48,7 @@ static void examine_health(const struct cache *c)
 		found(FINE, "health", c->name, NULL, "in good health");
 }
 
-static void examine_errors(const struct cache *c)
+static void examine_errors(const struct cache_info *c)
 {
 	unsigned int i;
 
@@ -59,21 +60,21 @@ static void examine_errors(const struct cache *c)
 			      counter_names[errors[i]], c->count[errors[i]]);
 }
 
-static void examine_redundancy(const struct cache *c)
+static void examine_redundancy(const struct cache_info *c)
 {
 	if (!cache_writes_back(c))
 		return;
-	if (!stands_on(c->fast, NULL))
+	if (!is_on_mirror(c->fast))
 		found(WARNING, "single-ssd", c->name,
 		      "put the cache on a mirror (LVM's raid1), or 'hearth set CACHE mode=writethrough'",
 		      "blocks are dirty on a cache device that is not mirrored; if it is lost, so are they");
-	else if (!stands_on(c->metadata, NULL))
+	else if (!is_on_mirror(c->metadata))
 		found(WARNING, "single-metadata", c->name,
 		      "put the pool's metadata on a mirror as well",
 		      "the cache device is mirrored, but its metadata is not");
 }
 
-static void examine_devices(const struct cache *c)
+static void examine_devices(const struct cache_info *c)
 {
 	long fast = sys_number(c->fast, "queue/logical_block_size", 512);
 	long slow = sys_number(c->origin, "queue/logical_block_size", 512);
@@ -94,7 +95,7 @@ static void examine_devices(const struct cache *c)
 		      fast, slow);
 }
 
-static void examine_geometry(const struct cache *c)
+static void examine_geometry(const struct cache_info *c)
 {
 	double bytes = (double)c->metadata_total * c->metadata_block_sectors *
 		       512;
@@ -110,13 +111,13 @@ static void examine_geometry(const struct cache *c)
 		found(NOTE, "metadata-small", c->name, NULL,
 		      "the metadata device has %s; %s are advised for so many blocks",
 		      size_text(a, bytes), size_text(b, advised));
-	if (c->block_sectors * 512.0 > MIB)
+	if (cache_block_bytes(c) > MIB)
 		found(NOTE, "large-blocks", c->name, NULL,
 		      "blocks of %s: each promotion moves that much",
-		      size_text(a, c->block_sectors * 512.0));
+		      size_text(a, cache_block_bytes(c)));
 }
 
-static void examine_policy(const struct cache *c)
+static void examine_policy(const struct cache_info *c)
 {
 	static const char * const open_to_all[] = {
 		"smq", "mq", "cleaner", "default"
@@ -131,7 +132,7 @@ static void examine_policy(const struct cache *c)
 	      c->policy);
 }
 
-void examine_cache(const struct cache *c)
+void examine_cache(const struct cache_info *c)
 {
 	examine_health(c);
 	if (c->failed_line)

@@ -7,22 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "findings.h"
+#include "doctor.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "sysfs.h"
 
 #define LVM_CONF	"lvmlocal.conf"
-
-const char *kernel_release(void)
-{
-	static struct utsname u;
-
-	uname(&u);
-	return u.release;
-}
 
 static int run(const char *const argv[])
 {
@@ -163,7 +155,7 @@ static int fix_repair(const char *subject)
 	return EXIT_FAILED;
 }
 
-/* ---- ---- */
+/* ---- All of them ---- */
 
 static const struct fix fixes[] = {
 	[FIX_DEPMOD] = { "depmod -a", fix_depmod },
@@ -182,5 +174,5 @@ static const struct fix fixes[] = {
 
 const struct fix *fix_of(enum fix_id id)
 {
-	return id ? &fixes[id] : NULL;
+	return &fixes[id];
 }

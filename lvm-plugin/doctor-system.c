@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "findings.h"
+#include "doctor.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "sysfs.h"
 
 /* ---- Modules ---- */
 
@@ -81,7 +82,7 @@ static void examine_modules(const struct caches *cs)
 	if (core != OURS && is_on_disk()) {
 		found(PROBLEM, "modules-dep", "system", "'depmod -a'",
 		      "hearth's modules are there, but modprobe does not know of them");
-		fixable(FIX_DEPMOD);
+		fixable(fix_of(FIX_DEPMOD));
 		return;
 	}
 	if (core != smq)
@@ -92,7 +93,7 @@ static void examine_modules(const struct caches *cs)
 		found(PROBLEM, "module-loaded", "system", reload,
 		      "hearth is installed, but the kernel's own target is loaded");
 		if (!cs->nr)
-			fixable(FIX_RELOAD);
+			fixable(fix_of(FIX_RELOAD));
 	} else if (loaded == STOCK || (loaded == NOWHERE && core != OURS))
 		found(WARNING, "module-installed", "system", install,
 		      "hearth is not installed for kernel %s", kernel_release());
@@ -134,7 +135,7 @@ static bool mounted(const char *where, struct device *d)
 }
 
 /* The cache that @d stands on. */
-static const struct cache *cache_below(const struct caches *cs, struct device d)
+static const struct cache_info *cache_below(const struct caches *cs, struct device d)
 {
 	unsigned int i;
 
@@ -143,7 +144,7 @@ static const struct cache *cache_below(const struct caches *cs, struct device d)
 			cs->all[i].dm->major, cs->all[i].dm->minor
 		};
 
-		if (stands_on(d, &c))
+		if (stands_on(d, c))
 			return &cs->all[i];
 	}
 	return NULL;
@@ -207,10 +208,10 @@ static void rebuild_if_possible(bool by_dracut)
 		 "lib/dracut/modules.d/90hearth/module-setup.sh" :
 		 "share/initramfs-tools/hooks/hearth");
 	if (!access(hook, X_OK))
-		fixable(by_dracut ? FIX_DRACUT : FIX_INITRAMFS_TOOLS);
+		fixable(fix_of(by_dracut ? FIX_DRACUT : FIX_INITRAMFS_TOOLS));
 }
 
-static void examine_initramfs(const struct cache *root)
+static void examine_initramfs(const struct cache_info *root)
 {
 	static const char rebuild[] =
 		"'update-initramfs -u' or 'dracut --force', with hearth's hook installed";
@@ -248,7 +249,7 @@ static void examine_initramfs(const struct cache *root)
 
 static void examine_mounts(const struct caches *cs)
 {
-	const struct cache *root = NULL, *boot = NULL;
+	const struct cache_info *root = NULL, *boot = NULL;
 	struct device d;
 
 	if (mounted("/", &d))
@@ -268,7 +269,7 @@ static void examine_mounts(const struct caches *cs)
 		      "/ is on it, and without hearth no kernel opens the policy %s",
 		      root->policy);
 		if (root->vg[0])
-			fixable(FIX_POLICY);
+			fixable(fix_of(FIX_POLICY));
 	}
 }
 
@@ -328,7 +329,7 @@ static void examine_cache_repair(const struct caches *cs, const char *version,
 		return;
 	snprintf(path, sizeof(path), "%s" HEARTH_REPAIR, dm_root());
 	if (!access(path, X_OK))
-		fixable(FIX_REPAIR);
+		fixable(fix_of(FIX_REPAIR));
 }
 
 static void examine_cache_check(const struct caches *cs)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "drain.h"
 #include "hearth.h"
 #include "lvm.h"
@@ -36,12 +36,12 @@ struct progress {
 
 /* ---- Progress ---- */
 
-static void start(struct progress *p, const struct cache *c, bool quiet)
+static void start(struct progress *p, const struct cache_info *c, bool quiet)
 {
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", c->name);
 	p->began = p->seen = p->reported = now();
-	p->block_bytes = c->block_sectors * 512.0;
+	p->block_bytes = cache_block_bytes(c);
 	p->at_first = p->dirty = c->dirty;
 	p->rate = NAN;
 	p->quiet = quiet;
@@ -99,7 +99,7 @@ static void end_of_line(const struct progress *p)
 static bool look(struct progress *p)
 {
 	struct caches cs;
-	struct cache *c;
+	struct cache_info *c;
 	bool found = false;
 
 	if (caches_read(&cs))
@@ -140,7 +140,7 @@ static int watch(struct progress *p, const char *const argv[])
 	return interrupted ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
-static int drain_lv(struct progress *p, const struct cache *c, bool stay)
+static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 {
 	const char *const away[] = {
 		"lvchange", "-qq", "-y", "--cachemode", "writethrough", "--",
@@ -174,7 +174,7 @@ static int wait_until_clean(struct progress *p)
 	return p->dirty ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-static int drain_by_hand(struct progress *p, const struct cache *c, bool stay)
+static int drain_by_hand(struct progress *p, const struct cache_info *c, bool stay)
 {
 	char *table = table_with(c, "writethrough", "cleaner");
 	int r = table_load(c, table);
@@ -193,9 +193,9 @@ static int drain_by_hand(struct progress *p, const struct cache *c, bool stay)
 	return r;
 }
 
-/* ---- ---- */
+/* ---- The subcommands ---- */
 
-int drain_check_health(const struct cache *c)
+int drain_check_health(const struct cache_info *c)
 {
 	if (!strcmp(c->health, "good") || !c->dirty)
 		return EXIT_OK;
@@ -228,29 +228,41 @@ static void print_result(const struct progress *p, const char *what, int code,
 	       size_text(left, p->dirty * p->block_bytes));
 }
 
+/*
+ * Reads the cache that the command line names, and begins its progress.  Returns
+ * an exit code; if that is 0, the caller frees @cs.
+ */
+static int begin(const struct options *o, struct progress *p,
+		 struct caches *cs, struct cache_info **c)
+{
+	int r = caches_get(cs, o->args[0], c);
+
+	if (r)
+		return r;
+	start(p, *c, o->json);
+	catch_signals();
+	r = drain_check_health(*c);
+	if (r)
+		caches_free(cs);
+	return r;
+}
+
 int hearth_drain(const struct options *o)
 {
 	struct progress p;
 	struct caches cs;
-	struct cache *c;
-	int r = caches_get(&cs, o->args[0], &c);
+	struct cache_info *c;
+	int r = begin(o, &p, &cs, &c);
 
 	if (r)
 		return r;
-	start(&p, c, o->json);
-	catch_signals();
-	r = drain_check_health(c);
-	if (r) {
-		caches_free(&cs);
-		return r;
-	}
 	if (!cache_writes_back(c))
 		r = wait_until_clean(&p);
 	else if (c->vg[0])
 		r = drain_lv(&p, c, o->stay);
 	else
 		r = drain_by_hand(&p, c, o->stay);
-	/* Too late: what was asked for has been done. */
+	/* The signal came too late, because the work is done. */
 	if (r == EXIT_INTERRUPTED && !p.dirty && !o->stay)
 		r = EXIT_OK;
 	if (r != EXIT_FAILED)
@@ -259,26 +271,27 @@ int hearth_drain(const struct options *o)
 	return r;
 }
 
-/* lvconvert, with no answer to what it may ask: that means no. */
+static int refuse_by_hand(const struct cache_info *c)
+{
+	complain("%s is not LVM's: use 'hearth drain --stay', then load the table '0 %ju linear %u:%u 0', and zero the first 4 KiB of %u:%u before it is cached again",
+		 c->name, c->dm->length, c->origin.major, c->origin.minor,
+		 c->metadata.major, c->metadata.minor);
+	return EXIT_FAILED;
+}
+
+/* lvconvert @how; it has no input, so it takes each of its questions for no. */
 static int detach(const struct options *o, const char *how, const char *what)
 {
 	struct progress p;
 	struct caches cs;
-	struct cache *c;
-	int r = caches_get(&cs, o->args[0], &c);
+	struct cache_info *c;
+	int r = begin(o, &p, &cs, &c);
 
 	if (r)
 		return r;
-	start(&p, c, o->json);
-	catch_signals();
-	r = drain_check_health(c);
-	if (!r && !c->vg[0]) {
-		complain("%s is not LVM's: use 'hearth drain --stay', then load the table '0 %ju linear %u:%u 0', and zero the first 4 KiB of %u:%u before it is cached again",
-			 c->name, c->dm->length, c->origin.major,
-			 c->origin.minor, c->metadata.major, c->metadata.minor);
-		r = EXIT_FAILED;
-	}
-	if (!r) {
+	if (!c->vg[0]) {
+		r = refuse_by_hand(c);
+	} else {
 		const char *const argv[] = {
 			"lvconvert", "-qq", how, "--", c->name, NULL
 		};
@@ -293,7 +306,7 @@ static int detach(const struct options *o, const char *how, const char *what)
 	return r;
 }
 
-int drain_and_uncache(const struct cache *c, bool quiet)
+int drain_and_uncache(const struct cache_info *c, bool quiet)
 {
 	const char *const argv[] = {
 		"lvconvert", "-qq", "--uncache", "--", c->name, NULL

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
 
@@ -30,7 +30,7 @@
 struct out {
 	FILE *f;
 	const char *name;	/* of the metric */
-	const struct cache *c;
+	const struct cache_info *c;
 };
 
 static void put_label_value(FILE *f, const char *s)
@@ -68,7 +68,7 @@ static void sample(const struct out *o, const char *label, const char *value,
 
 static void put_info(const struct out *o)
 {
-	const struct cache *c = o->c;
+	const struct cache_info *c = o->c;
 	const char *const labels[][2] = {
 		{ "mode", c->mode }, { "table_mode", c->table_mode },
 		{ "policy", c->policy }, { "health", c->health },
@@ -100,29 +100,24 @@ static void put_volume(const struct out *o)
 	sample(o, NULL, NULL, o->c->dm->length * SECTOR);
 }
 
-static uint64_t block_bytes(const struct cache *c)
-{
-	return (uint64_t)c->block_sectors * SECTOR;
-}
-
 static void put_block(const struct out *o)
 {
-	sample(o, NULL, NULL, block_bytes(o->c));
+	sample(o, NULL, NULL, cache_block_bytes(o->c));
 }
 
 static void put_size(const struct out *o)
 {
-	sample(o, NULL, NULL, o->c->total * block_bytes(o->c));
+	sample(o, NULL, NULL, o->c->total * cache_block_bytes(o->c));
 }
 
 static void put_used(const struct out *o)
 {
-	sample(o, NULL, NULL, o->c->used * block_bytes(o->c));
+	sample(o, NULL, NULL, o->c->used * cache_block_bytes(o->c));
 }
 
 static void put_dirty(const struct out *o)
 {
-	sample(o, NULL, NULL, o->c->dirty * block_bytes(o->c));
+	sample(o, NULL, NULL, o->c->dirty * cache_block_bytes(o->c));
 }
 
 static void put_metadata(const struct out *o)

@@ -2,8 +2,8 @@
 /*
  * What the words mean that a target uses for its health.
  */
-#ifndef HEARTH_FAILURES_H
-#define HEARTH_FAILURES_H
+#ifndef HEARTH_PLUGIN_FAILURES_H
+#define HEARTH_PLUGIN_FAILURES_H
 
 /*
  * How to repair, wherever that is advised: cache_repair 0.9 takes dirty blocks of

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every subcommand shares: exit codes, options, complaints.
+ * What every subcommand shares: exit codes and options.
  */
-#ifndef HEARTH_H
-#define HEARTH_H
+#ifndef HEARTH_PLUGIN_HEARTH_H
+#define HEARTH_PLUGIN_HEARTH_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "util.h"
 
 /* hearth(8) lists them. */
 enum exit_code {
@@ -21,22 +22,27 @@ enum exit_code {
 	EXIT_INTERRUPTED = 130,
 };
 
+/*
+ * The command line of a subcommand.  Each has its own options; a member that
+ * none of them sets is zero.
+ */
 struct options {
-	bool json, stay, batch, solid;
-	bool enlist, unregister, quiet, force;	/* enlist: --register */
-	bool fix, yes;
-	double interval;	/* seconds */
-	unsigned long count;	/* rounds; 0: no end */
-	const char *preset, *file, *listen;
-	const char *live;	/* volume to record */
-	double minutes;
-	const char *cache, *policy, *format, *svg;
-	double size, block;	/* GiB, KiB; 0: not given */
+	bool json, stay, batch, solid, force, fix, yes;
+	bool enlist, unregister, quiet;	/* enlist: --register */
+	double interval;	/* seconds between two tables */
+	unsigned long count;	/* tables; 0: no end */
+	double minutes;		/* to record */
+	double size;		/* of a cache, GiB; 0: not given */
+	double block;		/* of a cache's block, KiB; 0: not given */
 	unsigned int sample;	/* blocks; 0: not given */
+	char *preset, *file, *listen;
+	char *cache, *live;	/* names; live: the volume to record */
+	char *policy, *format, *svg;
 	char **args;
 	int nr_args;
 };
 
+/* One function for each subcommand; it prints, and returns an exit code. */
 int hearth_status(const struct options *o);
 int hearth_top(const struct options *o);
 int hearth_set(const struct options *o);
@@ -48,15 +54,5 @@ int hearth_monitor(const struct options *o);
 int hearth_export(const struct options *o);
 int hearth_doctor(const struct options *o);
 int hearth_advise(const struct options *o);
-/* One line on stderr, "hearth: " before it. */
-__attribute__((format(printf, 1, 2)))
-void complain(const char *format, ...);
-
-/* Set by SIGINT, SIGTERM and SIGHUP once catch_signals() was called. */
-extern volatile int interrupted;
-void catch_signals(void);
-/* Sleeps; true if it was interrupted. */
-bool pause_for(double seconds);
-double now(void);		/* seconds since boot */
 
 #endif

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hearth.h"
 #include "history.h"
+#include "util.h"
 
 #define HEADER		"hearth-history 3"
 #define FINE_SPAN	120.0
@@ -23,7 +23,7 @@
 #define SPAN		(90 * 60.0)
 #define STEP		60.0
 
-struct sample sample_now(const struct cache *c)
+struct sample sample_now(const struct cache_info *c)
 {
 	struct sample s = { .when = now() };
 
@@ -132,7 +132,7 @@ static void write_history(const struct history *h, const char *path)
 		unlink(temporary);
 }
 
-void history_update(struct history *h, const struct cache *c)
+void history_update(struct history *h, const struct cache_info *c)
 {
 	struct sample latest = sample_now(c);
 	char path[512];

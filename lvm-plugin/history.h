@@ -2,10 +2,10 @@
 /*
  * Counters as they were: what "the last minute" is computed from.
  */
-#ifndef HEARTH_HISTORY_H
-#define HEARTH_HISTORY_H
+#ifndef HEARTH_PLUGIN_HISTORY_H
+#define HEARTH_PLUGIN_HISTORY_H
 
-#include "cache.h"
+#include "cache-info.h"
 
 struct sample {
 	double when;		/* seconds since boot */
@@ -26,7 +26,7 @@ struct history {
 };
 
 /* Read what is kept of @c, add its present counters, and keep that. */
-void history_update(struct history *h, const struct cache *c);
+void history_update(struct history *h, const struct cache_info *c);
 
 /*
  * From the sample that is nearest to @seconds old to the newest.  Not known if
@@ -34,7 +34,7 @@ void history_update(struct history *h, const struct cache *c);
  */
 struct window history_window(const struct history *h, double seconds);
 
-struct sample sample_now(const struct cache *c);
+struct sample sample_now(const struct cache_info *c);
 /* False if a counter fell: the cache was loaded anew in between. */
 bool sample_difference(const struct sample *from, const struct sample *to,
 		       struct window *w);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cache.h"
+#include "cache-info.h"
 
 /* @to[NR_IO_COUNTERS]; left alone if there is no such device. */
 static void read_one(struct device d, uint64_t *to)
@@ -32,7 +32,7 @@ static void read_one(struct device d, uint64_t *to)
 	fclose(f);
 }
 
-void cache_read_io(struct cache *c)
+void cache_read_io(struct cache_info *c)
 {
 	const struct device volume = { c->dm->major, c->dm->minor };
 

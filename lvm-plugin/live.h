@@ -2,8 +2,8 @@
 /*
  * The requests to a block device while they happen.
  */
-#ifndef HEARTH_LIVE_H
-#define HEARTH_LIVE_H
+#ifndef HEARTH_PLUGIN_LIVE_H
+#define HEARTH_PLUGIN_LIVE_H
 
 #include <sys/types.h>
 

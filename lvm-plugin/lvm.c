@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 
 #include "hearth.h"
 #include "lvm.h"
+
+#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* Does not return.  @out: where its stdout goes. */
 static void become(const char *const argv[], int out, bool quiet)
@@ -81,6 +84,41 @@ int lvm_run(const char *const argv[])
 			return EXIT_FAILED;
 	return exit_code(status);
 }
+
+/* ---- A command line, word by word ---- */
+
+/* The last place stays NULL, which ends the list.  No caller has so many words. */
+void command_add(struct command *c, const char *word)
+{
+	if (c->nr == ARRAY_LEN(c->argv) - 1)
+		abort();
+	c->argv[c->nr++] = word;
+}
+
+void command_add_text(struct command *c, const char *format, ...)
+{
+	va_list ap;
+	char *word;
+
+	va_start(ap, format);
+	if (c->nr_texts == ARRAY_LEN(c->texts) ||
+	    vasprintf(&word, format, ap) < 0)
+		abort();
+	va_end(ap);
+	c->texts[c->nr_texts++] = word;
+	command_add(c, word);
+}
+
+int command_run(struct command *c)
+{
+	int r = lvm_run(c->argv);
+
+	while (c->nr_texts)
+		free(c->texts[--c->nr_texts]);
+	return r ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- What a command prints ---- */
 
 char *command_text(const char *const argv[])
 {

@@ -2,8 +2,8 @@
 /*
  * lvm2's own commands, run as they are installed.
  */
-#ifndef HEARTH_LVM_H
-#define HEARTH_LVM_H
+#ifndef HEARTH_PLUGIN_LVM_H
+#define HEARTH_PLUGIN_LVM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +22,22 @@ pid_t lvm_start(const char *const argv[]);
 int lvm_ended(pid_t pid, int *code);
 /* Both; an exit code. */
 int lvm_run(const char *const argv[]);
+
+/* A command line that is put together word by word; zeroed at first. */
+struct command {
+	const char *argv[160];	/* the longest is a cache with 64 settings */
+	unsigned int nr;
+	char *texts[48];	/* words that belong to the command */
+	unsigned int nr_texts;
+};
+
+/* Adds a word, which must stay until the command has run. */
+void command_add(struct command *c, const char *word);
+/* Adds a word that is made here. */
+__attribute__((format(printf, 2, 3)))
+void command_add_text(struct command *c, const char *format, ...);
+/* lvm_run(), then frees the words.  EXIT_OK or EXIT_FAILED. */
+int command_run(struct command *c);
 
 /* The first line that a command prints, without the newline; -1 if it fails. */
 int command_output(const char *const argv[], char *line, size_t len);

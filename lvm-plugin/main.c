@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth: the table of subcommands, their options, and signals.
+ * hearth: the subcommands, and the options of each.  An option is one row of a
+ * table; its value goes to a member of struct options.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
-#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "hearth.h"
 
-enum {
-	OPT_HELP = 256, OPT_VERSION, OPT_JSON, OPT_STAY, OPT_BATCH, OPT_PRESET,
-	OPT_INTERVAL, OPT_COUNT, OPT_FILE, OPT_LISTEN, OPT_CACHE, OPT_SIZE,
-	OPT_BLOCK, OPT_POLICY, OPT_SOLID, OPT_SAMPLE, OPT_SVG, OPT_FORMAT,
-	OPT_REGISTER, OPT_UNREGISTER, OPT_QUIET, OPT_FORCE,
-	OPT_LIVE, OPT_MINUTES, OPT_FIX, OPT_YES
+/* What an option's value becomes, in the member of struct options at @to. */
+enum kind { FLAG, WORD, REAL, COUNT, BLOCKS };	/* bool, char *, double, unsigned long, unsigned int */
+
+/* One option of one subcommand. */
+struct row {
+	const char *name, *value;	/* @value: as --help prints it */
+	enum kind kind;
+	size_t to;
+	double min, max;		/* of a number */
+	const char *help;
 };
+
+#define TO(member)	offsetof(struct options, member)
+#define JSON		{ "json", "", FLAG, TO(json), 0, 0, "print JSON" }
+#define END		{ NULL }
 
 static const struct subcommand {
 	const char *name;
@@ -26,164 +33,127 @@ static const struct subcommand {
 	const char *args;	/* as --help prints them */
 	int min_args, max_args;
 	const char *what;
-	const char *options;	/* that it takes: letters of the table below */
+	const struct row *options;
 } subcommands[] = {
 	{ "status", hearth_status, "[CACHE]", 0, 1,
-	  "how a cache is doing, or all of them", "j" },
+	  "show how a cache is doing, or all of them",
+	  (const struct row[]){ JSON, END } },
 	{ "top", hearth_top, "", 0, 0,
-	  "what all caches do, live", "jbin" },
+	  "show what all caches do, live",
+	  (const struct row[]){
+		JSON,
+		{ "batch", "", FLAG, TO(batch), 0, 0,
+		  "print one table after the other" },
+		{ "interval", "SECONDS", REAL, TO(interval), .1, 86400,
+		  "seconds between two tables (default 2)" },
+		{ "count", "N", COUNT, TO(count), 1, 1e9,
+		  "end after N tables (default: do not end)" },
+		END } },
 	{ "set", hearth_set, "CACHE [KEY=VALUE]...", 1, 64,
-	  "change mode, policy and settings", "jp" },
+	  "change mode, policy and settings",
+	  (const struct row[]){
+		JSON,
+		{ "preset", "NAME", WORD, TO(preset), 0, 0,
+		  "general, database, read-mostly, streaming or low-wear" },
+		END } },
 	{ "drain", hearth_drain, "CACHE", 1, 1,
-	  "write all dirty blocks back", "js" },
+	  "write all dirty blocks back",
+	  (const struct row[]){
+		JSON,
+		{ "stay", "", FLAG, TO(stay), 0, 0,
+		  "stay in writethrough mode, so that nothing gets dirty" },
+		END } },
 	{ "split", hearth_split, "VG/LV", 1, 1,
-	  "write back, and detach the cache but keep it", "j" },
+	  "write back, and detach the cache but keep it",
+	  (const struct row[]){ JSON, END } },
 	{ "uncache", hearth_uncache, "VG/LV", 1, 1,
-	  "write back and remove the cache", "j" },
+	  "write back and remove the cache",
+	  (const struct row[]){ JSON, END } },
 	{ "replace-ssd", hearth_replace, "VG/LV DEVICE", 2, 2,
-	  "the same cache on another device", "jzo" },
+	  "put the same cache on another device",
+	  (const struct row[]){
+		JSON,
+		{ "size", "GIB", REAL, TO(size), .001, 1e9,
+		  "size of the new cache (default: that of the old one)" },
+		{ "force", "", FLAG, TO(force), 0, 0,
+		  "take a rotating disk; give up a missing SSD's data" },
+		END } },
 	{ "export", hearth_export, "", 0, 0,
-	  "print all counters in Prometheus' format", "fl" },
+	  "print all counters in Prometheus' format",
+	  (const struct row[]){
+		{ "file", "FILE", WORD, TO(file), 0, 0,
+		  "write them to FILE, which is replaced as a whole" },
+		{ "listen", "PORT", WORD, TO(listen), 0, 0,
+		  "serve them at http://127.0.0.1:PORT/metrics" },
+		END } },
 	{ "monitor", hearth_monitor, "[CACHE]", 0, 1,
-	  "have dmeventd watch caches, and tell the log", "jruq" },
+	  "have dmeventd watch caches and log",
+	  (const struct row[]){
+		JSON,
+		{ "register", "", FLAG, TO(enlist), 0, 0,
+		  "watch from now on, until the cache is deactivated" },
+		{ "unregister", "", FLAG, TO(unregister), 0, 0,
+		  "do not watch any longer" },
+		{ "quiet", "", FLAG, TO(quiet), 0, 0,
+		  "with --register: print nothing but failures, for udev" },
+		END } },
 	{ "doctor", hearth_doctor, "", 0, 0,
-	  "what is wrong with this machine's caches", "jxa" },
+	  "find what is wrong with this machine's caches",
+	  (const struct row[]){
+		JSON,
+		{ "fix", "", FLAG, TO(fix), 0, 0,
+		  "mend what can be mended without risk; ask before each" },
+		{ "yes", "", FLAG, TO(yes), 0, 0,
+		  "with --fix: do not ask" },
+		END } },
 	{ "advise", hearth_advise, "[TRACE]", 0, 1,
-	  "how large the SSD should be, from a recording", "jtcwmZkydgv" },
-};
-
-/* One letter stands for an option in the table above. */
-static const struct option_help {
-	char letter;
-	struct option option;
-	const char *value, *what;
-} option_table[] = {
-	{ 'j', { "json", no_argument, NULL, OPT_JSON }, "",
-	  "print JSON" },
-	{ 'b', { "batch", no_argument, NULL, OPT_BATCH }, "",
-	  "print one table after the other" },
-	{ 'i', { "interval", required_argument, NULL, OPT_INTERVAL }, "SECONDS",
-	  "from one to the next (default 2)" },
-	{ 'n', { "count", required_argument, NULL, OPT_COUNT }, "N",
-	  "end after so many (default: never)" },
-	{ 'p', { "preset", required_argument, NULL, OPT_PRESET }, "NAME",
-	  "general, database, read-mostly, streaming or low-wear" },
-	{ 'f', { "file", required_argument, NULL, OPT_FILE }, "FILE",
-	  "replace this file instead, as a whole" },
-	{ 'l', { "listen", required_argument, NULL, OPT_LISTEN }, "PORT",
-	  "serve them at http://127.0.0.1:PORT/metrics" },
-	{ 'c', { "cache", required_argument, NULL, OPT_CACHE }, "CACHE",
-	  "take size, volume and block size from this one" },
-	{ 'w', { "live", required_argument, NULL, OPT_LIVE }, "VG/LV",
-	  "record the requests to this volume now" },
-	{ 'm', { "minutes", required_argument, NULL, OPT_MINUTES }, "N",
-	  "for so long (default 10)" },
-	{ 'z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
-	  "of the new cache (default: that of the old one)" },
-	{ 'Z', { "size", required_argument, NULL, OPT_SIZE }, "GIB",
-	  "of the cache (default: a tenth of what is touched)" },
-	{ 't', { "format", required_argument, NULL, OPT_FORMAT }, "FORMAT",
-	  "blkparse, fio, fiolog, spc, msr or bin" },
-	{ 'k', { "block", required_argument, NULL, OPT_BLOCK }, "KIB",
-	  "size of the cache's blocks (default 64)" },
-	{ 'y', { "policy", required_argument, NULL, OPT_POLICY }, "NAME",
-	  "heat (default), lru or nhit" },
-	{ 'd', { "solid", no_argument, NULL, OPT_SOLID }, "",
-	  "the origin is no rotating disk" },
-	{ 'g', { "sample", required_argument, NULL, OPT_SAMPLE }, "BLOCKS",
-	  "look at about so many blocks (default 32768)" },
-	{ 'v', { "svg", required_argument, NULL, OPT_SVG }, "FILE",
-	  "draw misses and disk time over the SSD's size" },
-	{ 'r', { "register", no_argument, NULL, OPT_REGISTER }, "",
-	  "watch from now on, until it is deactivated" },
-	{ 'u', { "unregister", no_argument, NULL, OPT_UNREGISTER }, "",
-	  "watch no more" },
-	{ 'q', { "quiet", no_argument, NULL, OPT_QUIET }, "",
-	  "with --register: for udev's rule" },
-	{ 'o', { "force", no_argument, NULL, OPT_FORCE }, "",
-	  "take a rotating disk; give up a missing SSD's data" },
-	{ 'x', { "fix", no_argument, NULL, OPT_FIX }, "",
-	  "mend what can be without risk; asks before each" },
-	{ 'a', { "yes", no_argument, NULL, OPT_YES }, "",
-	  "with --fix: do not ask" },
-	{ 's', { "stay", no_argument, NULL, OPT_STAY }, "",
-	  "stay in writethrough mode, so that nothing gets dirty" },
+	  "compute a size for the SSD from a recording",
+	  (const struct row[]){
+		JSON,
+		{ "cache", "CACHE", WORD, TO(cache), 0, 0,
+		  "take the sizes that are not given from this cache" },
+		{ "live", "VG/LV", WORD, TO(live), 0, 0,
+		  "record the requests to this volume now" },
+		{ "minutes", "N", REAL, TO(minutes), .01, 10080,
+		  "with --live: how long to record (default 10)" },
+		{ "size", "GIB", REAL, TO(size), .001, 1e9,
+		  "size of the SSD (default: a tenth of the bytes touched)" },
+		{ "format", "FORMAT", WORD, TO(format), 0, 0,
+		  "of TRACE: blkparse, fio, fiolog, spc, msr or bin" },
+		{ "block", "KIB", REAL, TO(block), 32, 1 << 20,
+		  "size of the cache's blocks (default 64)" },
+		{ "policy", "NAME", WORD, TO(policy), 0, 0,
+		  "heat (default), lru or nhit" },
+		{ "solid", "", FLAG, TO(solid), 0, 0,
+		  "the origin is no rotating disk" },
+		{ "sample", "BLOCKS", BLOCKS, TO(sample), 1024, 4e9,
+		  "number of blocks to look at (default 32768)" },
+		{ "svg", "FILE", WORD, TO(svg), 0, 0,
+		  "draw misses and disk time over the SSD's size" },
+		END } },
 };
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* ---- Shared with the subcommands ---- */
-
-volatile int interrupted;
-
-void complain(const char *format, ...)
-{
-	va_list ap;
-
-	fflush(stdout);
-	fputs("hearth: ", stderr);
-	va_start(ap, format);
-	vfprintf(stderr, format, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
-
-void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
-bool pause_for(double seconds)
-{
-	struct timespec t = { .tv_sec = seconds };
-
-	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
-	if (!interrupted)
-		nanosleep(&t, NULL);
-	return interrupted;
-}
-
-double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 /* ---- Help ---- */
 
-static void print_option(FILE *out, const struct option_help *h)
+static void print_option(FILE *out, const struct row *row)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s%s%s", h->option.name,
-		 h->value[0] ? " " : "", h->value);
-	fprintf(out, "  --%-22s %s\n", text, h->what);
+	snprintf(text, sizeof(text), "%s%s%s", row->name,
+		 row->value[0] ? " " : "", row->value);
+	fprintf(out, "  --%-22s %s\n", text, row->help);
 }
 
 static void help_one(FILE *out, const struct subcommand *s)
 {
-	size_t i;
+	const struct row *row;
 
-	fprintf(out, "Usage: hearth %s%s %s\n%c%s.\n", s->name,
-		s->options[0] ? " [OPTION]..." : "", s->args,
-		s->what[0] - 'a' + 'A', s->what + 1);
-	if (s->options[0])
-		fputc('\n', out);
-	for (i = 0; i < NR(option_table); i++)
-		if (strchr(s->options, option_table[i].letter))
-			print_option(out, &option_table[i]);
+	fprintf(out, "Usage: hearth %s [OPTION]... %s\n%c%s.\n\n", s->name,
+		s->args, s->what[0] - 'a' + 'A', s->what + 1);
+	for (row = s->options; row->name; row++)
+		print_option(out, row);
 }
 
 static void help_all(FILE *out)
@@ -211,124 +181,78 @@ static const struct subcommand *find(const char *name)
 	return NULL;
 }
 
-/* The long options that @s takes, and --help. */
-static void options_of(const struct subcommand *s, struct option *options)
-{
-	size_t i, nr = 0;
+#define MAX_ROWS	16	/* of a subcommand */
+#define HELP		'h'
+#define FIRST_ROW	256	/* getopt_long() returns this for row 0 */
 
-	for (i = 0; i < NR(option_table); i++)
-		if (strchr(s->options, option_table[i].letter))
-			options[nr++] = option_table[i].option;
-	options[nr++] = (struct option){ "help", no_argument, NULL, OPT_HELP };
-	options[nr] = (struct option){ 0 };
+/* For getopt_long(): the options of @s, and --help. */
+static void long_options(const struct subcommand *s, struct option *options)
+{
+	const struct row *row;
+
+	for (row = s->options; row->name; row++)
+		*options++ = (struct option){
+			row->name,
+			row->kind == FLAG ? no_argument : required_argument,
+			NULL, FIRST_ROW + (row - s->options)
+		};
+	*options++ = (struct option){ "help", no_argument, NULL, HELP };
+	*options = (struct option){ 0 };
 }
 
-static bool number(const char *name, double min, double max, double *value)
+static bool number(const struct row *row, const char *text, double *value)
 {
 	char *end;
 
-	*value = strtod(optarg, &end);
-	if (end != optarg && !*end && *value >= min && *value <= max)
+	*value = strtod(text, &end);
+	if (end != text && !*end && *value >= row->min && *value <= row->max)
 		return true;
-	complain("--%s %s: must be a number from %g to %g", name, optarg, min,
-		 max);
+	complain("--%s %s: must be a number from %g to %g", row->name, text,
+		 row->min, row->max);
 	return false;
 }
 
-static bool take(struct options *o, int opt)
+/* Stores one option's value.  False, and a complaint, if it makes no sense. */
+static bool take(struct options *o, const struct row *row, char *text)
 {
-	double value;
+	void *to = (char *)o + row->to;
+	double value = 0;
 
-	switch (opt) {
-	case OPT_JSON:
-		o->json = true;
-		return true;
-	case OPT_BATCH:
-		o->batch = true;
-		return true;
-	case OPT_STAY:
-		o->stay = true;
-		return true;
-	case OPT_REGISTER:
-		o->enlist = true;
-		return true;
-	case OPT_UNREGISTER:
-		o->unregister = true;
-		return true;
-	case OPT_FORCE:
-		o->force = true;
-		return true;
-	case OPT_FIX:
-		o->fix = true;
-		return true;
-	case OPT_YES:
-		o->yes = true;
-		return true;
-	case OPT_QUIET:
-		o->quiet = true;
-		return true;
-	case OPT_PRESET:
-		o->preset = optarg;
-		return true;
-	case OPT_FILE:
-		o->file = optarg;
-		return true;
-	case OPT_LISTEN:
-		o->listen = optarg;
-		return true;
-	case OPT_CACHE:
-		o->cache = optarg;
-		return true;
-	case OPT_LIVE:
-		o->live = optarg;
-		return true;
-	case OPT_MINUTES:
-		return number("minutes", 0.01, 10080, &o->minutes);
-	case OPT_POLICY:
-		o->policy = optarg;
-		return true;
-	case OPT_SOLID:
-		o->solid = true;
-		return true;
-	case OPT_FORMAT:
-		o->format = optarg;
-		return true;
-	case OPT_SVG:
-		o->svg = optarg;
-		return true;
-	case OPT_SIZE:
-		return number("size", 0.001, 1e9, &o->size);
-	case OPT_BLOCK:
-		return number("block", 32, 1 << 20, &o->block);
-	case OPT_SAMPLE:
-		if (!number("sample", 1024, 4e9, &value))
-			return false;
-		o->sample = value;
-		return true;
-	case OPT_INTERVAL:
-		return number("interval", 0.1, 86400, &o->interval);
-	case OPT_COUNT:
-		if (!number("count", 1, 1e9, &value))
-			return false;
-		o->count = value;
-		return true;
+	if (row->kind >= REAL && !number(row, text, &value))
+		return false;
+	switch (row->kind) {
+	case FLAG:
+		*(bool *)to = true;
+		break;
+	case WORD:
+		*(char **)to = text;
+		break;
+	case REAL:
+		*(double *)to = value;
+		break;
+	case COUNT:
+		*(unsigned long *)to = value;
+		break;
+	case BLOCKS:
+		*(unsigned int *)to = value;
+		break;
 	}
-	return false;
+	return true;
 }
 
 static int run(const struct subcommand *s, int argc, char **argv)
 {
-	struct option options[NR(option_table) + 2];
 	struct options o = { .interval = 2, .minutes = 10 };
+	struct option options[MAX_ROWS + 2];
 	char name[32];
 	int opt;
 
-	options_of(s, options);
-	/* What getopt's complaints begin with. */
+	long_options(s, options);
+	/* getopt_long() begins its complaints with this. */
 	snprintf(name, sizeof(name), "hearth %s", s->name);
 	argv[0] = name;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == OPT_HELP || opt == 'h') {
+		if (opt == HELP) {
 			help_one(stdout, s);
 			return EXIT_OK;
 		}
@@ -336,7 +260,7 @@ static int run(const struct subcommand *s, int argc, char **argv)
 			help_one(stderr, s);
 			return EXIT_USAGE;
 		}
-		if (!take(&o, opt))
+		if (!take(&o, &s->options[opt - FIRST_ROW], optarg))
 			return EXIT_USAGE;
 	}
 	o.args = argv + optind;

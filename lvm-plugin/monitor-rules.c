@@ -145,7 +145,7 @@ unsigned int monitor_read_the_conf(struct monitor_conf *conf)
 struct look {
 	struct monitor *m;
 	const struct monitor_conf *conf;
-	const struct cache *c;
+	const struct cache_info *c;
 	double when;
 	struct notice *notices;
 	unsigned int nr;
@@ -284,7 +284,7 @@ static void look_at_hits(struct look *l)
 }
 
 unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
-			  const struct cache *c, double when,
+			  const struct cache_info *c, double when,
 			  struct notice *notices)
 {
 	struct look l = {

@@ -45,7 +45,7 @@ static int explain(const char *name, int r)
 	return EXIT_FAILED;
 }
 
-static int change(const struct cache *c, const struct options *o)
+static int change(const struct cache_info *c, const struct options *o)
 {
 	bool is = dm_monitored(c->dm);
 
@@ -61,7 +61,7 @@ static int change(const struct cache *c, const struct options *o)
 	return explain(c->name, dm_monitor(c->dm, read_interval()));
 }
 
-static void show(const struct cache *c, bool json)
+static void show(const struct cache_info *c, bool json)
 {
 	bool is = dm_monitored(c->dm);
 
@@ -75,7 +75,7 @@ static void show(const struct cache *c, bool json)
 	printf("%s: %s\n", c->name, is ? "monitored" : "not monitored");
 }
 
-static int all(struct cache *c, unsigned int nr, const struct options *o)
+static int all(struct cache_info *c, unsigned int nr, const struct options *o)
 {
 	int r = EXIT_OK, worst = EXIT_OK;
 	unsigned int i;
@@ -127,7 +127,7 @@ static int quietly(const char *name)
 int hearth_monitor(const struct options *o)
 {
 	struct caches cs;
-	struct cache *c;
+	struct cache_info *c;
 	int r;
 
 	if (o->enlist && o->unregister) {

@@ -3,10 +3,10 @@
  * What is worth telling the administrator about a cache that is looked at now
  * and then.  Nothing here asks the system, so that tests can let days go by.
  */
-#ifndef HEARTH_MONITOR_H
-#define HEARTH_MONITOR_H
+#ifndef HEARTH_PLUGIN_MONITOR_H
+#define HEARTH_PLUGIN_MONITOR_H
 
-#include "cache.h"
+#include "cache-info.h"
 
 #define MONITOR_CONF	"/etc/hearth/monitor.conf"
 
@@ -61,7 +61,7 @@ const char *condition_name(enum condition c);
 
 /* Fills in @notices, at most NR_CONDITIONS; returns how many there are. */
 unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
-			  const struct cache *c, double when,
+			  const struct cache_info *c, double when,
 			  struct notice *notices);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the target's words to struct cache.  Nothing is asked of the system and
+ * From the target's words to struct cache_info.  Nothing is asked of the system and
  * nothing is printed here, so that a plugin can use it.
  *
  * The status line is read as hearth-target(8) lays it out; the kernel's own
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
+#include "cache-info.h"
 
 #define COUNTER_NAME(symbol, name, help)	[symbol] = #name,
 const char * const counter_names[NR_COUNTERS] = {
@@ -126,7 +126,7 @@ bool is_cache_mode(const char *w)
 	       !strcmp(w, "writeonly");
 }
 
-static void features(struct line *l, struct cache *c)
+static void features(struct line *l, struct cache_info *c)
 {
 	uint64_t nr = number(l);
 
@@ -142,14 +142,14 @@ static void features(struct line *l, struct cache *c)
 }
 
 /* What a kernel without hearth says of the cache's state, in hearth's words. */
-static const char *health_by_line(const struct cache *c)
+static const char *health_by_line(const struct cache_info *c)
 {
 	if (c->failed_line)
 		return "failed";
 	return c->read_only ? "read-only" : "good";
 }
 
-bool cache_parse_status(struct cache *c, char *words)
+bool cache_parse_status(struct cache_info *c, char *words)
 {
 	struct line l = { .rest = words };
 	char *w;
@@ -191,7 +191,7 @@ static struct device device(struct line *l)
 	return d;
 }
 
-bool cache_parse_table(struct cache *c, char *words)
+bool cache_parse_table(struct cache_info *c, char *words)
 {
 	struct line l = { .rest = words };
 	uint64_t nr;
@@ -216,7 +216,7 @@ bool cache_parse_table(struct cache *c, char *words)
 }
 
 /* "name value" lines; the message's 64 bits replace the line's 32. */
-void cache_parse_stats(struct cache *c, char *words)
+void cache_parse_stats(struct cache_info *c, char *words)
 {
 	char *line, *save = NULL, *value;
 	unsigned int i;
@@ -241,7 +241,7 @@ void cache_parse_stats(struct cache *c, char *words)
 
 /* ---- What follows ---- */
 
-void cache_set_name(struct cache *c, const char *dm_name, const char *uuid)
+void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid)
 {
 	struct dm_pool *pool;
 	char *vg = NULL, *lv = NULL, *layer = NULL;
@@ -269,7 +269,12 @@ const char *cache_setting(const struct setting *s, unsigned int nr,
 	return NULL;
 }
 
-uint64_t cache_bypasses(const struct cache *c)
+uint64_t cache_block_bytes(const struct cache_info *c)
+{
+	return c->block_sectors * 512ULL;
+}
+
+uint64_t cache_bypasses(const struct cache_info *c)
 {
 	uint64_t sum = 0;
 	unsigned int i;
@@ -279,13 +284,13 @@ uint64_t cache_bypasses(const struct cache *c)
 	return sum;
 }
 
-bool cache_writes_back(const struct cache *c)
+bool cache_writes_back(const struct cache_info *c)
 {
 	return !strcmp(c->table_mode, "writeback") ||
 	       !strcmp(c->table_mode, "writeonly");
 }
 
-bool cache_healthy(const struct cache *c)
+bool cache_healthy(const struct cache_info *c)
 {
 	return !strcmp(c->health, "good") && !c->needs_check;
 }

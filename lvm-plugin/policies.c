@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings.h"
 #include "policies.h"
+#include "sysfs.h"
 
 #define PREFIX		"dm-cache-"
 #define MAX_POLICIES	64

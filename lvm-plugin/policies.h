@@ -2,8 +2,8 @@
 /*
  * Which policies the running kernel could load.
  */
-#ifndef HEARTH_POLICIES_H
-#define HEARTH_POLICIES_H
+#ifndef HEARTH_PLUGIN_POLICIES_H
+#define HEARTH_PLUGIN_POLICIES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -59,7 +59,7 @@ const char *preset_names(void)
 }
 
 /* As the target chooses seq_cutoff: streams are cheap for a disk. */
-static bool origin_is_rotational(const struct cache *c)
+static bool origin_is_rotational(const struct cache_info *c)
 {
 	char path[400];
 	int value = 1;
@@ -76,7 +76,7 @@ static bool origin_is_rotational(const struct cache *c)
 	return value;
 }
 
-const char *preset_pair(const char *pair, const struct cache *c, char *buf,
+const char *preset_pair(const char *pair, const struct cache_info *c, char *buf,
 			unsigned int len)
 {
 	const char *equals = strchr(pair, '=');

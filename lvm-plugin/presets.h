@@ -2,10 +2,10 @@
 /*
  * Named sets of settings for hearth set --preset.
  */
-#ifndef HEARTH_PRESETS_H
-#define HEARTH_PRESETS_H
+#ifndef HEARTH_PLUGIN_PRESETS_H
+#define HEARTH_PLUGIN_PRESETS_H
 
-#include "cache.h"
+#include "cache-info.h"
 
 struct preset {
 	const char *name;
@@ -16,7 +16,7 @@ const struct preset *preset_find(const char *name);
 const char *preset_names(void);
 
 /* @pair, or what it stands for with this cache: a value "auto" becomes one. */
-const char *preset_pair(const char *pair, const struct cache *c, char *buf,
+const char *preset_pair(const char *pair, const struct cache_info *c, char *buf,
 			unsigned int len);
 
 #endif

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings.h"
 #include "hearth.h"
 #include "lvm.h"
 #include "replace.h"
+#include "sysfs.h"
 #include "text.h"
 
 #define MIB		1048576.0
@@ -137,7 +137,7 @@ int new_device_check_room(const struct new_device *n)
 	return EXIT_FAILED;
 }
 
-/* ---- ---- */
+/* ---- All checks ---- */
 
 int new_device_check(const struct new_device *n)
 {

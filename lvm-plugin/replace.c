@@ -13,13 +13,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "drain.h"
 #include "hearth.h"
 #include "lvm.h"
@@ -42,7 +41,12 @@ static const char * const item_names[NR_ITEMS] = {
 	[OWN_SETTINGS] = "own_settings", [OLD_PV] = "from", [NEW_PV] = "to",
 };
 
-enum stage { WITH_OLD, WITHOUT, WITH_NEW };
+/* How far an earlier run of the same command came. */
+enum stage {
+	OLD_CACHE_ON,	/* nothing was taken off yet */
+	NO_CACHE_ON,	/* the old cache is off, the new one is not on */
+	NEW_CACHE_ON,	/* only the old device and the settings are left to do */
+};
 
 struct plan {
 	const struct options *o;
@@ -77,60 +81,66 @@ static bool type_is(const char *volume, const char *type)
 
 /* ---- The file ---- */
 
-static void path_of(const struct plan *p, char *path, size_t len)
+/* Allocated. */
+static char *plan_path(const struct plan *p)
 {
-	snprintf(path, len, "%s/var/lib/hearth/replace-%s-%s", dm_root(),
-		 p->vg, p->lv);
+	return root_path("/var/lib/hearth/replace-%s-%s", p->vg, p->lv);
 }
 
 static void make_directories(void)
 {
 	static const char * const parts[] = { "/var/lib", "/var/lib/hearth" };
-	char path[400];
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s%s", dm_root(), parts[i]);
+		char *path = root_path("%s", parts[i]);
+
 		mkdir(path, 0700);
+		free(path);
 	}
 }
 
-static int save(const struct plan *p)
+/* Writes @path, so that it is there whole before this returns.  False: errno. */
+static bool write_plan(const struct plan *p, const char *path)
 {
-	char path[700], temporary[720];
+	FILE *f = fopen(path, "we");
 	unsigned int i;
-	FILE *f;
+	bool ok;
 
-	make_directories();
-	path_of(p, path, sizeof(path));
-	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	f = fopen(temporary, "we");
 	if (!f)
-		goto failed;
+		return false;
 	for (i = 0; i < NR_ITEMS; i++)
 		fprintf(f, "%s=%s\n", item_names[i], p->item[i]);
-	if (fflush(f) || fsync(fileno(f))) {
-		fclose(f);
-		goto failed;
+	ok = !fflush(f) && !fsync(fileno(f));
+	return !fclose(f) && ok;
+}
+
+static int save_plan(const struct plan *p)
+{
+	char *path = plan_path(p);
+	char *temporary = root_path("/var/lib/hearth/replace-%s-%s.new", p->vg,
+				    p->lv);
+	int r = EXIT_OK;
+
+	make_directories();
+	if (!write_plan(p, temporary) || rename(temporary, path)) {
+		complain("%s: %s", path, strerror(errno));
+		unlink(temporary);
+		r = EXIT_FAILED;
 	}
-	if (fclose(f) || rename(temporary, path))
-		goto failed;
-	return EXIT_OK;
-failed:
-	complain("%s: %s", path, strerror(errno));
-	unlink(temporary);
-	return EXIT_FAILED;
+	free(temporary);
+	free(path);
+	return r;
 }
 
 /* False if nothing was begun. */
-static bool load(struct plan *p)
+static bool load_plan(struct plan *p)
 {
-	char path[700], line[FIELD_LEN + 32], *value;
+	char line[FIELD_LEN + 32], *value, *path = plan_path(p);
+	FILE *f = fopen(path, "re");
 	unsigned int i;
-	FILE *f;
 
-	path_of(p, path, sizeof(path));
-	f = fopen(path, "re");
+	free(path);
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
@@ -147,12 +157,12 @@ static bool load(struct plan *p)
 	return p->item[FAST][0];
 }
 
-static void forget(const struct plan *p)
+static void forget_plan(const struct plan *p)
 {
-	char path[700];
+	char *path = plan_path(p);
 
-	path_of(p, path, sizeof(path));
 	unlink(path);
+	free(path);
 }
 
 /* ---- What the cache is like ---- */
@@ -216,13 +226,14 @@ static int ask_fast(struct plan *p, const char *hidden)
 }
 
 /* Settings that only the target knows. */
-static void ask_target(struct plan *p, const struct cache *c)
+static void ask_target(struct plan *p, const struct cache_info *c)
 {
 	char *own = p->item[OWN_SETTINGS];
 	size_t len = 0;
 	unsigned int i;
 
-	snprintf(p->item[CHUNK], FIELD_LEN, "%u", c->block_sectors * 512);
+	snprintf(p->item[CHUNK], FIELD_LEN, "%ju",
+		 cache_block_bytes(c));
 	if (!c->own)
 		return;
 	if (strcmp(c->mode, c->table_mode))
@@ -236,7 +247,7 @@ static void ask_target(struct plan *p, const struct cache *c)
 					c->settings[i].value);
 }
 
-static int make_plan(struct plan *p, const struct cache *c)
+static int make_plan(struct plan *p, const struct cache_info *c)
 {
 	char v[7][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
 
@@ -277,7 +288,7 @@ static bool fast_exists(const struct plan *p)
 }
 
 static struct new_device new_device(const struct plan *p,
-				    const struct cache *c)
+				    const struct cache_info *c)
 {
 	struct new_device n = {
 		.path = p->item[NEW_PV], .vg = p->vg, .origin = p->origin,
@@ -385,7 +396,7 @@ static int check_as_large(const struct plan *p, double size)
 }
 
 /* An empty superblock: the cache begins empty. */
-static int clear(const struct plan *p, double offset)
+static int zero_superblock(const struct plan *p, double offset)
 {
 	char *zeros = calloc(1, MIB);
 	int fd = open(p->item[NEW_PV], O_WRONLY | O_EXCL | O_CLOEXEC);
@@ -407,7 +418,7 @@ static int clear(const struct plan *p, double offset)
  * LVM takes a writeback cache off only when it can activate it.  Therefore the
  * new device becomes the one that is lost, by its UUID, with nothing on it.
  */
-static int stand_in(const struct plan *p)
+static int take_the_place_of_missing(const struct plan *p)
 {
 	char uuid[FIELD_LEN], v[1][FIELD_LEN];
 	const char *const create[] = {
@@ -423,7 +434,7 @@ static int stand_in(const struct plan *p)
 	if (lvm_report("pvs", "vg_name", p->item[NEW_PV], v, 1))
 		return refuse(p, "the new device must not be a physical volume yet; 'pvremove' makes it none");
 	if (find_metadata(p, uuid, &offset, &size) || check_as_large(p, size) ||
-	    clear(p, offset) ||
+	    zero_superblock(p, offset) ||
 	    lvm_run(create))
 		return EXIT_FAILED;
 	/* It is missing on record only if something else was changed since. */
@@ -447,7 +458,7 @@ static int uncache_dead(const struct plan *p)
 }
 
 /* Before anything is written: may that be done to a dead device's cache? */
-static int check_dead(const struct plan *p, const struct cache *c)
+static int check_dead(const struct plan *p, const struct cache_info *c)
 {
 	char why[3 * FIELD_LEN];
 
@@ -461,7 +472,7 @@ static int check_dead(const struct plan *p, const struct cache *c)
 	return refuse(p, why);
 }
 
-static int uncache_living(const struct plan *p, const struct cache *c)
+static int uncache_living(const struct plan *p, const struct cache_info *c)
 {
 	const char *const argv[] = {
 		"lvconvert", "-qq", "--uncache", "--", p->name, NULL
@@ -473,7 +484,7 @@ static int uncache_living(const struct plan *p, const struct cache *c)
 	return drain_and_uncache(c, p->o->json);
 }
 
-static int check_living(const struct plan *p, const struct cache *c)
+static int check_living(const struct plan *p, const struct cache_info *c)
 {
 	if (!c)
 		return EXIT_OK;
@@ -483,7 +494,7 @@ static int check_living(const struct plan *p, const struct cache *c)
 }
 
 /* The missing one: LVM changes nothing in the group before. */
-static int strike_off_lost(const struct plan *p)
+static int remove_missing_device(const struct plan *p)
 {
 	const char *const argv[] = {
 		"vgreduce", "-qq", "--removemissing", p->vg, NULL
@@ -495,7 +506,7 @@ static int strike_off_lost(const struct plan *p)
 }
 
 /* Out of the volume group, if nothing else is on it. */
-static int strike_off(const struct plan *p)
+static int remove_old_device(const struct plan *p)
 {
 	const char *const old[] = {
 		"vgreduce", "-qq", p->vg, p->item[OLD_PV], NULL
@@ -521,42 +532,6 @@ static int strike_off(const struct plan *p)
 
 /* ---- The new cache ---- */
 
-struct command {
-	const char *argv[64];
-	unsigned int nr;
-	char *made[48];		/* strings to free */
-	unsigned int nr_made;
-};
-
-static void put(struct command *c, const char *word)
-{
-	if (c->nr < 63)
-		c->argv[c->nr++] = word;
-}
-
-__attribute__((format(printf, 2, 3)))
-static void put_made(struct command *c, const char *format, ...)
-{
-	va_list ap;
-	char *word;
-
-	va_start(ap, format);
-	if (c->nr_made == 48 || vasprintf(&word, format, ap) < 0)
-		abort();
-	va_end(ap);
-	c->made[c->nr_made++] = word;
-	put(c, word);
-}
-
-static int run(struct command *c)
-{
-	int r = lvm_run(c->argv);
-
-	while (c->nr_made)
-		free(c->made[--c->nr_made]);
-	return r ? EXIT_FAILED : EXIT_OK;
-}
-
 static int make_fast(const struct plan *p)
 {
 	struct command c = {
@@ -565,23 +540,23 @@ static int make_fast(const struct plan *p)
 
 	if (fast_exists(p))
 		return EXIT_OK;
-	put(&c, p->item[FAST]);
-	put(&c, "-L");
-	put_made(&c, "%sb", p->item[SIZE]);
+	command_add(&c, p->item[FAST]);
+	command_add(&c, "-L");
+	command_add_text(&c, "%sb", p->item[SIZE]);
 	if (is_pool(p)) {
-		put(&c, "--type");
-		put(&c, "cache-pool");
-		put(&c, "--chunksize");
-		put_made(&c, "%sb", p->item[CHUNK]);
+		command_add(&c, "--type");
+		command_add(&c, "cache-pool");
+		command_add(&c, "--chunksize");
+		command_add_text(&c, "%sb", p->item[CHUNK]);
 		/* Another size, another need. */
 		if (!p->o->size && p->item[METADATA_SIZE][0]) {
-			put(&c, "--poolmetadatasize");
-			put_made(&c, "%sb", p->item[METADATA_SIZE]);
+			command_add(&c, "--poolmetadatasize");
+			command_add_text(&c, "%sb", p->item[METADATA_SIZE]);
 		}
 	}
-	put(&c, p->vg);
-	put(&c, p->item[NEW_PV]);
-	return run(&c);
+	command_add(&c, p->vg);
+	command_add(&c, p->item[NEW_PV]);
+	return command_run(&c);
 }
 
 static int attach(const struct plan *p)
@@ -592,30 +567,30 @@ static int attach(const struct plan *p)
 	};
 	char settings[FIELD_LEN], *rest = settings, *pair;
 
-	put(&c, is_pool(p) ? "--cachepool" : "--cachevol");
-	put_made(&c, "%s/%s", p->vg, p->item[FAST]);
-	put(&c, "--cachemode");
-	put(&c, p->item[MODE]);
+	command_add(&c, is_pool(p) ? "--cachepool" : "--cachevol");
+	command_add_text(&c, "%s/%s", p->vg, p->item[FAST]);
+	command_add(&c, "--cachemode");
+	command_add(&c, p->item[MODE]);
 	if (p->item[POLICY][0]) {
-		put(&c, "--cachepolicy");
-		put(&c, p->item[POLICY]);
+		command_add(&c, "--cachepolicy");
+		command_add(&c, p->item[POLICY]);
 	}
 	strcpy(settings, p->item[SETTINGS]);
 	while ((pair = strsep(&rest, ",")))
 		if (*pair) {
-			put(&c, "--cachesettings");
-			put(&c, pair);
+			command_add(&c, "--cachesettings");
+			command_add(&c, pair);
 		}
 	if (is_pool(p) && p->item[FORMAT][0] == '1') {
-		put(&c, "--cachemetadataformat");
-		put(&c, "1");
+		command_add(&c, "--cachemetadataformat");
+		command_add(&c, "1");
 	}
 	if (!is_pool(p) && strtod(p->item[CHUNK], NULL) > 0) {
-		put(&c, "--chunksize");
-		put_made(&c, "%sb", p->item[CHUNK]);
+		command_add(&c, "--chunksize");
+		command_add_text(&c, "%sb", p->item[CHUNK]);
 	}
-	put(&c, p->name);
-	return run(&c);
+	command_add(&c, p->name);
+	return command_run(&c);
 }
 
 /* What only the target keeps. */
@@ -641,41 +616,41 @@ static int tell_target(const struct plan *p)
 /* ---- All of it ---- */
 
 /* The cache is off: put the other one on. */
-static int put_on(const struct plan *p)
+static int put_new_cache_on(const struct plan *p)
 {
-	int r = strike_off_lost(p) ?: extend_group(p) ?: make_fast(p);
+	int r = remove_missing_device(p) ?: extend_group(p) ?: make_fast(p);
 
 	if (r)
 		return r;
 	return interrupted ? EXIT_INTERRUPTED : attach(p);
 }
 
-static int take_off(const struct plan *p, const struct cache *c)
+static int take_old_cache_off(const struct plan *p, const struct cache_info *c)
 {
 	int r = p->missing ? make_pv(p) : extend_group(p);
 
-	r = r ?: save(p);
+	r = r ?: save_plan(p);
 	if (r)
 		return r;
 	r = p->missing ? uncache_dead(p) : uncache_living(p, c);
 	/* As it was: nothing to go on with. */
 	if (r && type_is(p->name, "cache"))
-		forget(p);
+		forget_plan(p);
 	return r ?: interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
 /* All that can be asked before anything is done. */
-static int check(const struct plan *p, const struct cache *c, enum stage stage)
+static int check(const struct plan *p, const struct cache_info *c, enum stage stage)
 {
 	const struct new_device n = new_device(p, c);
 	int r = EXIT_OK;
 
-	if (stage == WITH_NEW)
+	if (stage == NEW_CACHE_ON)
 		return EXIT_OK;
 	/* First, for --force that was meant for the device gives this up too. */
-	if (stage == WITH_OLD)
+	if (stage == OLD_CACHE_ON)
 		r = p->missing ? check_dead(p, c) : check_living(p, c);
-	if (!r && stage == WITH_OLD && fast_exists(p)) {
+	if (!r && stage == OLD_CACHE_ON && fast_exists(p)) {
 		complain("%s: the volume group has a volume %s, and the new cache needs this name; 'lvrename' gives it another",
 			 p->name, p->item[FAST]);
 		r = EXIT_FAILED;
@@ -683,21 +658,21 @@ static int check(const struct plan *p, const struct cache *c, enum stage stage)
 	return r ?: new_device_check(&n);
 }
 
-static int replace(const struct plan *p, const struct cache *c,
+static int replace(const struct plan *p, const struct cache_info *c,
 		   enum stage stage)
 {
 	int r = check(p, c, stage);
 
-	if (!r && stage == WITH_OLD && p->missing &&
+	if (!r && stage == OLD_CACHE_ON && p->missing &&
 	    !strcmp(p->item[MODE], "writeback"))
-		return stand_in(p);
-	if (!r && stage == WITH_OLD)
-		r = take_off(p, c);
-	if (!r && stage < WITH_NEW)
-		r = put_on(p);
-	r = r ?: strike_off(p) ?: tell_target(p);
+		return take_the_place_of_missing(p);
+	if (!r && stage == OLD_CACHE_ON)
+		r = take_old_cache_off(p, c);
+	if (!r && stage < NEW_CACHE_ON)
+		r = put_new_cache_on(p);
+	r = r ?: remove_old_device(p) ?: tell_target(p);
 	if (!r)
-		forget(p);
+		forget_plan(p);
 	return r;
 }
 
@@ -724,11 +699,11 @@ static bool device_of(const struct plan *p, const char *hidden, char *device)
 /* After a failure: what is the volume now? */
 static void say_state(const struct plan *p)
 {
-	char v[3][FIELD_LEN], device[FIELD_LEN], path[700], vg[FIELD_LEN] = "";
-	bool begun, joined;
+	char v[3][FIELD_LEN], device[FIELD_LEN], vg[FIELD_LEN] = "";
+	char *path = plan_path(p);
+	bool begun = !access(path, F_OK), joined;
 
-	path_of(p, path, sizeof(path));
-	begun = !access(path, F_OK);
+	free(path);
 	joined = is_pv(p->item[NEW_PV], vg) && !strcmp(vg, p->vg);
 	if (!lvm_report("lvs", "segtype,pool_lv,cache_mode", p->name, v, 3)) {
 		complain("%s: LVM does not say what it is now", p->name);
@@ -811,15 +786,15 @@ static void take_options(struct plan *p)
 }
 
 /* How far did it get, and with what plan? */
-static int find_stage(struct plan *p, const struct cache *c, enum stage *stage)
+static int find_stage(struct plan *p, const struct cache_info *c, enum stage *stage)
 {
 	bool cached = type_is(p->name, "cache");
 	struct plan was = *p;
 	int r;
 
 	if (!cached) {
-		*stage = WITHOUT;
-		if (!load(p)) {
+		*stage = NO_CACHE_ON;
+		if (!load_plan(p)) {
 			complain("%s: not cached", p->name);
 			return EXIT_NO_CACHE;
 		}
@@ -829,11 +804,11 @@ static int find_stage(struct plan *p, const struct cache *c, enum stage *stage)
 	r = make_plan(p, c);
 	if (r)
 		return r;
-	*stage = same_device(p->item[OLD_PV], p->o->args[1]) ? WITH_NEW :
-							       WITH_OLD;
-	if (*stage == WITH_NEW) {
+	*stage = same_device(p->item[OLD_PV], p->o->args[1]) ? NEW_CACHE_ON :
+							       OLD_CACHE_ON;
+	if (*stage == NEW_CACHE_ON) {
 		*p = was;
-		if (!load(p))
+		if (!load_plan(p))
 			return refuse(p, "its cache is on that device already");
 	}
 	take_options(p);
@@ -843,7 +818,7 @@ static int find_stage(struct plan *p, const struct cache *c, enum stage *stage)
 int hearth_replace(const struct options *o)
 {
 	struct plan *p = calloc(1, sizeof(*p));
-	const struct cache *c;
+	const struct cache_info *c;
 	enum stage stage;
 	struct caches cs;
 	int r;

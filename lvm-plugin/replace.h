@@ -2,10 +2,10 @@
 /*
  * May hearth replace-ssd put a cache on a device?
  */
-#ifndef HEARTH_REPLACE_H
-#define HEARTH_REPLACE_H
+#ifndef HEARTH_PLUGIN_REPLACE_H
+#define HEARTH_PLUGIN_REPLACE_H
 
-#include "cache.h"
+#include "cache-info.h"
 
 /* Two paths of one block device, or one path twice. */
 bool same_device(const char *a, const char *b);
@@ -13,7 +13,7 @@ bool same_device(const char *a, const char *b);
 struct new_device {
 	const char *path, *vg;
 	const char *origin;	/* the hidden volume below the cache, VG/LV */
-	const struct cache *cache;	/* NULL: it is not active */
+	const struct cache_info *cache;	/* NULL: it is not active */
 	double need;		/* bytes */
 	bool force;
 };

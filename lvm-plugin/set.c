@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "hearth.h"
 #include "lvm.h"
 #include "policies.h"
@@ -80,7 +80,7 @@ static int add_wish(struct wishes *w, const char *pair)
 	return EXIT_OK;
 }
 
-static int collect(struct wishes *w, const struct cache *c,
+static int collect(struct wishes *w, const struct cache_info *c,
 		   const struct options *o)
 {
 	const struct preset *p;
@@ -145,7 +145,7 @@ static void read_log(int fd, char *why, size_t len)
 	}
 }
 
-static int message(const struct cache *c, const char *key, const char *value)
+static int message(const struct cache_info *c, const char *key, const char *value)
 {
 	char text[128], why[512] = "";
 	int log = open_log(), r;
@@ -165,7 +165,7 @@ static int message(const struct cache *c, const char *key, const char *value)
 }
 
 /* A mode of hearth's own would come back with the table's mode below it. */
-static int drop_own_mode(const struct cache *c, const struct wishes *w)
+static int drop_own_mode(const struct cache_info *c, const struct wishes *w)
 {
 	if (!w->mode || !strcmp(c->mode, c->table_mode) ||
 	    strcmp(w->mode, mode_in_table(w->mode)))
@@ -173,7 +173,7 @@ static int drop_own_mode(const struct cache *c, const struct wishes *w)
 	return message(c, "mode", "table");
 }
 
-static int set_own_mode(const struct cache *c, const struct wishes *w)
+static int set_own_mode(const struct cache_info *c, const struct wishes *w)
 {
 	if (!w->mode || !strcmp(w->mode, mode_in_table(w->mode)))
 		return EXIT_OK;
@@ -182,7 +182,7 @@ static int set_own_mode(const struct cache *c, const struct wishes *w)
 	return message(c, "mode", w->mode);
 }
 
-static int send_all(const struct cache *c, const struct wishes *w)
+static int send_all(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 	int r = EXIT_OK;
@@ -195,7 +195,7 @@ static int send_all(const struct cache *c, const struct wishes *w)
 
 /* ---- lvm2 ---- */
 
-static bool table_changes(const struct cache *c, const struct wishes *w)
+static bool table_changes(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 
@@ -207,7 +207,7 @@ static bool table_changes(const struct cache *c, const struct wishes *w)
 		strcmp(w->mode, c->table_mode));
 }
 
-static int change_lv(const struct cache *c, const struct wishes *w)
+static int change_lv(const struct cache_info *c, const struct wishes *w)
 {
 	const char *argv[16 + 2 * MAX_SETTINGS] = { "lvchange", "-qq", "-y" };
 	unsigned int i, n = 3;
@@ -251,7 +251,7 @@ static void warn_of_policy(const struct wishes *w)
 }
 
 /* Which wishes only the table can grant for good. */
-static void assign(const struct cache *c, struct wishes *w)
+static void assign(const struct cache_info *c, struct wishes *w)
 {
 	unsigned int i;
 
@@ -270,7 +270,7 @@ static void assign(const struct cache *c, struct wishes *w)
 
 /* ---- Made by hand ---- */
 
-static int change_table(const struct cache *c, const struct wishes *w)
+static int change_table(const struct cache_info *c, const struct wishes *w)
 {
 	const char *mode = w->mode;
 	char *table;
@@ -306,7 +306,7 @@ static bool same_policy(const char *a, const char *b)
 }
 
 /* lvm2 may accept what it does not pass on. */
-static int verify(const struct cache *c, const struct wishes *w)
+static int verify(const struct cache_info *c, const struct wishes *w)
 {
 	const char *value;
 	unsigned int i;
@@ -334,7 +334,7 @@ static int verify(const struct cache *c, const struct wishes *w)
 	return EXIT_OK;
 }
 
-static void print_json(const struct cache *c)
+static void print_json(const struct cache_info *c)
 {
 	unsigned int i;
 
@@ -353,7 +353,7 @@ static void print_json(const struct cache *c)
  * Settings go first, for the target may refuse one, and a change of mode may take
  * long.  Those of another policy have to wait for it.
  */
-static int change(const struct cache *c, const struct wishes *w)
+static int change(const struct cache_info *c, const struct wishes *w)
 {
 	bool settings_first = !w->policy || !strcmp(w->policy, c->policy);
 	int r = settings_first ? send_all(c, w) : EXIT_OK;
@@ -370,7 +370,7 @@ static int change(const struct cache *c, const struct wishes *w)
 /* ---- All or nothing ---- */
 
 /* What makes @now what @before was; true if that is something. */
-static bool differences(const struct cache *before, const struct cache *now,
+static bool differences(const struct cache_info *before, const struct cache_info *now,
 			struct wishes *w)
 {
 	const struct setting *s;
@@ -393,11 +393,11 @@ static bool differences(const struct cache *before, const struct cache *now,
 }
 
 /* Something was refused: what was changed before it is put back. */
-static void put_back(const struct cache *before, const char *name)
+static void put_back(const struct cache_info *before, const char *name)
 {
 	struct wishes w = { 0 };
 	struct caches cs;
-	struct cache *now;
+	struct cache_info *now;
 	int r = caches_get(&cs, name, &now);
 
 	if (!r && differences(before, now, &w)) {
@@ -413,7 +413,7 @@ static void put_back(const struct cache *before, const char *name)
 /* ---- Beforehand ---- */
 
 /* A setting that the policy does not know is refused before any is changed. */
-static int check_keys(const struct cache *c, const struct wishes *w)
+static int check_keys(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 
@@ -430,7 +430,7 @@ static int check_keys(const struct cache *c, const struct wishes *w)
 	return EXIT_OK;
 }
 
-static int check_policy(const struct cache *c, const struct wishes *w)
+static int check_policy(const struct cache_info *c, const struct wishes *w)
 {
 	char names[512];
 
@@ -442,7 +442,7 @@ static int check_policy(const struct cache *c, const struct wishes *w)
 }
 
 /* The kernel's own target takes no messages but migration_threshold. */
-static int check_target(const struct cache *c, const struct wishes *w)
+static int check_target(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 
@@ -463,7 +463,7 @@ static int check_target(const struct cache *c, const struct wishes *w)
 static int look_again(const struct options *o, const struct wishes *w)
 {
 	struct caches cs;
-	struct cache *c;
+	struct cache_info *c;
 	int r = caches_get(&cs, o->args[0], &c);
 
 	if (r)
@@ -479,7 +479,7 @@ int hearth_set(const struct options *o)
 {
 	struct wishes w = { 0 };
 	struct caches cs;
-	struct cache *c;
+	struct cache_info *c;
 	int r;
 
 	if (o->nr_args < 2 && !o->preset) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
 #include "text.h"
@@ -14,11 +14,6 @@
 #define SECTOR		512.0
 #define MINUTE		60.0
 #define HOUR		3600.0
-
-static double block_bytes(const struct cache *c)
-{
-	return c->block_sectors * SECTOR;
-}
 
 /* Hits of all accesses, of the counters of a cache or of a window. */
 static double hit_share(const uint64_t *n)
@@ -66,12 +61,12 @@ static void item(unsigned int *column, const char *text)
 	*column += len;
 }
 
-static enum colour health_colour(const struct cache *c)
+static enum colour health_colour(const struct cache_info *c)
 {
 	return cache_healthy(c) ? GOOD : BAD;
 }
 
-static void print_head(const struct cache *c)
+static void print_head(const struct cache_info *c)
 {
 	printf("%s%s%s  %s", colour(BOLD), c->name, colour(PLAIN), c->mode);
 	if (strcmp(c->mode, c->table_mode))
@@ -82,23 +77,23 @@ static void print_head(const struct cache *c)
 	       c->dm->suspended ? ", suspended" : "");
 }
 
-static void print_space(const struct cache *c)
+static void print_space(const struct cache_info *c)
 {
 	char a[SIZE_LEN], b[SIZE_LEN], d[SIZE_LEN];
 
 	label("size");
 	printf("%s on the SSD for a volume of %s, blocks of %s\n",
-	       size_text(a, c->total * block_bytes(c)),
+	       size_text(a, c->total * cache_block_bytes(c)),
 	       size_text(b, c->dm->length * SECTOR),
-	       size_text(d, block_bytes(c)));
+	       size_text(d, cache_block_bytes(c)));
 	label("used");
 	printf("%s, %.1f%%; metadata %.1f%%\n",
-	       size_text(a, c->used * block_bytes(c)),
+	       size_text(a, c->used * cache_block_bytes(c)),
 	       100 * share(c->used, c->total),
 	       100 * share(c->metadata_used, c->metadata_total));
 	label("dirty");
 	printf("%s, %.1f%% of what is used\n",
-	       size_text(a, c->dirty * block_bytes(c)),
+	       size_text(a, c->dirty * cache_block_bytes(c)),
 	       100 * share(c->dirty, c->used));
 }
 
@@ -131,7 +126,7 @@ static void print_window(const struct window *w)
 	print_hits(title, w->count);
 }
 
-static void print_moves(const struct cache *c)
+static void print_moves(const struct cache_info *c)
 {
 	char n[4][SIZE_LEN];
 
@@ -145,7 +140,7 @@ static void print_moves(const struct cache *c)
 	putchar('\n');
 }
 
-static void print_bypasses(const struct cache *c)
+static void print_bypasses(const struct cache_info *c)
 {
 	char text[64], n[SIZE_LEN];
 	unsigned int i, column = 0;
@@ -162,7 +157,7 @@ static void print_bypasses(const struct cache *c)
 	puts(column ? "" : "none");
 }
 
-static void print_wear(const struct cache *c, const struct window *hour)
+static void print_wear(const struct cache_info *c, const struct window *hour)
 {
 	char n[SIZE_LEN];
 
@@ -224,7 +219,7 @@ static void print_latency(const char *what, const uint64_t *n,
 }
 
 /* Of the last minute if that is known, for what was long ago misleads. */
-static void print_latencies(const struct cache *c, const struct window *minute)
+static void print_latencies(const struct cache_info *c, const struct window *minute)
 {
 	const uint64_t *n = minute->seconds ? minute->count : c->count;
 
@@ -236,7 +231,7 @@ static void print_latencies(const struct cache *c, const struct window *minute)
 	print_latency("origin time", n, ORIGIN_READS);
 }
 
-static void print_errors(const struct cache *c)
+static void print_errors(const struct cache_info *c)
 {
 	static const enum counter errors[] = {
 		CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS,
@@ -253,7 +248,7 @@ static void print_errors(const struct cache *c)
 	}
 }
 
-static void print_settings(const struct cache *c)
+static void print_settings(const struct cache_info *c)
 {
 	unsigned int i, column = 0;
 	char text[128];
@@ -267,7 +262,7 @@ static void print_settings(const struct cache *c)
 	puts(column ? "" : "none");
 }
 
-static void print_cache(const struct cache *c, const struct history *h)
+static void print_cache(const struct cache_info *c, const struct history *h)
 {
 	struct window minute = history_window(h, MINUTE);
 	struct window hour = history_window(h, HOUR);
@@ -327,7 +322,7 @@ static void json_window(const char *key, const struct window *w)
 	json_end();
 }
 
-static void json_io(const char *key, const struct cache *c, enum counter reads)
+static void json_io(const char *key, const struct cache_info *c, enum counter reads)
 {
 	unsigned int i;
 
@@ -337,7 +332,7 @@ static void json_io(const char *key, const struct cache *c, enum counter reads)
 	json_end();
 }
 
-static void json_counters(const struct cache *c)
+static void json_counters(const struct cache_info *c)
 {
 	unsigned int i;
 
@@ -351,7 +346,7 @@ static void json_counters(const struct cache *c)
 	json_io("origin_io", c, ORIGIN_READS);
 }
 
-static void json_ratios(const struct cache *c, const struct history *h)
+static void json_ratios(const struct cache_info *c, const struct history *h)
 {
 	struct window w = { .seconds = 0 };
 
@@ -363,7 +358,7 @@ static void json_ratios(const struct cache *c, const struct history *h)
 	json_window("last_hour", &w);
 }
 
-static void json_settings(const struct cache *c)
+static void json_settings(const struct cache_info *c)
 {
 	unsigned int i;
 
@@ -381,7 +376,7 @@ static void json_device(const char *key, struct device d)
 	json_string(key, text);
 }
 
-static void json_cache(const struct cache *c, const struct history *h)
+static void json_cache(const struct cache_info *c, const struct history *h)
 {
 	json_begin(NULL, '{');
 	json_string("name", c->name);
@@ -401,7 +396,7 @@ static void json_cache(const struct cache *c, const struct history *h)
 	json_device("cache_device", c->fast);
 	json_device("origin_device", c->origin);
 	json_uint("volume_bytes", c->dm->length * 512);
-	json_uint("block_bytes", c->block_sectors * 512ULL);
+	json_uint("block_bytes", cache_block_bytes(c));
 	json_uint("total_blocks", c->total);
 	json_uint("used_blocks", c->used);
 	json_uint("dirty_blocks", c->dirty);
@@ -414,9 +409,9 @@ static void json_cache(const struct cache *c, const struct history *h)
 	json_end();
 }
 
-/* ---- ---- */
+/* ---- The subcommand ---- */
 
-static void print_all(struct cache *all, unsigned int nr, bool json)
+static void print_all(struct cache_info *all, unsigned int nr, bool json)
 {
 	struct history *h = calloc(1, sizeof(*h));
 	unsigned int i;
@@ -449,7 +444,7 @@ static void print_all(struct cache *all, unsigned int nr, bool json)
 
 int hearth_status(const struct options *o)
 {
-	struct cache *c;
+	struct cache_info *c;
 	struct caches cs;
 	int r;
 

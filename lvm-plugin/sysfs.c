@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What /sys says of block devices, and of what they are made of.
+ * What /sys says of block devices, and of the devices that they are made of.
  */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "findings.h"
+#include "sysfs.h"
 
 #define MAX_DEPTH	16
 
@@ -89,7 +90,7 @@ static bool matches(struct device d, const struct device *wanted, bool by_disk)
 	return is_same(by_disk ? disk_of(d) : d, *wanted);
 }
 
-/* @d and all below it. */
+/* @d, and all devices below it down to @depth: does one match?  A NULL @wanted asks for a mirror. */
 static bool search(struct device d, const struct device *wanted, bool by_disk,
 		   int depth)
 {
@@ -116,13 +117,26 @@ static bool search(struct device d, const struct device *wanted, bool by_disk,
 	return hit;
 }
 
-bool stands_on(struct device d, const struct device *wanted)
+bool stands_on(struct device d, struct device wanted)
 {
-	return search(d, wanted, false, MAX_DEPTH);
+	return search(d, &wanted, false, MAX_DEPTH);
+}
+
+bool is_on_mirror(struct device d)
+{
+	return search(d, NULL, false, MAX_DEPTH);
 }
 
 bool shares_disk(struct device d, struct device other)
 {
 	other = disk_of(other);
 	return search(d, &other, true, MAX_DEPTH);
+}
+
+const char *kernel_release(void)
+{
+	static struct utsname u;
+
+	uname(&u);
+	return u.release;
 }

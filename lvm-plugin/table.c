@@ -31,7 +31,7 @@ static void put_features(FILE *out, char **rest, const char *mode)
 	fprintf(out, " %s", mode ?: had);
 }
 
-char *table_with(const struct cache *c, const char *mode, const char *policy)
+char *table_with(const struct cache_info *c, const char *mode, const char *policy)
 {
 	char *copy = strdup(c->dm->table), *rest = NULL, *w, *table = NULL;
 	size_t len;
@@ -56,7 +56,7 @@ char *table_with(const struct cache *c, const char *mode, const char *policy)
 	return table;
 }
 
-int table_load(const struct cache *c, const char *table)
+int table_load(const struct cache_info *c, const char *table)
 {
 	int r;
 

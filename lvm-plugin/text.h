@@ -2,8 +2,8 @@
 /*
  * How things are printed: sizes, shares, durations, colours, JSON.
  */
-#ifndef HEARTH_TEXT_H
-#define HEARTH_TEXT_H
+#ifndef HEARTH_PLUGIN_TEXT_H
+#define HEARTH_PLUGIN_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

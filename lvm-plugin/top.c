@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
 #include "text.h"
@@ -41,10 +41,10 @@ static double ratio_or_nan(double a, double b)
 	return b > 0 ? a / b : NAN;
 }
 
-static struct activity activity(const struct cache *c, const struct round *was,
+static struct activity activity(const struct cache_info *c, const struct round *was,
 				double when)
 {
-	const struct cache *before = caches_find(&was->cs, c->dm->name);
+	const struct cache_info *before = caches_find(&was->cs, c->dm->name);
 	struct activity a = { 0 };
 	struct sample from, to;
 	struct window w;
@@ -128,7 +128,7 @@ static const char *short_name(char *buf, const char *name)
 	return buf;
 }
 
-static void print_row(const struct cache *c, const struct activity *a)
+static void print_row(const struct cache_info *c, const struct activity *a)
 {
 	char n[7][SIZE_LEN], name[NAME_WIDTH + 1];
 
@@ -152,7 +152,7 @@ static void print_table(const struct round *r, const struct round *was,
 
 	print_header(was->when ? r->when - was->when : 0);
 	for (i = 0; i < r->cs.nr; i++) {
-		const struct cache *c = &r->cs.all[i];
+		const struct cache_info *c = &r->cs.all[i];
 		struct activity a = activity(c, was, r->when);
 
 		used += cache_healthy(c) ? 1 : 2;
@@ -169,7 +169,7 @@ static void print_table(const struct round *r, const struct round *was,
 
 /* ---- JSON: one object a round ---- */
 
-static void json_row(const struct cache *c, const struct activity *a)
+static void json_row(const struct cache_info *c, const struct activity *a)
 {
 	json_begin(NULL, '{');
 	json_string("name", c->name);
@@ -281,7 +281,7 @@ static bool wait_for_key(double seconds, const sigset_t *as_it_was)
 	return interrupted || key == 'q' || key == 'Q';
 }
 
-/* ---- ---- */
+/* ---- The subcommand ---- */
 
 static int look(struct round *r)
 {

@@ -377,7 +377,7 @@ static void summarise(struct salvage *s)
 		    s->damage ? "" : "; no damage was found");
 }
 
-/* ---- ---- */
+/* ---- The repair ---- */
 
 int metadata_repair(struct pd_device *in, const struct pd_backend *out,
 		    const struct repair_options *o,

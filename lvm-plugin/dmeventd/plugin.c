@@ -17,12 +17,11 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "hearth.h"
 #include "history.h"
 #include "monitor.h"
+#include "util.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 
@@ -30,20 +29,12 @@
 struct watched {
 	struct monitor monitor;
 	/* Of the present look; a thread's stack is small. */
-	struct cache cache;
+	struct cache_info cache;
 	struct history history;
 	struct dm_device dm;
 	bool own;		/* hearth's target; it answers "stats" */
 	unsigned int bad_line;	/* of the configuration; told already */
 };
-
-double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
 
 /* The tests have one of their own. */
 #ifndef HEARTH_ROOT
@@ -188,7 +179,7 @@ static void read_conf(struct watched *w, struct monitor_conf *conf)
 }
 
 /* So that hearth status knows the last minute and hour. */
-static void keep(struct watched *w, struct cache *c, const char *name)
+static void keep(struct watched *w, struct cache_info *c, const char *name)
 {
 	char *table = ask_table(name);
 
@@ -206,7 +197,7 @@ static void look_at(struct watched *w, const char *name, const char *uuid,
 {
 	struct notice notices[NR_CONDITIONS];
 	struct monitor_conf conf;
-	struct cache *c = &w->cache;
+	struct cache_info *c = &w->cache;
 	unsigned int i, nr;
 
 	memset(c, 0, sizeof(*c));

@@ -22,7 +22,7 @@ static void feed(struct monitor *m, const struct monitor_conf *conf, char *line)
 	struct notice notices[NR_CONDITIONS];
 	char *status = strchr(line, '|'), *stats, *s;
 	unsigned int i, nr;
-	struct cache c = { 0 };
+	struct cache_info c = { 0 };
 
 	if (!status || !(stats = strchr(status + 1, '|')))
 		abort();

@@ -3,8 +3,8 @@
  * A cache as its target describes it: the status line, the table and the
  * counters, parsed; and how a user names one.
  */
-#ifndef HEARTH_CACHE_H
-#define HEARTH_CACHE_H
+#ifndef HEARTH_PLUGIN_CACHE_INFO_H
+#define HEARTH_PLUGIN_CACHE_INFO_H
 
 #include "../dm-target/cache-counters.h"
 #include "dm.h"
@@ -51,7 +51,7 @@ struct device {
 	uint32_t major, minor;
 };
 
-struct cache {
+struct cache_info {
 	const struct dm_device *dm;
 	char name[2 * DM_NAME_MAX];	/* VG/LV, or the device-mapper name */
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];	/* of LVM; else empty */
@@ -81,7 +81,7 @@ struct cache {
 
 struct caches {
 	struct dm_device *devices;
-	struct cache *all;
+	struct cache_info *all;
 	unsigned int nr;
 };
 
@@ -89,14 +89,14 @@ struct caches {
  * The target's words; they are cut up, and must stay while @c is used.  False if
  * there are too few.
  */
-bool cache_parse_status(struct cache *c, char *words);
-bool cache_parse_table(struct cache *c, char *words);
+bool cache_parse_status(struct cache_info *c, char *words);
+bool cache_parse_table(struct cache_info *c, char *words);
 /* What the message stats answers; after the status line. */
-void cache_parse_stats(struct cache *c, char *words);
+void cache_parse_stats(struct cache_info *c, char *words);
 /* What the kernel counts of @c's volume and devices; @c->dm tells the volume. */
-void cache_read_io(struct cache *c);
+void cache_read_io(struct cache_info *c);
 /* Name, volume group and volume. */
-void cache_set_name(struct cache *c, const char *dm_name, const char *uuid);
+void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
 
 /* Read all caches.  Prints what is wrong and returns an exit code. */
 int caches_read(struct caches *cs);
@@ -105,19 +105,20 @@ int caches_read_if_any(struct caches *cs, bool *no_dm);
 void caches_free(struct caches *cs);
 
 /* The one that a user calls @name, or NULL. */
-struct cache *caches_find(const struct caches *cs, const char *name);
+struct cache_info *caches_find(const struct caches *cs, const char *name);
 
 /*
  * Read all and find @name.  If it is none, print why: unknown, not active,
  * not cached.  Returns an exit code.
  */
-int caches_get(struct caches *cs, const char *name, struct cache **c);
+int caches_get(struct caches *cs, const char *name, struct cache_info **c);
 
 bool is_cache_mode(const char *w);
 const char *cache_setting(const struct setting *s, unsigned int nr,
 			  const char *key);
-uint64_t cache_bypasses(const struct cache *c);
-bool cache_writes_back(const struct cache *c);	/* blocks may become dirty */
-bool cache_healthy(const struct cache *c);
+uint64_t cache_block_bytes(const struct cache_info *c);
+uint64_t cache_bypasses(const struct cache_info *c);
+bool cache_writes_back(const struct cache_info *c);	/* blocks may become dirty */
+bool cache_healthy(const struct cache_info *c);
 
 #endif

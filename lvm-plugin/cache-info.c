@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
+#include "cache-info.h"
 #include "hearth.h"
 #include "lvm.h"
 
 /* ---- One cache ---- */
 
-static int cache_parse(struct cache *c, const struct dm_device *d, bool own)
+static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own)
 {
 	c->dm = d;
 	c->own = own;
@@ -73,7 +73,7 @@ static int read_all(struct caches *cs)
 	if (!cs->all)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
-		struct cache *c = &cs->all[cs->nr++];
+		struct cache_info *c = &cs->all[cs->nr++];
 
 		r = cache_parse(c, &cs->devices[i], own);
 		if (!r)
@@ -113,7 +113,7 @@ void caches_free(struct caches *cs)
 }
 
 /* VG/LV also stands for the cached data volume of a thin pool. */
-static bool is_called(const struct cache *c, const char *name)
+static bool is_called(const struct cache_info *c, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -134,7 +134,7 @@ static const char *bare_name(const char *name)
 	return name;
 }
 
-struct cache *caches_find(const struct caches *cs, const char *name)
+struct cache_info *caches_find(const struct caches *cs, const char *name)
 {
 	unsigned int i;
 
@@ -163,7 +163,7 @@ static void why_none(const char *name)
 		complain("%s: no table of type cache is loaded for it", name);
 }
 
-int caches_get(struct caches *cs, const char *name, struct cache **c)
+int caches_get(struct caches *cs, const char *name, struct cache_info **c)
 {
 	int r = caches_read(cs);
 

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The list of findings, and how it is printed.  There is one list, because a
+ * command makes one report.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+#include "text.h"
+
+static struct finding *findings;
+static unsigned int nr_findings;
+
+/* @remedy with the name in the place of CACHE, so that it can be pasted. */
+static char *with_name(const char *remedy, const char *cache)
+{
+	const char *word = strstr(remedy, "CACHE");
+	char *text;
+
+	if (!word)
+		return strdup(remedy);
+	if (asprintf(&text, "%.*s%s%s", (int)(word - remedy), remedy, cache,
+		     word + strlen("CACHE")) < 0)
+		abort();
+	return text;
+}
+
+void found(enum level level, const char *id, const char *subject,
+	   const char *remedy, const char *format, ...)
+{
+	struct finding *f;
+	va_list ap;
+
+	findings = realloc(findings, (nr_findings + 1) * sizeof(*findings));
+	if (!findings)
+		abort();
+	f = &findings[nr_findings++];
+	f->level = level;
+	f->id = id;
+	f->subject = strdup(subject);
+	f->remedy = remedy ? with_name(remedy, subject) : NULL;
+	f->fix = NULL;
+	va_start(ap, format);
+	if (!f->subject || vasprintf(&f->text, format, ap) < 0)
+		abort();
+	va_end(ap);
+}
+
+void fixable(const struct fix *fix)
+{
+	findings[nr_findings - 1].fix = fix;
+}
+
+void forget_findings(void)
+{
+	while (nr_findings) {
+		nr_findings--;
+		free(findings[nr_findings].subject);
+		free(findings[nr_findings].text);
+		free(findings[nr_findings].remedy);
+	}
+	free(findings);
+	findings = NULL;
+}
+
+const struct finding *finding_at(unsigned int i)
+{
+	return i < nr_findings ? &findings[i] : NULL;
+}
+
+bool any_finding(enum level least)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_findings; i++)
+		if (findings[i].level >= least)
+			return true;
+	return false;
+}
+
+/* ---- Printing ---- */
+
+static const char * const level_names[] = {
+	[FINE] = "fine", [NOTE] = "note", [WARNING] = "warning",
+	[PROBLEM] = "problem",
+};
+
+/* Breaks lines at spaces. */
+static void print_wrapped(const char *text, unsigned int indent,
+			  unsigned int width)
+{
+	unsigned int column = indent, len;
+
+	while (*text) {
+		len = strcspn(text, " ");
+		if (column > indent && column + 1 + len > width) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", len, text);
+		column += len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static void print_one(const struct finding *f)
+{
+	static const enum colour colours[] = { GOOD, PLAIN, WARN, BAD };
+	char *text;
+
+	printf("%s%-8s%s ", colour(colours[f->level]), level_names[f->level],
+	       colour(PLAIN));
+	if (asprintf(&text, "%s: %s", f->subject, f->text) < 0)
+		abort();
+	print_wrapped(text, 9, 79);
+	free(text);
+	if (!f->remedy)
+		return;
+	printf("%9s", "");
+	if (asprintf(&text, "-> %s", f->remedy) < 0)
+		abort();
+	print_wrapped(text, 9, 79);
+	free(text);
+}
+
+static void json_one(const struct finding *f)
+{
+	json_begin(NULL, '{');
+	json_string("level", level_names[f->level]);
+	json_string("id", f->id);
+	json_string("subject", f->subject);
+	json_string("text", f->text);
+	json_string("remedy", f->remedy ?: "");
+	json_string("fix", f->fix ? f->fix->what : "");
+	json_end();
+}
+
+static void each_finding(enum level least, void (*put)(const struct finding *))
+{
+	unsigned int i;
+	int level;
+
+	for (level = PROBLEM; level >= (int)least; level--)
+		for (i = 0; i < nr_findings; i++)
+			if (findings[i].level == (enum level)level)
+				put(&findings[i]);
+}
+
+void print_findings(enum level least)
+{
+	each_finding(least, print_one);
+}
+
+void json_findings(const char *key, enum level least)
+{
+	json_begin(key, '[');
+	each_finding(least, json_one);
+	json_end();
+}

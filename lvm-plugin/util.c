@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Complaints, the clock, signals, paths.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "dm.h"
+#include "util.h"
+
+void complain(const char *format, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("hearth: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* ---- Time and signals ---- */
+
+volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+bool pause_for(double seconds)
+{
+	struct timespec t = { .tv_sec = seconds };
+
+	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+	if (!interrupted)
+		nanosleep(&t, NULL);
+	return interrupted;
+}
+
+double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* ---- Paths ---- */
+
+char *root_path(const char *format, ...)
+{
+	char *below, *path;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&below, format, ap) < 0)
+		abort();
+	va_end(ap);
+	if (asprintf(&path, "%s%s", dm_root(), below) < 0)
+		abort();
+	free(below);
+	return path;
+}
