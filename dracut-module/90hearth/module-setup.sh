@@ -111,8 +111,9 @@ install() {
         inst_multiple "$_checker" \
             || hearth_fail "$_checker cannot be put into the image"
     fi
-    # For the emergency shell, and for an image without lvm.conf.
-    inst_multiple -o cache_check cache_dump cache_restore cache_repair
+    # For the emergency shell, and for an image without lvm.conf. lvconvert --repair runs
+    # hearth-cache-repair there as well, where lvm.conf names it.
+    inst_multiple -o cache_check cache_dump cache_restore cache_repair hearth-metadata hearth-cache-repair
 
     inst_multiple -o /etc/lvm/profile/*.profile
 

@@ -131,6 +131,29 @@ def test_an_image_has_what_a_cached_volume_needs(generator):
         assert hook in files
 
 
+# A dirty block, which cache_repair 0.9 would take for clean.
+METADATA = """<superblock uuid="" block_size="128" nr_cache_blocks="64" policy="smq" hint_width="4">
+<mappings><mapping cache_block="7" origin_block="3" dirty="true"/></mappings></superblock>
+"""
+
+
+def test_metadata_can_be_repaired_in_the_image(generator):
+    tree = generator.tree
+    made(generator.make())
+    unpack(generator)
+    tree.write("/cache.xml", METADATA)
+    tree.run(
+        f"cd {UNPACKED}/run && truncate -s 1M in out && cache_restore --metadata-version 2 -i /cache.xml -o in"
+    )
+    # By the name that LVM's configuration can hold, and with the words that lvconvert --repair uses.
+    code, out = inside(generator, '/usr/sbin/hearth-cache-repair -i /run/in -o /run/out ""')
+    assert code == 0, out
+    assert "dirty 1, lost 0" in out
+    tree.run(f"cache_check {UNPACKED}/run/out")
+    code, out = inside(generator, "/usr/sbin/hearth-metadata dump /run/out")
+    assert (code, '<mapping cache_block="7" origin_block="3" dirty="true"/>' in out) == (0, True), out
+
+
 def test_a_policy_of_somebody_else_is_there_too(generator):
     tree, kernel = generator.tree, generator.tree.kernel()
     tree.run(
