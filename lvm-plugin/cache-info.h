@@ -9,15 +9,15 @@
 #include "../dm-target/cache-counters.h"
 #include "dm.h"
 
-/* All that only ever grow while a cache is loaded. */
+/* All numbers that only ever grow while a cache is loaded. */
 #define COUNTER_SYMBOL(symbol, name, help)	symbol,
 enum counter {
-	/* The target's own, in the order of its message; the kernel's knows the first six. */
+	/* The target counts these; the kernel's own target knows the first six. */
 	CACHE_COUNTERS(COUNTER_SYMBOL, COUNTER_SYMBOL)
-	/* The kernel's, for the cached volume, since the device exists. */
+	/* The kernel counts these for the cached volume, since it has the device. */
 	IO_READS, IO_READ_SECTORS, IO_READ_MS,
 	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,
-	/* The same for the devices below it. */
+	/* The same for the cache device (FAST) and the origin. */
 	FAST_READS, FAST_READ_SECTORS, FAST_READ_MS,
 	FAST_WRITES, FAST_WRITE_SECTORS, FAST_WRITE_MS,
 	ORIGIN_READS, ORIGIN_READ_SECTORS, ORIGIN_READ_MS,
@@ -25,12 +25,12 @@ enum counter {
 	NR_COUNTERS
 };
 
-/* From IO_READS, FAST_READS or ORIGIN_READS to the others of its six. */
+/* Distances from IO_READS, FAST_READS and ORIGIN_READS to the five that follow. */
 #define NR_IO_COUNTERS		6
 #define READS_TO_READ_MS	2
 #define READS_TO_WRITES		3
 #define READS_TO_WRITE_MS	5
-/* From TIMED_READ_HITS or one of its three fellows to its nanoseconds. */
+/* Distance from TIMED_READ_HITS, and the three that follow, to the nanoseconds. */
 #define TIMED_TO_NS		4
 
 #define FIRST_OWN	WRITEBACKS
@@ -38,7 +38,7 @@ enum counter {
 #define LAST_BYPASS	BYPASS_RACE
 #define FIRST_IO	IO_READS
 
-/* As the message stats spells them. */
+/* The names by which the message stats prints them. */
 extern const char * const counter_names[NR_COUNTERS];
 
 #define MAX_SETTINGS	48
@@ -54,30 +54,74 @@ struct device {
 struct cache_info {
 	const struct dm_device *dm;
 	char name[2 * DM_NAME_MAX];	/* VG/LV, or the device-mapper name */
-	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];	/* of LVM; else empty */
+	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];	/* empty if it is not LVM's */
 
-	struct device metadata, fast, origin;
+	struct device metadata, cache_device, origin;
 	uint32_t block_sectors;
 	uint64_t used, total, dirty;	/* blocks */
 	uint64_t metadata_used, metadata_total;
 	uint32_t metadata_block_sectors;
 
-	bool own;		/* hearth's target; else the kernel's */
-	bool failed_line;	/* the status says Fail or Error, and no more */
+	bool own;		/* hearth's target, not the kernel's own */
+	bool failed_line;	/* the status line is "Fail" or "Error" */
 	bool read_only, needs_check;
 	char format;		/* of the metadata: 1 or 2 */
-	char table_mode[16], mode[16];	/* as the table says; in effect */
+	char table_mode[16];	/* the table's mode */
+	char mode[16];		/* the mode in effect */
 	char policy[32], health[32];
 	uint64_t count[NR_COUNTERS];
 	uint64_t intents_held;
 
 	struct setting settings[MAX_SETTINGS];	/* in effect */
 	unsigned int nr_settings;
-	struct setting in_table[MAX_SETTINGS];	/* of those, given by the table */
+	struct setting in_table[MAX_SETTINGS];	/* those that the table gives */
 	unsigned int nr_in_table;
 
-	char *words[3];		/* what the strings above point into */
+	char *words[3];		/* the settings point into these */
 };
+
+/* ---- parse.c: from the target's words to struct cache_info ---- */
+
+/**
+ * cache_parse_status() - read the words of the status line
+ * @words: is cut up; the strings of @c point into it, so it must stay while @c is
+ *	used
+ *
+ * Return: false if a word is missing or is no number.
+ */
+bool cache_parse_status(struct cache_info *c, char *words);
+/* The same with the words of the table; after cache_parse_status(), if both. */
+bool cache_parse_table(struct cache_info *c, char *words);
+/*
+ * The same with the answer to the message stats, lines of "name value"; after the
+ * status line, whose 32-bit counters it replaces.  Lines that are not known are
+ * skipped.
+ */
+void cache_parse_stats(struct cache_info *c, char *words);
+/* Sets name, vg and lv from the device-mapper's name and UUID. */
+void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
+
+bool is_cache_mode(const char *w);
+/* The value of @key among the @nr settings at @s, or NULL.  Ignores case. */
+const char *cache_setting(const struct setting *s, unsigned int nr,
+			  const char *key);
+uint64_t cache_block_bytes(const struct cache_info *c);
+/* Misses that were not promoted, for any reason. */
+uint64_t cache_bypasses(const struct cache_info *c);
+/* True if the table's mode lets blocks become dirty. */
+bool cache_writes_back(const struct cache_info *c);
+bool cache_healthy(const struct cache_info *c);
+
+/* ---- io.c ---- */
+
+/*
+ * Reads from /sys the counters IO_READS to ORIGIN_WRITE_MS: requests, sectors and
+ * milliseconds of the volume, which @c->dm names, of the cache device and of the
+ * origin.  The counters of a device that is not there stay as they are.
+ */
+void cache_read_io(struct cache_info *c);
+
+/* ---- cache-info.c: the caches that are active ---- */
 
 struct caches {
 	struct dm_device *devices;
@@ -86,39 +130,24 @@ struct caches {
 };
 
 /*
- * The target's words; they are cut up, and must stay while @c is used.  False if
- * there are too few.
+ * Reads all of them.  Prints what is wrong, and returns an exit code; if that is
+ * EXIT_OK, the caller calls caches_free().
  */
-bool cache_parse_status(struct cache_info *c, char *words);
-bool cache_parse_table(struct cache_info *c, char *words);
-/* What the message stats answers; after the status line. */
-void cache_parse_stats(struct cache_info *c, char *words);
-/* What the kernel counts of @c's volume and devices; @c->dm tells the volume. */
-void cache_read_io(struct cache_info *c);
-/* Name, volume group and volume. */
-void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
-
-/* Read all caches.  Prints what is wrong and returns an exit code. */
 int caches_read(struct caches *cs);
-/* The same; but in a kernel without device-mapper there are none, and *no_dm. */
+/*
+ * The same; but a kernel without a device-mapper is no error: there are no caches
+ * then, and *@no_dm becomes true.
+ */
 int caches_read_if_any(struct caches *cs, bool *no_dm);
 void caches_free(struct caches *cs);
 
-/* The one that a user calls @name, or NULL. */
+/* The cache that a user calls @name, with or without "/dev/", or NULL. */
 struct cache_info *caches_find(const struct caches *cs, const char *name);
 
 /*
- * Read all and find @name.  If it is none, print why: unknown, not active,
- * not cached.  Returns an exit code.
+ * Reads all and finds @name.  If it is no active cache, prints why, and returns
+ * EXIT_NO_CACHE; else as caches_read().
  */
 int caches_get(struct caches *cs, const char *name, struct cache_info **c);
-
-bool is_cache_mode(const char *w);
-const char *cache_setting(const struct setting *s, unsigned int nr,
-			  const char *key);
-uint64_t cache_block_bytes(const struct cache_info *c);
-uint64_t cache_bypasses(const struct cache_info *c);
-bool cache_writes_back(const struct cache_info *c);	/* blocks may become dirty */
-bool cache_healthy(const struct cache_info *c);
 
 #endif

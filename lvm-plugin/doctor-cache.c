@@ -64,7 +64,7 @@ static void examine_redundancy(const struct cache_info *c)
 {
 	if (!cache_writes_back(c))
 		return;
-	if (!is_on_mirror(c->fast))
+	if (!is_on_mirror(c->cache_device))
 		found(WARNING, "single-ssd", c->name,
 		      "put the cache on a mirror (LVM's raid1), or 'hearth set CACHE mode=writethrough'",
 		      "blocks are dirty on a cache device that is not mirrored; if it is lost, so are they");
@@ -76,14 +76,14 @@ static void examine_redundancy(const struct cache_info *c)
 
 static void examine_devices(const struct cache_info *c)
 {
-	long fast = sys_number(c->fast, "queue/logical_block_size", 512);
+	long fast = sys_number(c->cache_device, "queue/logical_block_size", 512);
 	long slow = sys_number(c->origin, "queue/logical_block_size", 512);
 
-	if (sys_number(c->fast, "queue/rotational", 0))
+	if (sys_number(c->cache_device, "queue/rotational", 0))
 		found(WARNING, "rotational", c->name,
 		      "use an SSD; if it is one, tell the kernel: echo 0 > /sys/block/DISK/queue/rotational",
 		      "the cache device calls itself a rotating disk");
-	if (sys_number(c->fast, "alignment_offset", 0) ||
+	if (sys_number(c->cache_device, "alignment_offset", 0) ||
 	    sys_number(c->origin, "alignment_offset", 0))
 		found(WARNING, "alignment", c->name,
 		      "let partitions and volumes start at a multiple of 1 MiB",

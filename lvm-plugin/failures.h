@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the words mean that a target uses for its health.
+ * The words that a target uses for its health, explained.
  */
 #ifndef HEARTH_PLUGIN_FAILURES_H
 #define HEARTH_PLUGIN_FAILURES_H
 
 /*
- * How to repair, wherever that is advised: cache_repair 0.9 takes dirty blocks of
- * format 2 for clean.
+ * The advice for a repair, everywhere the same, because cache_repair 0.9 takes
+ * dirty blocks of format 2 for clean.
  */
 #define SAFE_REPAIR \
 	"'lvconvert --repair' with hearth-cache-repair or cache_repair 1.0 and later, never with 0.9 (hearth-metadata(8))"
@@ -16,7 +16,7 @@ struct failure {
 	const char *health, *what, *remedy;
 };
 
-/* NULL if @health is good, or a word that is not known. */
+/* NULL if @health is "good", or a word that is not known. */
 const struct failure *failure_find(const char *health);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters as they were: what "the last minute" is computed from.
+ * Counters as they were at earlier times, from which "the last minute" is
+ * computed.
  */
 #ifndef HEARTH_PLUGIN_HISTORY_H
 #define HEARTH_PLUGIN_HISTORY_H
@@ -12,7 +13,7 @@ struct sample {
 	uint64_t count[NR_COUNTERS];
 };
 
-/* What happened within a span of time. */
+/* By how much the counters grew in a span of time. */
 struct window {
 	double seconds;		/* 0: not known */
 	uint64_t count[NR_COUNTERS];
@@ -25,17 +26,21 @@ struct history {
 	unsigned int nr;
 };
 
-/* Read what is kept of @c, add its present counters, and keep that. */
+/*
+ * Reads the samples that are kept of @c, adds its present counters, and keeps the
+ * result.  Without a file to keep it in, @h holds the present counters alone.
+ */
 void history_update(struct history *h, const struct cache_info *c);
 
 /*
- * From the sample that is nearest to @seconds old to the newest.  Not known if
- * none is between a half and one and a half times as old.
+ * The window from the sample whose age is nearest to @seconds to the newest one.
+ * It is not known if no sample is between half and one and a half times as old.
  */
 struct window history_window(const struct history *h, double seconds);
 
+/* The counters of @c, at the present time. */
 struct sample sample_now(const struct cache_info *c);
-/* False if a counter fell: the cache was loaded anew in between. */
+/* False if a counter fell, because the cache was loaded anew in between. */
 bool sample_difference(const struct sample *from, const struct sample *to,
 		       struct window *w);
 

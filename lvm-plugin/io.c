@@ -37,6 +37,6 @@ void cache_read_io(struct cache_info *c)
 	const struct device volume = { c->dm->major, c->dm->minor };
 
 	read_one(volume, &c->count[IO_READS]);
-	read_one(c->fast, &c->count[FAST_READS]);
+	read_one(c->cache_device, &c->count[FAST_READS]);
 	read_one(c->origin, &c->count[ORIGIN_READS]);
 }

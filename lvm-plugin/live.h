@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The requests to a block device while they happen.
+ * Recording the requests to a block device while they happen.
  */
 #ifndef HEARTH_PLUGIN_LIVE_H
 #define HEARTH_PLUGIN_LIVE_H
@@ -9,11 +9,15 @@
 
 #include "trace.h"
 
-/* The device that a user calls @volume: VG/LV, as in /dev/mapper, or a path. */
+/*
+ * The number of the device that a user calls @volume: VG/LV, a name in /dev/mapper,
+ * or a path.  EXIT_OK, or EXIT_NO_CACHE after a complaint.
+ */
 int live_find(const char *volume, dev_t *dev);
 /*
- * Add all requests to @dev to @t, for *@seconds or until interrupted; *@seconds
- * becomes the time that it took.  An exit code.
+ * Adds all requests to @dev to @t, for *@seconds or until interrupted; *@seconds
+ * becomes the time that was recorded.  Shows progress unless @quiet.  Returns an
+ * exit code.
  */
 int live_record(struct trace *t, dev_t dev, double *seconds, bool quiet);
 

@@ -9,18 +9,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Its segment type, and "active" or "". Nonzero if there is no such volume. */
+/*
+ * The segment type of the volume VG/LV, and "active" or "".  0, or -1 if there is
+ * no such volume.
+ */
 int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	       size_t active_len);
 
 /*
- * Start a command in a process group of its own, so that Ctrl-C reaches it only
- * through us; what it says goes to stderr.  Returns its pid or -1.
+ * Starts a command in a process group of its own, so that Ctrl-C reaches it only
+ * through us.  Both its outputs go to stderr.  Returns its pid, or -1 after a
+ * complaint.
  */
 pid_t lvm_start(const char *const argv[]);
-/* Has it ended?  Then 1, and its exit code. */
+/* 1 if it has ended, and its exit status in @code; else 0.  Does not wait. */
 int lvm_ended(pid_t pid, int *code);
-/* Both; an exit code. */
+/* Runs a command to its end.  Returns its exit status, 128 and more if killed. */
 int lvm_run(const char *const argv[]);
 
 /* A command line that is put together word by word; zeroed at first. */
@@ -39,18 +43,20 @@ void command_add_text(struct command *c, const char *format, ...);
 /* lvm_run(), then frees the words.  EXIT_OK or EXIT_FAILED. */
 int command_run(struct command *c);
 
-/* The first line that a command prints, without the newline; -1 if it fails. */
+/*
+ * The first line that a command prints, without the newline.  0, or -1 if the
+ * command fails.  Its complaints are dropped.
+ */
 int command_output(const char *const argv[], char *line, size_t len);
+/* All that it prints, allocated; NULL if it fails. */
+char *command_text(const char *const argv[]);
 
 /*
- * The first line of what lvs, pvs or vgs report of @what, cut into @nr fields;
- * sizes are in bytes.  False if there is none.
+ * The first line of the report that @command (lvs, pvs or vgs) makes of @what, cut
+ * into @nr fields, at most 8; sizes are in bytes.  False if there is none.
  */
 #define FIELD_LEN	256
 bool lvm_report(const char *command, const char *fields, const char *what,
 		char values[][FIELD_LEN], unsigned int nr);
-
-/* All that it prints, allocated; NULL if it fails. */
-char *command_text(const char *const argv[]);
 
 #endif

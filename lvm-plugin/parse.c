@@ -197,7 +197,7 @@ bool cache_parse_table(struct cache_info *c, char *words)
 	uint64_t nr;
 
 	c->metadata = device(&l);
-	c->fast = device(&l);
+	c->cache_device = device(&l);
 	c->origin = device(&l);
 	c->block_sectors = number(&l);
 	for (nr = number(&l); nr && !l.bad; nr--) {

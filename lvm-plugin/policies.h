@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which policies the running kernel could load.
+ * The policies that the running kernel could load.
  */
 #ifndef HEARTH_PLUGIN_POLICIES_H
 #define HEARTH_PLUGIN_POLICIES_H
@@ -9,8 +9,9 @@
 #include <stddef.h>
 
 /*
- * Is @policy one?  If not, @names holds those that are.  True as well where
- * nothing tells which there are.
+ * True if the kernel has a module for @policy, or if nothing tells which policies
+ * it has.  Else @names, of @len bytes, receives the names of the policies that it
+ * has, with commas.
  */
 bool policy_exists(const char *policy, char *names, size_t len);
 

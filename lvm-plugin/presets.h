@@ -9,13 +9,18 @@
 
 struct preset {
 	const char *name;
-	const char *pairs[10];	/* as hearth set takes them; ends with NULL */
+	const char *pairs[10];	/* KEY=VALUE, as for hearth set; ends with NULL */
 };
 
+/* NULL if there is no such preset. */
 const struct preset *preset_find(const char *name);
+/* All names, with commas; static. */
 const char *preset_names(void);
 
-/* @pair, or what it stands for with this cache: a value "auto" becomes one. */
+/*
+ * @pair as it is to be set on this cache.  A value "auto" becomes the number that
+ * suits the origin; the pair is written to @buf then.
+ */
 const char *preset_pair(const char *pair, const struct cache_info *c, char *buf,
 			unsigned int len);
 

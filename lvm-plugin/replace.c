@@ -29,12 +29,12 @@
 
 /* What the cache was like, and where the new one goes.  Words of LVM's. */
 enum item {
-	FAST, KIND, SIZE, METADATA_SIZE, CHUNK, FORMAT, MODE, POLICY, SETTINGS,
+	CACHE_NAME, KIND, SIZE, METADATA_SIZE, CHUNK, FORMAT, MODE, POLICY, SETTINGS,
 	OWN_MODE, OWN_SETTINGS, OLD_PV, NEW_PV, NR_ITEMS
 };
 
 static const char * const item_names[NR_ITEMS] = {
-	[FAST] = "name", [KIND] = "kind", [SIZE] = "bytes",
+	[CACHE_NAME] = "name", [KIND] = "kind", [SIZE] = "bytes",
 	[METADATA_SIZE] = "metadata_bytes", [CHUNK] = "chunk_bytes",
 	[FORMAT] = "format", [MODE] = "mode", [POLICY] = "policy",
 	[SETTINGS] = "settings", [OWN_MODE] = "own_mode",
@@ -154,7 +154,7 @@ static bool load_plan(struct plan *p)
 				snprintf(p->item[i], FIELD_LEN, "%s", value);
 	}
 	fclose(f);
-	return p->item[FAST][0];
+	return p->item[CACHE_NAME][0];
 }
 
 static void forget_plan(const struct plan *p)
@@ -174,18 +174,18 @@ static int refuse(const struct plan *p, const char *why)
 }
 
 /* The user's name of the cache, of "fast_cpool" or "fast_cvol". */
-static void set_fast(struct plan *p, const char *hidden)
+static void set_cache_name(struct plan *p, const char *hidden)
 {
 	static const char * const suffixes[] = { "_cpool", "_cvol" };
 	size_t len = strlen(hidden), n;
 	unsigned int i;
 
 	snprintf(p->hidden, FIELD_LEN, "%s", hidden);
-	snprintf(p->item[FAST], FIELD_LEN, "%s", hidden);
+	snprintf(p->item[CACHE_NAME], FIELD_LEN, "%s", hidden);
 	for (i = 0; i < 2; i++) {
 		n = strlen(suffixes[i]);
 		if (len > n && !strcmp(hidden + len - n, suffixes[i]))
-			p->item[FAST][len - n] = '\0';
+			p->item[CACHE_NAME][len - n] = '\0';
 	}
 }
 
@@ -202,7 +202,7 @@ static int set_old_pv(struct plan *p, char *devices)
 }
 
 /* The volume that holds the data, or metadata and data together. */
-static int ask_fast(struct plan *p, const char *hidden)
+static int ask_cache_volume(struct plan *p, const char *hidden)
 {
 	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
 
@@ -210,7 +210,7 @@ static int ask_fast(struct plan *p, const char *hidden)
 	if (!lvm_report("lvs", "segtype,lv_size,lv_metadata_size,chunk_size,data_lv",
 		    name, v, 5))
 		return refuse(p, "LVM says nothing of its cache");
-	set_fast(p, hidden);
+	set_cache_name(p, hidden);
 	strcpy(p->item[KIND], strcmp(v[0], "cache-pool") ? "vol" : "pool");
 	strcpy(p->item[SIZE], v[1]);
 	strcpy(p->item[METADATA_SIZE], v[2]);
@@ -270,20 +270,20 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 		strcpy(p->item[CHUNK], v[6]);
 	if (c)
 		ask_target(p, c);
-	return ask_fast(p, v[0]);
+	return ask_cache_volume(p, v[0]);
 }
 
 /* ---- The new device ---- */
 
 /* The volume that becomes the new cache: is it made? */
-static bool fast_exists(const struct plan *p)
+static bool cache_volume_exists(const struct plan *p)
 {
 	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
 
 	/* Older lvm2 let the old one keep its name while it was on. */
-	if (!strcmp(p->item[FAST], p->hidden) && type_is(p->name, "cache"))
+	if (!strcmp(p->item[CACHE_NAME], p->hidden) && type_is(p->name, "cache"))
 		return false;
-	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[FAST]);
+	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[CACHE_NAME]);
 	return lvm_report("lvs", "segtype", name, v, 1);
 }
 
@@ -295,7 +295,7 @@ static struct new_device new_device(const struct plan *p,
 		.cache = c, .force = p->o->force,
 	};
 
-	if (!fast_exists(p))
+	if (!cache_volume_exists(p))
 		n.need = strtod(p->item[SIZE], NULL) +
 			 strtod(p->item[METADATA_SIZE], NULL);
 	return n;
@@ -359,7 +359,7 @@ static int find_metadata(const struct plan *p, char *uuid, double *offset,
 	bool ok;
 
 	snprintf(which, sizeof(which), "pv_missing=1 && vg_name=%s", p->vg);
-	snprintf(name, sizeof(name), "%s/%s_%s", p->vg, p->item[FAST],
+	snprintf(name, sizeof(name), "%s/%s_%s", p->vg, p->item[CACHE_NAME],
 		 is_pool(p) ? "cpool_cmeta" : "cvol");
 	text = command_text(missing);
 	start = text ? strchr(text, '|') : NULL;
@@ -532,15 +532,15 @@ static int remove_old_device(const struct plan *p)
 
 /* ---- The new cache ---- */
 
-static int make_fast(const struct plan *p)
+static int make_cache_volume(const struct plan *p)
 {
 	struct command c = {
 		.argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4
 	};
 
-	if (fast_exists(p))
+	if (cache_volume_exists(p))
 		return EXIT_OK;
-	command_add(&c, p->item[FAST]);
+	command_add(&c, p->item[CACHE_NAME]);
 	command_add(&c, "-L");
 	command_add_text(&c, "%sb", p->item[SIZE]);
 	if (is_pool(p)) {
@@ -568,7 +568,7 @@ static int attach(const struct plan *p)
 	char settings[FIELD_LEN], *rest = settings, *pair;
 
 	command_add(&c, is_pool(p) ? "--cachepool" : "--cachevol");
-	command_add_text(&c, "%s/%s", p->vg, p->item[FAST]);
+	command_add_text(&c, "%s/%s", p->vg, p->item[CACHE_NAME]);
 	command_add(&c, "--cachemode");
 	command_add(&c, p->item[MODE]);
 	if (p->item[POLICY][0]) {
@@ -618,7 +618,7 @@ static int tell_target(const struct plan *p)
 /* The cache is off: put the other one on. */
 static int put_new_cache_on(const struct plan *p)
 {
-	int r = remove_missing_device(p) ?: extend_group(p) ?: make_fast(p);
+	int r = remove_missing_device(p) ?: extend_group(p) ?: make_cache_volume(p);
 
 	if (r)
 		return r;
@@ -650,9 +650,9 @@ static int check(const struct plan *p, const struct cache_info *c, enum stage st
 	/* First, for --force that was meant for the device gives this up too. */
 	if (stage == OLD_CACHE_ON)
 		r = p->missing ? check_dead(p, c) : check_living(p, c);
-	if (!r && stage == OLD_CACHE_ON && fast_exists(p)) {
+	if (!r && stage == OLD_CACHE_ON && cache_volume_exists(p)) {
 		complain("%s: the volume group has a volume %s, and the new cache needs this name; 'lvrename' gives it another",
-			 p->name, p->item[FAST]);
+			 p->name, p->item[CACHE_NAME]);
 		r = EXIT_FAILED;
 	}
 	return r ?: new_device_check(&n);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * May hearth replace-ssd put a cache on a device?
+ * The checks of hearth replace-ssd: may it put a cache on this device?
  */
 #ifndef HEARTH_PLUGIN_REPLACE_H
 #define HEARTH_PLUGIN_REPLACE_H
 
 #include "cache-info.h"
 
-/* Two paths of one block device, or one path twice. */
+/* True if both paths are equal, or lead to one block device. */
 bool same_device(const char *a, const char *b);
 
 struct new_device {
 	const char *path, *vg;
 	const char *origin;	/* the hidden volume below the cache, VG/LV */
-	const struct cache_info *cache;	/* NULL: it is not active */
-	double need;		/* bytes */
+	const struct cache_info *cache;	/* NULL: the volume is not active */
+	double need;		/* bytes that the new cache takes */
 	bool force;
 };
 
-/* Is it fit to hold the new cache?  Prints why not; an exit code. */
+/* EXIT_OK if it can hold the new cache; else prints why not. */
 int new_device_check(const struct new_device *n);
-/* The last of these checks: has it bytes enough for the volume group? */
+/* The last of these checks alone: are enough bytes of it free? */
 int new_device_check_room(const struct new_device *n);
 
 #endif

@@ -393,7 +393,7 @@ static void json_cache(const struct cache_info *c, const struct history *h)
 	json_settings(c);
 	json_uint("metadata_format", c->format);
 	json_device("metadata_device", c->metadata);
-	json_device("cache_device", c->fast);
+	json_device("cache_device", c->cache_device);
 	json_device("origin_device", c->origin);
 	json_uint("volume_bytes", c->dm->length * 512);
 	json_uint("block_bytes", cache_block_bytes(c));

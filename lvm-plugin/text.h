@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How things are printed: sizes, shares, durations, colours, JSON.
+ * Numbers as people read them, colours for terminals, JSON for programs.
  */
 #ifndef HEARTH_PLUGIN_TEXT_H
 #define HEARTH_PLUGIN_TEXT_H
@@ -11,31 +11,31 @@
 
 #define SIZE_LEN	16
 
-/* "12.3 MiB"; returns @buf, of SIZE_LEN. */
+/* As "12.3 MiB", in @buf of SIZE_LEN bytes, which is returned. */
 const char *size_text(char *buf, double bytes);
-/* "1.2k", at most five characters; returns @buf, of SIZE_LEN. */
+/* As "1.2k", at most five characters, in @buf of SIZE_LEN bytes. */
 const char *short_text(char *buf, double n);
-/* "2 h 5 min", "40 s"; returns @buf, of 2 * SIZE_LEN. */
+/* As "2 h 5 min" or "40 s", in @buf of 2 * SIZE_LEN bytes. */
 const char *duration_text(char *buf, double seconds);
-/* @part of @whole, 0 if that is nothing. */
+/* @part / @whole; 0 if @whole is 0. */
 double share(double part, double whole);
 
 enum colour { PLAIN, BOLD, GOOD, WARN, BAD };
 
-/* Escape sequences on a terminal (unless NO_COLOR is set), "" elsewhere. */
+/* The escape sequence on a terminal, unless NO_COLOR is set; else "". */
 const char *colour(enum colour c);
 
 /*
- * JSON to stdout.  A key is NULL within an array; json_end() of the outermost
- * object ends the line.
+ * JSON to stdout.  The key is NULL within an array.  Objects and arrays may be
+ * nested eight deep; json_end() of the outermost one ends the line.
  */
-void json_begin(const char *key, char bracket);	/* '{' or '[' */
+void json_begin(const char *key, char bracket);	/* bracket: '{' or '[' */
 void json_end(void);
 void json_string(const char *key, const char *value);
 void json_uint(const char *key, uint64_t value);
 void json_real(const char *key, double value);	/* NAN is null */
 void json_bool(const char *key, bool value);
-/* The value as a number if it is a whole one, else as a string. */
+/* A number if @value is a whole one, else a string. */
 void json_word(const char *key, const char *value);
 
 #endif
