@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth advise: how large should the SSD be?  From a recording of a volume's
- * requests, whether it is cached already or not.
+ * hearth advise: how large should the SSD be?  Answers from a recording of the
+ * requests to a volume, be the volume cached already or not.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,9 +31,9 @@
 
 static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
 
-/* What is asked. */
+/* The question: the sizes given, or taken from the volume. */
 struct question {
-	double size;		/* "1x", bytes */
+	double size;		/* of the row "1x", bytes */
 	double volume;		/* bytes; 0: not known */
 	u32 block;		/* bytes */
 	u32 enough;
@@ -43,12 +43,12 @@ struct question {
 	double recorded;	/* seconds; 0: a file was read */
 };
 
-/* What the recording says by itself. */
+/* Sums over the recording, without any cache. */
 struct summary {
 	u64 requests, writes;
 	double bytes, bytes_written;
 	double seconds;		/* 0: it has no times */
-	double touched;		/* bytes, in blocks */
+	double touched;		/* bytes of all blocks with a request */
 	double touched_a_day, touched_a_month;	/* 0: it is too short */
 };
 
@@ -59,8 +59,8 @@ struct rows {
 
 struct row {
 	double factor, bytes;
-	struct point heat;	/* the policy's */
-	double ram;		/* reads that so much RAM would serve */
+	struct point heat;	/* with the policy that was asked for */
+	double ram;		/* share of reads that as much RAM would serve */
 	double writes_a_day;	/* to the SSD, times its size; NAN */
 };
 
@@ -73,7 +73,10 @@ static u32 blocks_of(const struct request *r, u32 block)
 	return r->length ? DIV_ROUND_UP(end, block) - r->offset / block : 0;
 }
 
-/* Distinct blocks in the mean whole period; 0 if there is none. */
+/*
+ * The bytes of distinct blocks in a period of @period seconds, in the mean of all
+ * whole periods; 0 if there is none.
+ */
 static double touched_in(const struct trace *t, const struct accesses *as,
 			 double period, u32 block)
 {
@@ -119,11 +122,11 @@ static struct summary summarize(const struct trace *t, const struct accesses *as
 		s.bytes_written += t->requests[i].length;
 	}
 	span = t->requests[t->nr - 1].time_us - t->requests[0].time_us;
-	/* Some number their requests in place of a time. */
+	/* Some traces have the request's number where the time should be. */
 	if (span > 2 * t->nr && span < 1ULL << 62)
 		s.seconds = span / 1e6;
 	s.touched = (double)as->nr_blocks * block;
-	/* It may begin and end with silence. */
+	/* The first and the last request may not mark begin and end. */
 	if (q->recorded)
 		s.seconds = q->recorded;
 	if (s.seconds) {
@@ -152,13 +155,13 @@ static int fill_row(struct row *r, double factor, const struct question *q,
 	return 0;
 }
 
-/* What the SSD is for: a disk's time, or hits where there are no seeks. */
+/* An SSD saves a disk's time; where there are no seeks, only hits count. */
 static double gain(const struct row *r, const struct question *q)
 {
 	return q->rotational ? r->heat.time_saved : r->heat.hits;
 }
 
-/* The smallest that gains nearly as much as the best. */
+/* The smallest size that gains nearly as much as the best. */
 static const struct row *choice(const struct rows *rows,
 				const struct question *q)
 {
@@ -172,7 +175,7 @@ static const struct row *choice(const struct rows *rows,
 	return &rows->all[i];
 }
 
-/* As hearth-target(8) advises. */
+/* The size that hearth-target(8) advises. */
 static double metadata_bytes(double size, const struct question *q)
 {
 	return 4 * MIB + 44 * size / q->block;
@@ -185,8 +188,8 @@ static void warn_of_blocks(double size, const struct question *q)
 
 	if (blocks > LVM_MAX_BLOCKS)
 		found(NOTE, "chunk-size", "advice",
-		      "allow them by --config allocation/cache_pool_max_chunks, or see with --block what larger ones do",
-		      "%s in blocks of %s are %.1f million blocks: LVM makes them larger for more than one",
+		      "allow so many by --config allocation/cache_pool_max_chunks, or try larger ones with --block",
+		      "%s in blocks of %s are %.1f million blocks: LVM makes blocks larger so that there is at most one million",
 		      size_text(a, size), size_text(b, q->block),
 		      blocks / 1e6);
 }
@@ -197,8 +200,8 @@ static void warn_of_length(const struct summary *s)
 
 	if (s->seconds && s->seconds < LONG_ENOUGH)
 		found(NOTE, "short-recording", "advice",
-		      "record an hour at least, of the time that matters",
-		      "this is what was asked in %s; what a day brings may be another thing",
+		      "record at least an hour of the load that matters",
+		      "the recording is only %s long; the load of a whole day may be different",
 		      duration_text(d, s->seconds));
 }
 
@@ -231,7 +234,7 @@ static int draw(const char *path, const struct rows *rows,
 
 /* ---- For people ---- */
 
-/* To be held against the rule of thumb. */
+/* A share of the volume can be compared with the rule of thumb. */
 static void print_part(double bytes, const struct question *q)
 {
 	if (q->volume)
@@ -368,7 +371,7 @@ static void json_all(const struct rows *rows, const struct summary *s,
 
 /* ---- The subcommand ---- */
 
-/* Sizes that were not given, and what is wrong with it already. */
+/* Takes sizes that were not given, and warns of the cache that is there. */
 static void ask_cache(struct question *q, const struct cache_info *c)
 {
 	q->dev = makedev(c->dm->major, c->dm->minor);
@@ -380,7 +383,7 @@ static void ask_cache(struct question *q, const struct cache_info *c)
 	examine_cache(c);
 }
 
-/* A volume to be recorded need not be cached. */
+/* Takes sizes from the volume.  One that is recorded need not be cached. */
 static int ask_volume(struct question *q, const struct options *o)
 {
 	struct caches cs;
@@ -455,7 +458,7 @@ static int answer(struct question *q, const struct options *o,
 		q->size = THUMB * s.touched;
 	sample_blocks(&part, &as, q->enough);
 	for (i = 0; i < NR_ROWS && !r; i++) {
-		/* More than all of the volume need not be bought. */
+		/* An SSD larger than the volume gains nothing more. */
 		if (i && q->volume && factors[i] * q->size > q->volume)
 			break;
 		if (fill_row(&all[rows.nr++], factors[i], q, &part, &s))
@@ -493,7 +496,7 @@ int hearth_advise(const struct options *o)
 	int r;
 
 	if (!o->live == !o->nr_args) {
-		complain("what is to be looked at? TRACE or --live VG/LV");
+		complain("give a TRACE to look at, or --live VG/LV");
 		return EXIT_USAGE;
 	}
 	r = ask(&q, o) ?: read_requests(&t, &q, o);

@@ -24,7 +24,7 @@ static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own
 	if (!cache_parse_status(c, c->words[0]) ||
 	    !cache_parse_table(c, c->words[1]))
 		return -EINVAL;
-	/* A table that was never resumed answers no message. */
+	/* A target whose table was never resumed answers no message. */
 	if (own && !dm_send(d, "stats", &c->words[2]) && c->words[2])
 		cache_parse_stats(c, c->words[2]);
 	cache_read_io(c);
@@ -67,7 +67,7 @@ static int read_all(struct caches *cs)
 	r = dm_list_caches(&cs->devices, &nr);
 	if (r)
 		return r;
-	/* The kernel's target counts from 2.0 up; hearth is 2.100 and later. */
+	/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
 	own = !dm_cache_version(version) && version[0] == 2 && version[1] >= 100;
 	cs->all = calloc(nr ?: 1, sizeof(*cs->all));
 	if (!cs->all)
@@ -112,7 +112,7 @@ void caches_free(struct caches *cs)
 	memset(cs, 0, sizeof(*cs));
 }
 
-/* VG/LV also stands for the cached data volume of a thin pool. */
+/* The name of a thin pool also stands for its cached data volume. */
 static bool is_called(const struct cache_info *c, const char *name)
 {
 	size_t len = strlen(name);
@@ -145,6 +145,7 @@ struct cache_info *caches_find(const struct caches *cs, const char *name)
 	return NULL;
 }
 
+/* Says why @name is no active cache. */
 static void why_none(const char *name)
 {
 	char type[64], active[16];

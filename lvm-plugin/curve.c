@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sampling, and one run for each size.
+ * Sampling, and one run of the policy for each size.
  *
  * A sample holds too few or too many accesses when it happens to lack, or to
- * have, some of the hottest blocks.  Those are hits in a cache of any size worth
- * asking for, so that what is missing is counted as hits, and what is too much
- * is taken from them (the adjustment of SHARDS).
+ * have, some of the hottest blocks.  Accesses to the hottest blocks are hits in a
+ * cache of any sensible size.  So the missing accesses are counted as hits, and
+ * surplus ones are subtracted from the hits (the adjustment of SHARDS).
  */
 #include "curve.h"
 #include "run.h"
 
 #define LEFT_OUT	U32_MAX
-/* Slots for each block: still more of them would only cost memory. */
+/* Slots for each block of the sample.  More would change nothing and cost memory. */
 #define MORE_THAN_ENOUGH	2.
 
 static u64 mix(u64 x)
@@ -23,7 +23,7 @@ static u64 mix(u64 x)
 	return x ^ x >> 33;
 }
 
-/* New ids for the blocks that are in; for the others LEFT_OUT. */
+/* New ids for the blocks of the sample; LEFT_OUT for all others. */
 static u32 *choose(struct sampled *s, const struct accesses *all)
 {
 	u64 limit = s->rate < 1 ? (u64)(s->rate * 0x1p64) : U64_MAX;

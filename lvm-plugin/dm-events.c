@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dmeventd, through libdevmapper-event: which caches it watches with our plugin.
+ * Asks dmeventd, through libdevmapper-event, which caches it watches with hearth's
+ * plugin, and tells it to begin or to end that.
  */
 #include <errno.h>
 #include <libdevmapper.h>
@@ -30,8 +31,8 @@ static struct dm_event_handler *handler(const struct dm_device *d)
 }
 
 /*
- * Asking starts the daemon where it does not run.  Under systemd that is for its
- * socket to do: a daemon that is a child of udev's would not live long.
+ * libdevmapper-event starts the daemon if it does not run.  Under systemd only its
+ * socket may do that, because udev kills its children after some time.
  */
 static bool may_ask(bool start)
 {

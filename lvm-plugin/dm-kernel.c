@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The kernel's device-mapper, through libdevmapper.  Nothing is printed here:
- * what libdevmapper complains about is kept for dm_error().
+ * libdevmapper's complaints are kept for dm_error().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ const char *dm_root(void)
 	return "";
 }
 
-/* Runs @task; on failure it is gone. */
+/* Runs @task, and destroys it if that fails. */
 static int run(struct dm_task *task)
 {
 	int error;
@@ -77,7 +77,7 @@ static struct dm_task *new_task(int type, const char *name)
 	return task;
 }
 
-/* Asked first, for libdevmapper would try modprobe and mknod. */
+/* This is asked first, because libdevmapper would try modprobe and mknod. */
 static int check_access(void)
 {
 	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
@@ -93,7 +93,7 @@ static int check_access(void)
 
 /* ---- Devices ---- */
 
-/* Its "cache" target's words; -ENOENT if it has none. */
+/* Table or status of the device's target "cache"; -ENOENT if it has none. */
 static int ask(int type, const char *name, struct dm_device *d, char **words)
 {
 	struct dm_task *task = new_task(type, name);
@@ -163,7 +163,7 @@ static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 {
 	struct dm_device d, *more;
 
-	/* Another type of device, or one that went away meanwhile. */
+	/* It is no cache, or it went away meanwhile. */
 	if (look_at(name, &d))
 		return 0;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
@@ -325,7 +325,7 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	r = simple(DM_DEVICE_RESUME, d);
 	if (!r)
 		return 0;
-	/* The new table does not start: back to the old one. */
+	/* The new table cannot be started, so the old one runs again. */
 	simple(DM_DEVICE_CLEAR, d);
 	simple(DM_DEVICE_RESUME, d);
 	return r;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may be wrong with one cache.
+ * The checks of one cache.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void examine_health(const struct cache_info *c)
 		      c->health, f->what);
 	if (c->needs_check)
 		found(PROBLEM, "needs-check", c->name,
-		      "deactivate it and activate it, for LVM checks it; if that fails, " SAFE_REPAIR,
+		      "deactivate it and activate it, because LVM checks it then; if that fails, " SAFE_REPAIR,
 		      "the metadata is marked as needing a check");
 	if (c->dm->suspended)
 		found(PROBLEM, "suspended", c->name,
@@ -55,7 +55,7 @@ static void examine_errors(const struct cache_info *c)
 	for (i = 0; i < NR_ERRORS; i++)
 		if (c->count[errors[i]])
 			found(WARNING, "device-errors", c->name,
-			      "look at the device's SMART values and cables; replace it if they grow",
+			      "look at the device's SMART values and cables; replace it if there are more and more",
 			      "%s: %ju since it was activated",
 			      counter_names[errors[i]], c->count[errors[i]]);
 }
@@ -67,7 +67,7 @@ static void examine_redundancy(const struct cache_info *c)
 	if (!is_on_mirror(c->cache_device))
 		found(WARNING, "single-ssd", c->name,
 		      "put the cache on a mirror (LVM's raid1), or 'hearth set CACHE mode=writethrough'",
-		      "blocks are dirty on a cache device that is not mirrored; if it is lost, so are they");
+		      "blocks are dirty on a cache device that is not mirrored; if the device is lost, so is their content");
 	else if (!is_on_mirror(c->metadata))
 		found(WARNING, "single-metadata", c->name,
 		      "put the pool's metadata on a mirror as well",
@@ -109,11 +109,11 @@ static void examine_geometry(const struct cache_info *c)
 		      100 * share(c->metadata_used, c->metadata_total));
 	else if (bytes && bytes < advised)
 		found(NOTE, "metadata-small", c->name, NULL,
-		      "the metadata device has %s; %s are advised for so many blocks",
+		      "the metadata device has %s; %s are advised for this number of blocks",
 		      size_text(a, bytes), size_text(b, advised));
 	if (cache_block_bytes(c) > MIB)
 		found(NOTE, "large-blocks", c->name, NULL,
-		      "blocks of %s: each promotion moves that much",
+		      "blocks of %s: each promotion copies a whole block",
 		      size_text(a, cache_block_bytes(c)));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth doctor --fix: what can be done about a finding without risk to data.
- * Each fix is a few commands, or a line for LVM's configuration; it is shown
- * and asked for before.  Whether it helped is seen by looking again.
+ * hearth doctor --fix: the repairs that are no risk to data.  Each is a few
+ * commands, or a line for LVM's configuration.  doctor.c shows it and asks before,
+ * and looks again afterwards.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,9 +89,8 @@ static void local_conf(char *path, size_t len)
 }
 
 /*
- * Copies the file without the line that is to be set, and with it at the end:
- * LVM warns of a value that is there twice.  False, and nothing is done, if it is
- * set in another form, which is somebody's own.
+ * Copies the file without our line, because LVM warns of a value that is there
+ * twice.  False if the administrator has set the value in another form.
  */
 static bool copy_conf(FILE *from, FILE *to)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may be wrong with the machine: which modules there are, what the
- * initramfs holds, the versions of the tools, where / and /boot lie.
+ * The checks of the machine: the modules, the initramfs, the versions of the tools,
+ * and the devices of / and /boot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum where { NOWHERE, STOCK, OURS };
 
-/* The file name's begin in a line of modules.dep, "DIRECTORIES/NAME.ko...:" */
+/* True if a line of modules.dep, "DIRECTORIES/NAME.ko...:", is of @module. */
 static bool names_module(const char *line, const char *module)
 {
 	const char *colon = strchr(line, ':'), *name;
@@ -29,7 +29,7 @@ static bool names_module(const char *line, const char *module)
 	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
 }
 
-/* Which file of @module modprobe would load. */
+/* The kind of @module that modprobe would load. */
 static enum where installed(const char *module)
 {
 	enum where w = NOWHERE;
@@ -50,7 +50,7 @@ static enum where installed(const char *module)
 	return w;
 }
 
-/* Where make install and DKMS put it; modules.dep may not know yet. */
+/* True if make install or DKMS put dm-cache.ko there; modules.dep may not have it. */
 static bool is_on_disk(void)
 {
 	static const char * const where[] = { "updates", "updates/dkms", "extra" };
@@ -134,7 +134,7 @@ static bool mounted(const char *where, struct device *d)
 	return hit;
 }
 
-/* The cache that @d stands on. */
+/* The cache that is @d or below it, or NULL. */
 static const struct cache_info *cache_below(const struct caches *cs, struct device d)
 {
 	unsigned int i;
@@ -169,8 +169,8 @@ static bool image(char *path, size_t len)
 }
 
 /*
- * Which dm-cache an image holds.  The module that modprobe would choose there is
- * the one outside kernel/, as everywhere.
+ * Finds which dm-cache an image holds.  modprobe prefers a module outside of
+ * kernel/, in an image as elsewhere.  -1 if the image cannot be listed.
  */
 static int in_image(const char *path, enum where *w, bool *by_dracut)
 {
@@ -199,7 +199,7 @@ static int in_image(const char *path, enum where *w, bool *by_dracut)
 	return 0;
 }
 
-/* Without hearth's hook another image would hold no more than this one. */
+/* Without hearth's hook a new image would hold no more than this one. */
 static void rebuild_if_possible(bool by_dracut)
 {
 	char hook[400];
@@ -287,7 +287,7 @@ static bool any_of_format_2(const struct caches *cs)
 
 enum repair { REPAIR_OURS, REPAIR_OFF, REPAIR_OTHER };
 
-/* What LVM runs to repair a cache's metadata. */
+/* The program that LVM is configured to repair a cache's metadata with. */
 static enum repair configured_repair(void)
 {
 	const char *const argv[] = {
@@ -304,7 +304,7 @@ static enum repair configured_repair(void)
 	       REPAIR_OFF : REPAIR_OTHER;
 }
 
-/* @version of cache_repair, which belongs to the cache_check that is there. */
+/* @version is cache_check's; cache_repair comes with it and has the same. */
 static void examine_cache_repair(const struct caches *cs, const char *version,
 				 bool loses_dirty)
 {
@@ -323,7 +323,7 @@ static void examine_cache_repair(const struct caches *cs, const char *version,
 		      "LVM is configured not to repair metadata");
 	else if (loses_dirty && any_of_format_2(cs))
 		found(WARNING, "cache-repair", "system", configure,
-		      "cache_repair %s takes every block of metadata format 2 for clean: what is dirty would be lost",
+		      "cache_repair %s takes every block of metadata format 2 for clean: dirty blocks would be lost",
 		      version);
 	else
 		return;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth drain, split and uncache: dirty blocks go home, with progress.
+ * hearth drain, split and uncache: all dirty blocks are written back, with progress.
  *
- * For LVM, lvm2 does the work (-qq: without a line for every half second) and
- * keeps its own record of it; this watches, and passes Ctrl-C on, upon which
- * lvm2 puts the former table back.  For a cache made by hand the table is changed
- * to writethrough and the policy cleaner, and back.  Interrupted at any point,
- * the same command goes on where it stopped, for what has gone home is clean.
+ * Of a volume of LVM's, lvm2 does the work and keeps its own record of it (-qq keeps
+ * it from printing a line every half second).  This file watches, and passes Ctrl-C
+ * on; lvm2 then puts the former table back.  A cache made by hand gets a table with
+ * writethrough and the policy cleaner, and its own table afterwards.
+ *
+ * After an interruption the same command goes on where it stopped, because blocks
+ * that were written back are clean.
  */
 #include <math.h>
 #include <signal.h>
@@ -22,7 +24,7 @@
 #include "text.h"
 
 #define POLL		0.5	/* seconds */
-#define REPORT		10.0	/* between lines, when not on a terminal */
+#define REPORT		10.0	/* seconds between lines, if stderr is no terminal */
 #define SMOOTHING	10.0	/* seconds over which the rate is taken */
 
 struct progress {
@@ -30,7 +32,7 @@ struct progress {
 	double began, seen, reported;
 	double block_bytes;
 	uint64_t at_first, dirty;
-	double rate;			/* blocks a second; NAN at first */
+	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
 };
 
@@ -75,7 +77,7 @@ static void report(struct progress *p)
 	p->reported = p->seen;
 	p->shown = true;
 	fprintf(stderr, "%s%s: ", p->terminal ? "\r" : "", p->name);
-	/* The last block is home, and the command has something left to do. */
+	/* All blocks are clean, and the command has something left to do. */
 	if (!p->dirty)
 		fputs("finishing", stderr);
 	else
@@ -95,7 +97,7 @@ static void end_of_line(const struct progress *p)
 		fputc('\n', stderr);
 }
 
-/* Look at the cache once more; false if it is no cache any longer. */
+/* Looks at the cache once more.  False if it is no cache any longer. */
 static bool look(struct progress *p)
 {
 	struct caches cs;
@@ -115,7 +117,7 @@ static bool look(struct progress *p)
 
 /* ---- LVM ---- */
 
-/* Run one of its commands to the end; Ctrl-C goes to it.  An exit code. */
+/* Runs a command of LVM's to its end, and passes Ctrl-C on.  An exit code. */
 static int watch(struct progress *p, const char *const argv[])
 {
 	pid_t pid = lvm_start(argv);
@@ -146,7 +148,7 @@ static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 		"lvchange", "-qq", "-y", "--cachemode", "writethrough", "--",
 		p->name, NULL
 	};
-	/* Answers yes, for the administrator chose this mode before. */
+	/* -y, because the administrator chose this mode before. */
 	const char *const back[] = {
 		"lvchange", "-qq", "-y", "--cachemode", c->table_mode, "--",
 		p->name, NULL
@@ -155,7 +157,7 @@ static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 
 	if (r || stay)
 		return r;
-	/* Ctrl-C comes too late now: the mode is put back in any case. */
+	/* The mode is put back even after Ctrl-C, which came too late. */
 	return lvm_run(back) ? EXIT_FAILED : EXIT_OK;
 }
 

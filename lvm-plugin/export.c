@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * hearth export: all counters in Prometheus' text format, version 0.0.4, to
- * stdout, to a file that is replaced as a whole, or to whoever asks on a port of
- * the loopback interface.
+ * stdout, to a file that is replaced as a whole, or to HTTP clients of the loopback
+ * interface.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static void put_label_value(FILE *f, const char *s)
 	}
 }
 
-/* name{cache="...",@label="@value"} ; a NULL label is left out. */
+/* Writes name{cache="...",@label="@value"}; a NULL label is left out. */
 static void begin(const struct out *o, const char *label, const char *value)
 {
 	fprintf(o->f, "%s{cache=\"", o->name);
@@ -170,7 +170,7 @@ static void put_intents_held(const struct out *o)
 	sample(o, NULL, NULL, o->c->intents_held);
 }
 
-/* In the order of the counters. */
+/* The kinds of timed requests, in the order of their counters. */
 static const char * const timed[TIMED_TO_NS] = {
 	"read_hit", "read_miss", "write_hit", "write_miss"
 };
@@ -221,8 +221,8 @@ static void put_io_seconds(const struct out *o)
 static const struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct out *o);
-	enum counter counter;	/* without put */
-	bool own;		/* only hearth's target knows */
+	enum counter counter;	/* the value, if put is NULL */
+	bool own;		/* only hearth's target counts it */
 } metrics[] = {
 	{ "hearth_cache_info", "gauge",
 	  "Always 1; the labels say how it runs.", put_info, 0, false },
@@ -292,7 +292,7 @@ static void put_metric(FILE *f, const struct metric *m, const struct caches *cs)
 	}
 }
 
-/* The whole text, allocated; NULL if there is no asking. */
+/* The whole text, allocated.  NULL, and @code is set, if caches cannot be read. */
 static char *collect(size_t *len, int *code)
 {
 	static struct history h;
@@ -396,14 +396,14 @@ static int listen_on(const char *text)
 		complain("--listen %s: %s", text, strerror(errno));
 		return -EXIT_FAILED;
 	}
-	/* Of use with port 0, which means any. */
+	/* Port 0 stands for any that is free, so the number is printed. */
 	printf("http://%s:%u/metrics\n", inet_ntoa(a.sin_addr),
 	       ntohs(a.sin_port));
 	fflush(stdout);
 	return fd;
 }
 
-/* The request's first line, when all of its head is there. */
+/* Reads until the head of the request is complete; false if it never is. */
 static bool read_request(int fd, char *request)
 {
 	double limit = now() + PATIENCE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The states of a cache that is not well, for hearth doctor and for the daemon
- * that watches.  hearth-target(8) describes them.
+ * The states of a cache that has failed, for hearth doctor and for the daemon that
+ * watches caches.  hearth-target(8) describes them.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 static const struct failure failures[] = {
 	{ "read-only",
 	  "the metadata cannot be written; writes that need it fail",
-	  "replace the metadata device if it is failing, then 'lvchange --refresh'; if it has to be checked, deactivate and activate it, for LVM checks it; if that fails, " SAFE_REPAIR },
+	  "replace the metadata device if it is failing, then 'lvchange --refresh'; if it has to be checked, deactivate and activate it, because LVM checks it then; if that fails, " SAFE_REPAIR },
 	{ "holding",
 	  "the metadata cannot be written, and writes to cached blocks wait",
-	  "bring the metadata device back, or let them go on: 'hearth set CACHE fail_open=1'" },
+	  "bring the metadata device back, or let the writes go on: 'hearth set CACHE fail_open=1'" },
 	{ "bypass",
 	  "the cache was given up, the origin serves everything",
 	  "see dmesg for the device that failed; replace it, then 'lvchange --refresh'" },
@@ -22,7 +22,7 @@ static const struct failure failures[] = {
 	  "if the metadata device comes back only after a restart, detach the cache before the volume is used: lvconvert --uncache" },
 	{ "cache-device-failed",
 	  "the cache device has failed while blocks were dirty",
-	  "bring the device back, then 'lvchange --refresh'; what is dirty and cannot be read is lost" },
+	  "bring the device back, then 'lvchange --refresh'; dirty blocks that cannot be read are lost" },
 	{ "failed",
 	  "the kernel's own target has given up",
 	  "see dmesg; lvm2 does not write dirty blocks back in this state, so do not detach before the device is back" },

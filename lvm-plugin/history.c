@@ -2,10 +2,10 @@
 /*
  * /run/hearth/NAME: one line per sample, the time and all counters.
  *
- * Every run of status, top and export adds one.  Kept are those of the last two
- * minutes that are 5 s apart, and of the last 90 minutes that are a minute
- * apart.  Two runs at the same time may lose each other's sample, and nothing
- * else: the file is replaced as a whole.
+ * Every run of status, top and export, and each look of dmeventd, adds one.  The
+ * file keeps samples 5 s apart for two minutes, and samples a minute apart for 90
+ * minutes.  Of two runs at the same time one may lose the other's sample, and
+ * nothing else is lost, because the file is replaced as a whole.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void read_history(struct history *h, const char *path)
 	fclose(f);
 }
 
-/* Samples of an earlier life of the cache are worth nothing. */
+/* Drops samples from before a restart or a new activation: counters began anew. */
 static void drop_stale(struct history *h, const struct sample *latest)
 {
 	struct window w;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel counts of any block device: requests, sectors, milliseconds.
+ * The kernel's counters of a block device: requests, sectors, milliseconds.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cache-info.h"
 
-/* @to[NR_IO_COUNTERS]; left alone if there is no such device. */
+/* Fills @to[NR_IO_COUNTERS], if there is such a device. */
 static void read_one(struct device d, uint64_t *to)
 {
 	uint64_t v[8];
@@ -21,7 +21,7 @@ static void read_one(struct device d, uint64_t *to)
 		return;
 	if (fscanf(f, "%ju %ju %ju %ju %ju %ju %ju %ju", &v[0], &v[1], &v[2],
 		   &v[3], &v[4], &v[5], &v[6], &v[7]) == 8) {
-		/* Without what was merged. */
+		/* v[1] and v[5] count merged requests, which are left out. */
 		to[0] = v[0];
 		to[1] = v[2];
 		to[2] = v[3];

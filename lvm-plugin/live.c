@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recording by the kernel's trace event block_bio_queue, in a trace instance of
- * our own, so that nobody else's tracing is disturbed.  The event is told by
- * device in the kernel: requests to others cost next to nothing.
+ * Recording by the kernel's trace event block_bio_queue.  A trace instance of our
+ * own keeps other people's tracing undisturbed.  The kernel filters the event by
+ * device, so requests to other devices cost next to nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct recording {
 	struct trace *t;
 	char instance[600];
 	unsigned long lost;
-	char line[512];		/* what has come of one */
+	char line[512];		/* the begin of a line whose end has not come */
 	size_t len;
 };
 
@@ -61,7 +61,7 @@ int live_find(const char *volume, dev_t *dev)
 	return EXIT_OK;
 }
 
-/* What an earlier run left behind when it was killed is used again. */
+/* An instance that a killed run left behind is used again. */
 static int begin(struct recording *r, dev_t dev)
 {
 	char filter[64];
@@ -69,7 +69,7 @@ static int begin(struct recording *r, dev_t dev)
 	snprintf(r->instance, sizeof(r->instance),
 		 "%s/sys/kernel/tracing/instances/hearth-%u-%u", dm_root(),
 		 major(dev), minor(dev));
-	/* The kernel's own numbering. */
+	/* In the kernel a device number has 20 bits for the minor number. */
 	snprintf(filter, sizeof(filter), "dev == %u",
 		 major(dev) << 20 | minor(dev));
 	if ((!mkdir(r->instance, 0700) || errno == EEXIST) &&
@@ -131,7 +131,7 @@ static void report(const struct recording *r, double left)
 		(size_t)r->t->nr, left);
 }
 
-/* All that has come since the last time. */
+/* Takes all lines that have come since the last call. */
 static void take_all(struct recording *r, int pipe)
 {
 	static char text[65536];
@@ -180,7 +180,7 @@ int live_record(struct trace *t, dev_t dev, double *seconds, bool quiet)
 		code = record(&r, *seconds, quiet || !isatty(2));
 	*seconds = now() - began;
 	end(&r);
-	/* Enough of it: what was recorded is to be looked at. */
+	/* Ctrl-C ended the recording; the rest of the command goes on. */
 	interrupted = 0;
 	if (r.lost)
 		complain("note: %lu requests came too fast to be recorded",

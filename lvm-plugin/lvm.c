@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Running lvm2's commands, and others of the system.  They are found by PATH,
- * as a script would; there is no shell in between.
+ * Running lvm2's commands, and others of the system.  They are found by PATH, as in
+ * a script, and no shell is in between.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Does not return.  @out: where its stdout goes. */
+/* Becomes the command, with @out as its stdout.  Does not return. */
 static void become(const char *const argv[], int out, bool quiet)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -135,7 +135,7 @@ char *command_text(const char *const argv[])
 		become(argv, ends[1], true);
 	close(ends[1]);
 	f = fdopen(ends[0], "r");
-	/* To the end, or to a NUL, which these commands do not print. */
+	/* Reads all, because these commands print no NUL. */
 	if (!f || getdelim(&text, &room, '\0', f) < 0) {
 		free(text);
 		text = strdup("");

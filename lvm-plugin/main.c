@@ -11,15 +11,22 @@
 
 #include "hearth.h"
 
-/* What an option's value becomes, in the member of struct options at @to. */
-enum kind { FLAG, WORD, REAL, COUNT, BLOCKS };	/* bool, char *, double, unsigned long, unsigned int */
+/* The type of the member of struct options that an option sets. */
+enum kind {
+	FLAG,		/* bool; the option takes no value */
+	WORD,		/* char * */
+	REAL,		/* double; this and the next are numbers */
+	COUNT,		/* unsigned long */
+	BLOCKS,		/* unsigned int */
+};
 
 /* One option of one subcommand. */
 struct row {
-	const char *name, *value;	/* @value: as --help prints it */
+	const char *name;
+	const char *value;	/* its name in --help; "" for a FLAG */
 	enum kind kind;
-	size_t to;
-	double min, max;		/* of a number */
+	size_t to;		/* offset in struct options */
+	double min, max;	/* limits of a number */
 	const char *help;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a cache is worth a line in the log: seven conditions, each reported when
- * it begins and when it is over, never in between.  And the file that says where
- * the limits are.
+ * Seven conditions of a cache, each reported when it begins and when it is over, and
+ * never in between; and the file with their limits.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -14,11 +13,11 @@
 #include "monitor.h"
 #include "text.h"
 
-#define CALM		3600.0	/* seconds without a new error: it is over */
-#define MIN_ACCESSES	1000	/* in a period; fewer say nothing */
-#define MIN_PERIODS	3	/* before anything is called usual */
-#define MEMORY		12.0	/* periods that usual is averaged over */
-#define LONG_MEMORY	144.0	/* and while it is below */
+#define CALM		3600.0	/* seconds without a new error end the condition */
+#define MIN_ACCESSES	1000	/* a period with fewer is not judged */
+#define MIN_PERIODS	3	/* so many must have passed before one is judged */
+#define MEMORY		12.0	/* periods that the usual ratio is the mean of */
+#define LONG_MEMORY	144.0	/* the same while hits-fell is raised */
 
 static const char * const names[NR_CONDITIONS] = {
 	[COND_HEALTH] = "health",
@@ -141,7 +140,7 @@ unsigned int monitor_read_the_conf(struct monitor_conf *conf)
 
 /* ---- Conditions ---- */
 
-/* One look: what is known, and the notices that come of it. */
+/* One look: its input, and the notices that come of it. */
 struct look {
 	struct monitor *m;
 	const struct monitor_conf *conf;
@@ -151,7 +150,7 @@ struct look {
 	unsigned int nr;
 };
 
-/* @is: the condition holds.  Tells only of a change. */
+/* Adds a notice if the condition changes.  @is: it holds. */
 __attribute__((format(printf, 4, 5)))
 static void state(struct look *l, enum condition condition, bool is,
 		  const char *format, ...)
@@ -176,7 +175,7 @@ static void look_at_health(struct look *l)
 	const struct failure *f = failure_find(health);
 	bool good = !strcmp(health, "good");
 
-	/* From one failure to another: that is told as well. */
+	/* A change from one failure to another is reported as well. */
 	if (!good && strcmp(health, l->m->health))
 		l->m->raised[COND_HEALTH] = false;
 	snprintf(l->m->health, sizeof(l->m->health), "%s", health);
@@ -192,7 +191,7 @@ static void look_at_errors(struct look *l, enum condition condition,
 {
 	struct monitor *m = l->m;
 
-	/* It was activated anew. */
+	/* Errors are counted from the activation on. */
 	if (errors < m->errors[i])
 		m->errors[i] = 0;
 	if (errors > m->errors[i]) {
@@ -258,7 +257,7 @@ static void judge_hits(struct look *l, double ratio)
 		      "%.1f%% of the requests hit, where %.1f%% are usual",
 		      100 * ratio, 100 * m->usual);
 	}
-	/* What stays low for half a day becomes usual. */
+	/* A ratio that stays low for half a day becomes the usual one. */
 	if (m->periods < MEMORY)
 		m->periods++;
 	m->usual += (ratio - m->usual) /
@@ -292,7 +291,7 @@ unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
 	};
 
 	look_at_health(&l);
-	/* The kernel's own target says no more then. */
+	/* The kernel's own target prints no numbers after a failure. */
 	if (c->failed_line)
 		return l.nr;
 	state(&l, COND_NEEDS_CHECK, c->needs_check,

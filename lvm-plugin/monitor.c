@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth monitor: which caches dmeventd watches, and beginning and ending that.
+ * hearth monitor: shows which caches dmeventd watches, and begins and ends that.
  * dmeventd/plugin.c does the watching.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ static int change(const struct cache_info *c, const struct options *o)
 {
 	bool is = dm_monitored(c->dm);
 
-	/* Anew if it is: the interval may be another now. */
+	/* It begins anew, because the interval may have been changed. */
 	if (is) {
 		int r = dm_monitor(c->dm, 0);
 
@@ -100,15 +100,16 @@ static int all(struct cache_info *c, unsigned int nr, const struct options *o)
 }
 
 /*
- * For udev, on each change of any device: says nothing unless it fails, leaves
- * alone what is watched already, and looks at no other device.
+ * For udev's rule, which calls this on each change of any device.  Prints nothing
+ * but failures, leaves a device alone that is watched already, and looks at no
+ * other device.
  */
 static int quietly(const char *name)
 {
 	struct dm_device d;
 	int r = dm_look(name, &d), is;
 
-	/* It may be gone by now. */
+	/* The device may be gone by now. */
 	if (r && r != -ENOENT)
 		return EXIT_OK;
 	is = dm_monitored(&d);
@@ -120,7 +121,7 @@ static int quietly(const char *name)
 		r = 0;
 	free(d.table);
 	free(d.status);
-	/* Made by hand and without a UUID: then that is how it is. */
+	/* A cache made by hand may have no UUID; udev need not hear of that. */
 	return r == -ENODATA ? EXIT_OK : explain(name, r);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the target's words to struct cache_info.  Nothing is asked of the system and
- * nothing is printed here, so that a plugin can use it.
+ * Reads the target's words into struct cache_info.  It asks nothing of the system
+ * and prints nothing, so that dmeventd's plugin can use it.
  *
  * The status line is read as hearth-target(8) lays it out; the kernel's own
  * target prints the same.  A word too few makes the cache unreadable, one that
@@ -40,7 +40,7 @@ const char * const counter_names[NR_COUNTERS] = {
 
 /* ---- Words ---- */
 
-/* A line being taken apart. */
+/* A line that is being cut into words. */
 struct line {
 	char *rest;
 	bool bad;
@@ -69,7 +69,7 @@ static uint64_t number(struct line *l)
 	return n;
 }
 
-/* "used/total" */
+/* Reads "used/total". */
 static void fraction(struct line *l, uint64_t *a, uint64_t *b)
 {
 	char dummy;
@@ -85,7 +85,7 @@ static void copy(char *to, size_t len, const char *from)
 
 #define COPY(array, from)	copy(array, sizeof(array), from)
 
-/* Settings of a policy that no kernel has any more; printed, without effect. */
+/* Targets print these settings of a former policy, without effect, as 0. */
 static bool is_void(const char *key)
 {
 	static const char * const keys[] = {
@@ -101,7 +101,7 @@ static bool is_void(const char *key)
 	return false;
 }
 
-/* A count of words, then keys and values; those in effect are kept. */
+/* Reads a count of words, then keys and values; keeps those with an effect. */
 static void pairs(struct line *l, struct setting *s, unsigned int *nr)
 {
 	uint64_t words = number(l), i;
@@ -141,7 +141,7 @@ static void features(struct line *l, struct cache_info *c)
 	}
 }
 
-/* What a kernel without hearth says of the cache's state, in hearth's words. */
+/* The health of a cache that has no stats to tell it, in hearth's words. */
 static const char *health_by_line(const struct cache_info *c)
 {
 	if (c->failed_line)
@@ -215,7 +215,6 @@ bool cache_parse_table(struct cache_info *c, char *words)
 	return !l.bad;
 }
 
-/* "name value" lines; the message's 64 bits replace the line's 32. */
 void cache_parse_stats(struct cache_info *c, char *words)
 {
 	char *line, *save = NULL, *value;
@@ -239,7 +238,7 @@ void cache_parse_stats(struct cache_info *c, char *words)
 	}
 }
 
-/* ---- What follows ---- */
+/* ---- Derived from the words ---- */
 
 void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A policy is a module dm-cache-NAME, or another module's alias of that form.
- * What modprobe knows, and what is loaded without it, is looked through.
+ * A policy is a module dm-cache-NAME, or another module's alias of that form.  This
+ * looks through modprobe's lists, and through the modules that are loaded.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -20,7 +20,10 @@ struct list {
 	unsigned int nr;
 };
 
-/* @name has '-' or '_' between its parts, and anything but a letter at its end. */
+/*
+ * Adds the policy of a module's name, "dm-cache-smq.ko" or "dm_cache_smq" say; other
+ * names are skipped.
+ */
 static void add(struct list *l, const char *name)
 {
 	static const char prefix[] = PREFIX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The presets.  Each names every key that any of them changes, so that one
- * takes back what another did.  None changes the policy: volumes stay open to
- * the kernel's own target.  hearth(8) says what each is for.
+ * The presets.  Each names every key that any of them changes, so that one takes
+ * back the changes of another.  None changes the policy, because the kernel's own
+ * target must be able to open the volume.  hearth(8) describes them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ const char *preset_names(void)
 	return names;
 }
 
-/* As the target chooses seq_cutoff: streams are cheap for a disk. */
+/* The target sets seq_cutoff by the same rule, because streams cost a disk little. */
 static bool origin_is_rotational(const struct cache_info *c)
 {
 	char path[400];

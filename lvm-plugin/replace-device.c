@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth replace-ssd: what is asked about the new device before the old cache is
- * taken off.
+ * hearth replace-ssd: the checks of the new device, all of them made before the old
+ * cache is taken off.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int refuse(const struct new_device *n, const char *why)
 
 /* ---- Is it the origin's own disk? ---- */
 
-/* One device of LVM's list: a path, or another hidden volume's name. */
+/* @name is of LVM's list of devices: a path, or another hidden volume. */
 static bool is_below(const struct new_device *n, const char *name,
 		     struct device new, int depth)
 {
@@ -70,7 +70,7 @@ static bool carries_origin(const struct new_device *n, struct device new)
 
 /* ---- Is it free? ---- */
 
-/* What wipefs finds on it: the first signature's type. */
+/* The type of the first signature that wipefs finds on it; false if none. */
 static bool signature(const char *path, char *type, size_t len)
 {
 	const char *const argv[] = {
@@ -81,7 +81,7 @@ static bool signature(const char *path, char *type, size_t len)
 	return !command_output(argv, type, len) && type[0];
 }
 
-/* The device of another volume group, in use, or with something on it. */
+/* Refuses a device of another volume group, in use, or with content. */
 static int check_free(const struct new_device *n)
 {
 	char v[1][FIELD_LEN], type[64];
@@ -97,11 +97,11 @@ static int check_free(const struct new_device *n)
 	}
 	r = dm_unclaimed(n->path);
 	if (r == -EBUSY)
-		return refuse(n, "it is in use: mounted, or a part of something else");
+		return refuse(n, "it is in use: mounted, or a part of another device");
 	if (r)
 		return refuse(n, strerror(-r));
 	if (!is_pv && signature(n->path, type, sizeof(type))) {
-		complain("%s: it holds something already (%s); if that is of no use any longer, 'wipefs -a %s' clears it",
+		complain("%s: it holds something already (%s); if that is not needed any longer, 'wipefs -a %s' clears it",
 			 n->path, type, n->path);
 		return EXIT_FAILED;
 	}
@@ -110,7 +110,7 @@ static int check_free(const struct new_device *n)
 
 /* ---- Is it large enough? ---- */
 
-/* Bytes that it has for the volume group. */
+/* Bytes that are free on it for the volume group. */
 static double room(const struct new_device *n)
 {
 	char v[2][FIELD_LEN];
@@ -148,8 +148,8 @@ int new_device_check(const struct new_device *n)
 	if (r)
 		return refuse(n, strerror(-r));
 	if (!n->force && carries_origin(n, new))
-		return refuse(n, "it is a disk that the volume itself is on, which a cache would only make slower; --force takes it all the same");
+		return refuse(n, "the volume itself is on this disk, which a cache would only make slower; --force takes it all the same");
 	if (!n->force && sys_number(new, "queue/rotational", 0))
-		return refuse(n, "it calls itself a rotating disk; if it is none, --force takes it");
+		return refuse(n, "the kernel takes it for a rotating disk; if it is none, use --force");
 	return check_free(n) ?: new_device_check_room(n);
 }

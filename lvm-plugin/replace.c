@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth replace-ssd: the cache comes off one device, and another of the same
- * settings is made on another.
+ * hearth replace-ssd: takes the cache off one device, and makes another cache of the
+ * same settings on another device.
  *
- * The new device becomes a member of the volume group, with room enough, before
- * the old cache comes off; the old one leaves when the new cache is in place.
+ * The new device becomes a member of the volume group, and its free space is checked,
+ * before the old cache is taken off.  The old device leaves the group when the new
+ * cache is in place.
  *
- * Once the cache is off nothing in the volume group tells any longer what it was
- * like.  Therefore all of that is written to a file first, which stays until the
- * new cache is in place: whatever stops the command, the same command goes on.
- * Each step looks whether it is done already.
+ * Nothing in the volume group describes the cache once it is off.  So its description
+ * is written to a file first, which stays until the new cache is in place.  After any
+ * interruption the same command goes on from there; each step looks whether it is
+ * done already.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 
 #define MIB		1048576.0
 
-/* What the cache was like, and where the new one goes.  Words of LVM's. */
+/* The description of the cache and of the two devices, in LVM's words. */
 enum item {
 	CACHE_NAME, KIND, SIZE, METADATA_SIZE, CHUNK, FORMAT, MODE, POLICY, SETTINGS,
 	OWN_MODE, OWN_SETTINGS, OLD_PV, NEW_PV, NR_ITEMS
@@ -54,13 +55,13 @@ struct plan {
 	char name[2 * DM_NAME_MAX];	/* VG/LV */
 	char item[NR_ITEMS][FIELD_LEN];
 	char origin[FIELD_LEN];		/* the hidden volume below the cache */
-	char hidden[FIELD_LEN];		/* the cache's own while it is on */
+	char hidden[FIELD_LEN];		/* the name of the cache's volume while it is on */
 	bool missing;			/* LVM does not find the old device */
 };
 
 /* ---- Asking lvm2 ---- */
 
-/* A hidden volume stands in brackets. */
+/* LVM writes the name of a hidden volume in brackets; this removes them. */
 static void unbracket(char *s)
 {
 	size_t len = strlen(s);
@@ -133,7 +134,7 @@ static int save_plan(const struct plan *p)
 	return r;
 }
 
-/* False if nothing was begun. */
+/* False if no earlier run has begun. */
 static bool load_plan(struct plan *p)
 {
 	char line[FIELD_LEN + 32], *value, *path = plan_path(p);
@@ -165,7 +166,7 @@ static void forget_plan(const struct plan *p)
 	free(path);
 }
 
-/* ---- What the cache is like ---- */
+/* ---- The description of the cache ---- */
 
 static int refuse(const struct plan *p, const char *why)
 {
@@ -173,7 +174,7 @@ static int refuse(const struct plan *p, const char *why)
 	return EXIT_FAILED;
 }
 
-/* The user's name of the cache, of "fast_cpool" or "fast_cvol". */
+/* Takes the user's name of the cache from "fast_cpool" or "fast_cvol". */
 static void set_cache_name(struct plan *p, const char *hidden)
 {
 	static const char * const suffixes[] = { "_cpool", "_cvol" };
@@ -189,7 +190,7 @@ static void set_cache_name(struct plan *p, const char *hidden)
 	}
 }
 
-/* "/dev/sdb1(42)" becomes its first part; LVM writes "[unknown](42)". */
+/* Takes "/dev/sdb1" from "/dev/sdb1(42)".  LVM writes "[unknown](42)" if it is missing. */
 static int set_old_pv(struct plan *p, char *devices)
 {
 	if (strchr(devices, ','))
@@ -201,7 +202,7 @@ static int set_old_pv(struct plan *p, char *devices)
 	return EXIT_OK;
 }
 
-/* The volume that holds the data, or metadata and data together. */
+/* Asks about the volume of the data, or of metadata and data together. */
 static int ask_cache_volume(struct plan *p, const char *hidden)
 {
 	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
@@ -225,7 +226,7 @@ static int ask_cache_volume(struct plan *p, const char *hidden)
 	return set_old_pv(p, v[0]);
 }
 
-/* Settings that only the target knows. */
+/* Takes the settings that only the target knows. */
 static void ask_target(struct plan *p, const struct cache_info *c)
 {
 	char *own = p->item[OWN_SETTINGS];
@@ -265,7 +266,7 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 	strcpy(p->item[POLICY], v[3]);
 	strcpy(p->item[SETTINGS], v[4]);
 	strcpy(p->item[FORMAT], v[5]);
-	/* Without a pool it is the volume that has it. */
+	/* With a --cachevol, the cached volume has the chunk size. */
 	if (strcmp(v[6], "0"))
 		strcpy(p->item[CHUNK], v[6]);
 	if (c)
@@ -275,12 +276,12 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 
 /* ---- The new device ---- */
 
-/* The volume that becomes the new cache: is it made? */
+/* Is there a volume by the name of the new cache? */
 static bool cache_volume_exists(const struct plan *p)
 {
 	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	/* Older lvm2 let the old one keep its name while it was on. */
+	/* In older lvm2 the volume of the old cache has this name while it is on. */
 	if (!strcmp(p->item[CACHE_NAME], p->hidden) && type_is(p->name, "cache"))
 		return false;
 	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[CACHE_NAME]);
@@ -311,7 +312,7 @@ static bool is_pv(const char *device, char *vg)
 	return true;
 }
 
-/* What vgextend may fail at, for a group that misses a device takes no other. */
+/* Makes a physical volume alone, because a group that misses a device takes no other. */
 static int make_pv(const struct plan *p)
 {
 	const char *const argv[] = {
@@ -335,7 +336,7 @@ static int extend_group(const struct plan *p)
 	if ((!is_pv(p->item[NEW_PV], vg) || strcmp(vg, p->vg)) &&
 	    lvm_run(argv))
 		return EXIT_FAILED;
-	/* Now LVM says it to the byte. */
+	/* Now LVM knows the free space to the byte. */
 	return new_device_check_room(&n);
 }
 
@@ -346,7 +347,7 @@ static bool is_pool(const struct plan *p)
 	return !strcmp(p->item[KIND], "pool");
 }
 
-/* Where LVM would look for the cache's metadata on the missing device. */
+/* Finds the place of the cache's metadata on the missing device, in bytes. */
 static int find_metadata(const struct plan *p, char *uuid, double *offset,
 			 double *size)
 {
@@ -363,14 +364,14 @@ static int find_metadata(const struct plan *p, char *uuid, double *offset,
 		 is_pool(p) ? "cpool_cmeta" : "cvol");
 	text = command_text(missing);
 	start = text ? strchr(text, '|') : NULL;
-	/* With two missing nobody knows which is the cache's. */
+	/* Of two missing devices nothing tells which one is the cache's. */
 	end = start ? strchr(start + 1, '|') : NULL;
 	ok = end && !strchr(end + 1, '|') &&
 	     lvm_report("lvs", "devices", name, v, 1) && strchr(v[0], '(') &&
 	     lvm_report("vgs", "vg_extent_size", p->vg, extent, 1);
 	if (!ok) {
 		free(text);
-		return refuse(p, "LVM does not say where the metadata was, or misses more than one device; see hearth-root(7)");
+		return refuse(p, "LVM does not tell where the metadata was, or misses more than one device; see hearth-root(7)");
 	}
 	*start++ = '\0';
 	snprintf(uuid, FIELD_LEN, "%s", text + strspn(text, " "));
@@ -390,12 +391,12 @@ static int check_as_large(const struct plan *p, double size)
 	if (!dm_block_device(p->item[NEW_PV], &major, &minor, &bytes) &&
 	    bytes >= size)
 		return EXIT_OK;
-	complain("%s: it has %s, and takes the place of a device of %s",
+	complain("%s: it has %s, and must be as large as the missing device, which has %s",
 		 p->item[NEW_PV], size_text(a, bytes), size_text(b, size));
 	return EXIT_FAILED;
 }
 
-/* An empty superblock: the cache begins empty. */
+/* Writes zeros over the superblock, so that the cache begins empty. */
 static int zero_superblock(const struct plan *p, double offset)
 {
 	char *zeros = calloc(1, MIB);
@@ -415,8 +416,8 @@ static int zero_superblock(const struct plan *p, double offset)
 }
 
 /*
- * LVM takes a writeback cache off only when it can activate it.  Therefore the
- * new device becomes the one that is lost, by its UUID, with nothing on it.
+ * LVM takes a writeback cache off only when it can activate it.  So the new device,
+ * with an empty superblock, gets the UUID of the missing one.
  */
 static int take_the_place_of_missing(const struct plan *p)
 {
@@ -432,12 +433,12 @@ static int take_the_place_of_missing(const struct plan *p)
 	double offset, size;
 
 	if (lvm_report("pvs", "vg_name", p->item[NEW_PV], v, 1))
-		return refuse(p, "the new device must not be a physical volume yet; 'pvremove' makes it none");
+		return refuse(p, "the new device must not be a physical volume yet; 'pvremove' removes that");
 	if (find_metadata(p, uuid, &offset, &size) || check_as_large(p, size) ||
 	    zero_superblock(p, offset) ||
 	    lvm_run(create))
 		return EXIT_FAILED;
-	/* It is missing on record only if something else was changed since. */
+	/* LVM has it on record as missing only if the group was changed since. */
 	lvm_run(restore);
 	return lvm_report("lvs", "lv_health_status", p->name, v, 1) && !v[0][0] ?
 	       EXIT_OK : refuse(p, "a device of it is missing still");
@@ -457,7 +458,7 @@ static int uncache_dead(const struct plan *p)
 	return lvm_run(through ? plain : forced) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Before anything is written: may that be done to a dead device's cache? */
+/* Before anything is written: may the cache of a missing device be given up? */
 static int check_dead(const struct plan *p, const struct cache_info *c)
 {
 	char why[3 * FIELD_LEN];
@@ -465,9 +466,9 @@ static int check_dead(const struct plan *p, const struct cache_info *c)
 	if (strcmp(p->item[MODE], "writeback") || (!c && p->o->force))
 		return EXIT_OK;
 	if (!c)
-		return refuse(p, "the cache device is gone, and may hold the only copy of what was written; connect it again, or give that up with --force");
+		return refuse(p, "the cache device is gone, and may hold the only copy of some data; connect it again, or give those data up with --force");
 	snprintf(why, sizeof(why),
-		 "it is active, and its cache device is gone, with %ju blocks that are nowhere else; connect it again, or save what can be read, then unmount the volume, 'lvchange -an %s', and give the rest up with --force",
+		 "it is active, and its cache device is gone, with %ju blocks that are nowhere else; connect it again, or save all files that can be read, then unmount the volume, 'lvchange -an %s', and give the rest up with --force",
 		 c->dirty, p->name);
 	return refuse(p, why);
 }
@@ -478,7 +479,7 @@ static int uncache_living(const struct plan *p, const struct cache_info *c)
 		"lvconvert", "-qq", "--uncache", "--", p->name, NULL
 	};
 
-	/* LVM activates it, if there may be something to write back. */
+	/* LVM activates the volume if there may be dirty blocks. */
 	if (!c)
 		return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 	return drain_and_uncache(c, p->o->json);
@@ -489,11 +490,11 @@ static int check_living(const struct plan *p, const struct cache_info *c)
 	if (!c)
 		return EXIT_OK;
 	if (c->dirty && strcmp(c->health, "good") && p->o->force)
-		return refuse(p, "the failing device still answers, so that LVM would wait for ever; disconnect it, and say --force again");
+		return refuse(p, "the failing device still answers, so LVM would wait for ever; disconnect it, and use --force again");
 	return drain_check_health(c);
 }
 
-/* The missing one: LVM changes nothing in the group before. */
+/* Removes the missing device, because LVM changes nothing in the group before. */
 static int remove_missing_device(const struct plan *p)
 {
 	const char *const argv[] = {
@@ -505,7 +506,7 @@ static int remove_missing_device(const struct plan *p)
 	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Out of the volume group, if nothing else is on it. */
+/* Takes the old device out of the volume group, if nothing else is on it. */
 static int remove_old_device(const struct plan *p)
 {
 	const char *const old[] = {
@@ -548,7 +549,7 @@ static int make_cache_volume(const struct plan *p)
 		command_add(&c, "cache-pool");
 		command_add(&c, "--chunksize");
 		command_add_text(&c, "%sb", p->item[CHUNK]);
-		/* Another size, another need. */
+		/* For another size LVM computes the size of the metadata. */
 		if (!p->o->size && p->item[METADATA_SIZE][0]) {
 			command_add(&c, "--poolmetadatasize");
 			command_add_text(&c, "%sb", p->item[METADATA_SIZE]);
@@ -593,7 +594,7 @@ static int attach(const struct plan *p)
 	return command_run(&c);
 }
 
-/* What only the target keeps. */
+/* Sets what only the target keeps. */
 static int tell_target(const struct plan *p)
 {
 	struct options o = { .interval = 1 };
@@ -613,9 +614,9 @@ static int tell_target(const struct plan *p)
 	return o.nr_args > 1 ? hearth_set(&o) : EXIT_OK;
 }
 
-/* ---- All of it ---- */
+/* ---- The steps in order ---- */
 
-/* The cache is off: put the other one on. */
+/* The old cache is off. */
 static int put_new_cache_on(const struct plan *p)
 {
 	int r = remove_missing_device(p) ?: extend_group(p) ?: make_cache_volume(p);
@@ -633,13 +634,13 @@ static int take_old_cache_off(const struct plan *p, const struct cache_info *c)
 	if (r)
 		return r;
 	r = p->missing ? uncache_dead(p) : uncache_living(p, c);
-	/* As it was: nothing to go on with. */
+	/* The old cache is still on, so there is nothing to go on with. */
 	if (r && type_is(p->name, "cache"))
 		forget_plan(p);
 	return r ?: interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-/* All that can be asked before anything is done. */
+/* Everything that can be checked before anything is done. */
 static int check(const struct plan *p, const struct cache_info *c, enum stage stage)
 {
 	const struct new_device n = new_device(p, c);
@@ -647,7 +648,7 @@ static int check(const struct plan *p, const struct cache_info *c, enum stage st
 
 	if (stage == NEW_CACHE_ON)
 		return EXIT_OK;
-	/* First, for --force that was meant for the device gives this up too. */
+	/* Before the device, because a --force that was meant for it allows this too. */
 	if (stage == OLD_CACHE_ON)
 		r = p->missing ? check_dead(p, c) : check_living(p, c);
 	if (!r && stage == OLD_CACHE_ON && cache_volume_exists(p)) {
@@ -676,9 +677,9 @@ static int replace(const struct plan *p, const struct cache_info *c,
 	return r;
 }
 
-/* ---- What is said of it ---- */
+/* ---- Messages ---- */
 
-/* The device below the cache @hidden, be it of a pool or not. */
+/* The device below the cache's volume @hidden, of a pool or a --cachevol. */
 static bool device_of(const struct plan *p, const char *hidden, char *device)
 {
 	char name[2 * FIELD_LEN], v[2][FIELD_LEN];
@@ -696,7 +697,7 @@ static bool device_of(const struct plan *p, const char *hidden, char *device)
 	return true;
 }
 
-/* After a failure: what is the volume now? */
+/* After a failure: says what the volume is now. */
 static void say_state(const struct plan *p)
 {
 	char v[3][FIELD_LEN], device[FIELD_LEN], vg[FIELD_LEN] = "";
@@ -770,12 +771,12 @@ static int split_name(struct plan *p, const char *name)
 	return EXIT_OK;
 }
 
-/* What the command line changes in a plan, be it new or not. */
+/* Takes the device and the size from the command line into the plan. */
 static void take_options(struct plan *p)
 {
 	char *path = NULL;
 
-	/* LVM knows only names below /dev. */
+	/* LVM takes only names below /dev. */
 	if (strncmp(p->o->args[1], "/dev/", 5))
 		path = realpath(p->o->args[1], NULL);
 	snprintf(p->item[NEW_PV], FIELD_LEN, "%s", path ?: p->o->args[1]);
@@ -785,7 +786,7 @@ static void take_options(struct plan *p)
 			 p->o->size * 1024 * MIB);
 }
 
-/* How far did it get, and with what plan? */
+/* Finds how far an earlier run came, and its plan. */
 static int find_stage(struct plan *p, const struct cache_info *c, enum stage *stage)
 {
 	bool cached = type_is(p->name, "cache");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth set: mode, policy and settings, by the way on which they survive.
+ * hearth set: changes mode, policy and settings so that they survive a restart.
  *
- * lvm2 is told what it knows (mode, policy, migration_threshold, and whatever is
- * in the table already, which it would put there again).  All else goes to the
- * target by message and is kept in the metadata's record, which the kernel's
- * own target does not mind.
+ * lvm2 sets the mode, the policy, migration_threshold, and each setting that the
+ * table has already, because lvm2 would put its old value there again.  All other
+ * settings go to the target by message.  The target keeps them in the metadata's
+ * record, which the kernel's own target ignores.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,16 +24,16 @@
 
 struct wish {
 	char *key, *value;
-	bool by_table;		/* or lvm2, which makes the table */
+	bool by_table;		/* set by the table, or by lvm2, which makes it */
 };
 
 struct wishes {
 	struct wish all[MAX_SETTINGS];
 	unsigned int nr;
-	const char *mode, *policy;	/* NULL: as it is */
+	const char *mode, *policy;	/* NULL: no change */
 };
 
-/* ---- What is wanted ---- */
+/* ---- The wishes ---- */
 
 static int wrong(const char *pair, const char *why)
 {
@@ -70,7 +70,7 @@ static int add_wish(struct wishes *w, const char *pair)
 	}
 	if (!*value || strspn(value, "0123456789") != strlen(value))
 		return wrong(pair, "the value must be a whole number");
-	/* A later one replaces an earlier one. */
+	/* A later value replaces an earlier one. */
 	for (i = 0; i < w->nr && strcmp(w->all[i].key, key); i++)
 		;
 	if (i == MAX_SETTINGS)
@@ -98,13 +98,13 @@ static int collect(struct wishes *w, const struct cache_info *c,
 			r = add_wish(w, preset_pair(p->pairs[i], c, pair,
 						    sizeof(pair)));
 	}
-	/* After the preset's, so that they win. */
+	/* These come after the preset's, so they win. */
 	for (i = 1; !r && i < o->nr_args; i++)
 		r = add_wish(w, o->args[i]);
 	return r;
 }
 
-/* The table's mode below one that only hearth knows. */
+/* The mode for the table; two modes are unknown to the kernel's own target. */
 static const char *mode_in_table(const char *mode)
 {
 	if (!strcmp(mode, "writearound"))
@@ -126,7 +126,7 @@ static int open_log(void)
 	return fd;
 }
 
-/* What the target logged since: why it refused. */
+/* Reads the kernel's log from where @fd is: the target says there why it refused. */
 static void read_log(int fd, char *why, size_t len)
 {
 	static const char target[] = "device-mapper: cache: ";
@@ -164,7 +164,10 @@ static int message(const struct cache_info *c, const char *key, const char *valu
 	return EXIT_FAILED;
 }
 
-/* A mode of hearth's own would come back with the table's mode below it. */
+/*
+ * Takes back a mode of hearth's own that lies over the table's, because the target
+ * would restore it with the next table.
+ */
 static int drop_own_mode(const struct cache_info *c, const struct wishes *w)
 {
 	if (!w->mode || !strcmp(c->mode, c->table_mode) ||
@@ -250,7 +253,7 @@ static void warn_of_policy(const struct wishes *w)
 			 w->policy);
 }
 
-/* Which wishes only the table can grant for good. */
+/* Decides which wishes the table has to grant, because a message would not last. */
 static void assign(const struct cache_info *c, struct wishes *w)
 {
 	unsigned int i;
@@ -263,7 +266,7 @@ static void assign(const struct cache_info *c, struct wishes *w)
 			 cache_setting(c->in_table, c->nr_in_table, x->key));
 		if (!c->vg[0] && cache_setting(c->in_table, c->nr_in_table,
 					       x->key))
-			complain("note: %s is in the table too, which wins when it is loaded again",
+			complain("note: %s is in the table too, and the table wins when it is loaded again",
 				 x->key);
 	}
 }
@@ -276,7 +279,7 @@ static int change_table(const struct cache_info *c, const struct wishes *w)
 	char *table;
 	int r;
 
-	/* A message does for a mode over the table's. */
+	/* The table's mode stays, if a message can set the one that is wanted. */
 	if (mode && !strcmp(mode_in_table(mode), c->table_mode))
 		mode = NULL;
 	else if (mode)
@@ -284,7 +287,7 @@ static int change_table(const struct cache_info *c, const struct wishes *w)
 	table = table_with(c, mode, w->policy);
 	r = table_load(c, table);
 	if (!r)
-		complain("note: what makes %s at boot still has the former table; the new one is: %s",
+		complain("note: the script or unit that makes %s at boot still has the former table; the new one is: %s",
 			 c->name, table);
 	free(table);
 	return r;
@@ -305,7 +308,7 @@ static bool same_policy(const char *a, const char *b)
 	return !strcmp(a, b) || (a_is && b_is);
 }
 
-/* lvm2 may accept what it does not pass on. */
+/* Looks whether all took effect, because lvm2 accepts what it does not pass on. */
 static int verify(const struct cache_info *c, const struct wishes *w)
 {
 	const char *value;
@@ -350,8 +353,8 @@ static void print_json(const struct cache_info *c)
 }
 
 /*
- * Settings go first, for the target may refuse one, and a change of mode may take
- * long.  Those of another policy have to wait for it.
+ * Settings go first, because the target may refuse one, and a change of mode may
+ * take long.  If the policy changes, it goes before its settings.
  */
 static int change(const struct cache_info *c, const struct wishes *w)
 {
@@ -369,7 +372,7 @@ static int change(const struct cache_info *c, const struct wishes *w)
 
 /* ---- All or nothing ---- */
 
-/* What makes @now what @before was; true if that is something. */
+/* The wishes that turn @now into @before.  True if there are any. */
 static bool differences(const struct cache_info *before, const struct cache_info *now,
 			struct wishes *w)
 {
@@ -392,7 +395,7 @@ static bool differences(const struct cache_info *before, const struct cache_info
 	return w->policy || w->mode || w->nr;
 }
 
-/* Something was refused: what was changed before it is put back. */
+/* After a refusal: puts everything back that was changed before it. */
 static void put_back(const struct cache_info *before, const char *name)
 {
 	struct wishes w = { 0 };
@@ -405,7 +408,7 @@ static void put_back(const struct cache_info *before, const char *name)
 		r = change(now, &w);
 	}
 	if (r)
-		complain("%s: not all of what was changed before that could be put back; see 'hearth status %s'",
+		complain("%s: not all of the changes before that could be put back; see 'hearth status %s'",
 			 before->name, name);
 	caches_free(&cs);
 }
@@ -417,7 +420,7 @@ static int check_keys(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 
-	/* Those of another policy are known when it is there. */
+	/* The settings of another policy are not known before it is there. */
 	if (!c->own || (w->policy && strcmp(w->policy, c->policy)))
 		return EXIT_OK;
 	for (i = 0; i < w->nr; i++) {
@@ -459,7 +462,7 @@ static int check_target(const struct cache_info *c, const struct wishes *w)
 	return EXIT_OLD_TARGET;
 }
 
-/* Did it arrive? */
+/* Reads the cache again, and verifies. */
 static int look_again(const struct options *o, const struct wishes *w)
 {
 	struct caches cs;
@@ -483,7 +486,7 @@ int hearth_set(const struct options *o)
 	int r;
 
 	if (o->nr_args < 2 && !o->preset) {
-		complain("what is to be set? KEY=VALUE or --preset NAME");
+		complain("give KEY=VALUE or --preset NAME to set");
 		return EXIT_USAGE;
 	}
 	r = caches_get(&cs, o->args[0], &c);

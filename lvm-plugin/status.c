@@ -15,7 +15,7 @@
 #define MINUTE		60.0
 #define HOUR		3600.0
 
-/* Hits of all accesses, of the counters of a cache or of a window. */
+/* The share of hits, by the counters of a cache or of a window. */
 static double hit_share(const uint64_t *n)
 {
 	double hits = n[READ_HITS] + n[WRITE_HITS];
@@ -43,7 +43,7 @@ static void label(const char *text)
 	printf("  %-*s", INDENT - 2, text);
 }
 
-/* One of several words after a label; the next line begins below the first. */
+/* Prints one of several words after a label; further lines are indented. */
 static void item(unsigned int *column, const char *text)
 {
 	unsigned int len = strlen(text);
@@ -170,7 +170,7 @@ static void print_wear(const struct cache_info *c, const struct window *hour)
 	putchar('\n');
 }
 
-/* The mean time of the reads of the volume or a device: see READS_TO_WRITES. */
+/* The mean time of reads; @reads is IO_READS, FAST_READS or ORIGIN_READS. */
 static double read_ms(const uint64_t *n, enum counter reads)
 {
 	return n[reads] ? (double)n[reads + READS_TO_READ_MS] / n[reads] : NAN;
@@ -183,13 +183,13 @@ static double write_ms(const uint64_t *n, enum counter reads)
 	return writes ? (double)n[reads + READS_TO_WRITE_MS] / writes : NAN;
 }
 
-/* The mean time of what was timed of one kind: TIMED_READ_HITS and so on. */
+/* The mean time of the requests of one kind that were timed. */
 static double timed_ms(const uint64_t *n, enum counter kind)
 {
 	return n[kind] ? n[kind + TIMED_TO_NS] / 1e6 / n[kind] : NAN;
 }
 
-/* Milliseconds from a microsecond up: an SSD's are small. */
+/* With three digits after the point, because an SSD takes microseconds. */
 static void print_timed(const char *what, const uint64_t *n,
 			enum counter reads, enum counter writes)
 {
@@ -218,7 +218,7 @@ static void print_latency(const char *what, const uint64_t *n,
 	putchar('\n');
 }
 
-/* Of the last minute if that is known, for what was long ago misleads. */
+/* Prefers the last minute, because a mean over days says little of now. */
 static void print_latencies(const struct cache_info *c, const struct window *minute)
 {
 	const uint64_t *n = minute->seconds ? minute->count : c->count;

@@ -46,7 +46,7 @@ long sys_number(struct device d, const char *file, long otherwise)
 	char text[64], up[64];
 	long n;
 
-	/* A partition has its disk's queue. */
+	/* A partition has no queue/; its disk has. */
 	snprintf(up, sizeof(up), "../%s", file);
 	if (!read_text(d, file, text, sizeof(text)) &&
 	    !read_text(d, up, text, sizeof(text)))
@@ -90,7 +90,7 @@ static bool matches(struct device d, const struct device *wanted, bool by_disk)
 	return is_same(by_disk ? disk_of(d) : d, *wanted);
 }
 
-/* @d, and all devices below it down to @depth: does one match?  A NULL @wanted asks for a mirror. */
+/* Does @d match, or a device below it, @depth levels down?  NULL: is it a mirror? */
 static bool search(struct device d, const struct device *wanted, bool by_disk,
 		   int depth)
 {

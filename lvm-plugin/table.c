@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hand-made cache gets another mode or policy by another table, loaded while
- * the cache is in use.
+ * A cache made by hand gets another mode or policy by another table, which is loaded
+ * while the cache is in use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "hearth.h"
 #include "table.h"
 
-/* Copies features, with @mode in place of the one that is there. */
+/* Copies the features, with @mode in the place of their mode; NULL keeps it. */
 static void put_features(FILE *out, char **rest, const char *mode)
 {
 	char *w = strtok_r(NULL, " ", rest), *words[16];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth top: all caches, what they did in the last interval, again and again.
+ * hearth top: a table of all caches, and of what they did in the last interval,
+ * again and again.
  *
- * On a terminal the screen is redrawn and q ends it; elsewhere one table
- * follows the other.  Lines never exceed 80 columns.
+ * On a terminal the screen is redrawn, and the key q ends it; elsewhere one table
+ * follows the other.  No line exceeds 80 columns.
  */
 #include <math.h>
 #include <poll.h>
@@ -21,13 +22,13 @@
 
 #define SECTOR	512.0
 
-/* What was seen in one round. */
+/* The caches as they were in one round. */
 struct round {
 	struct caches cs;
 	double when;
 };
 
-/* What one cache did between two rounds; all a second. */
+/* What one cache did between two rounds; numbers are per second. */
 struct activity {
 	bool known;
 	double reads, writes;		/* requests, cut at blocks */
@@ -156,7 +157,7 @@ static void print_table(const struct round *r, const struct round *was,
 		struct activity a = activity(c, was, r->when);
 
 		used += cache_healthy(c) ? 1 : 2;
-		/* One for "and more", one for the cursor. */
+		/* Two lines stay free: for "and N more", and for the cursor. */
 		if (used + 2 > lines)
 			break;
 		print_row(c, &a);
@@ -242,7 +243,7 @@ static void on_stop(int signal)
 	to_stop = 1;
 }
 
-/* SIGTSTP comes only while a key is waited for. */
+/* From here on SIGTSTP is delivered only while we wait for a key. */
 static void hold_stops(sigset_t *as_it_was)
 {
 	struct sigaction action = { .sa_handler = on_stop };
@@ -254,7 +255,7 @@ static void hold_stops(sigset_t *as_it_was)
 	sigaction(SIGTSTP, &action, NULL);
 }
 
-/* Returns when the shell lets it go on. */
+/* Stops as Ctrl-Z does.  Returns when the shell continues us. */
 static void stop(const sigset_t *as_it_was)
 {
 	to_stop = 0;
@@ -266,7 +267,7 @@ static void stop(const sigset_t *as_it_was)
 	screen_on();
 }
 
-/* True if the user wants no more.  Other keys and a resize redraw at once. */
+/* True if the user wants to end.  Other keys and a resize return at once. */
 static bool wait_for_key(double seconds, const sigset_t *as_it_was)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };
@@ -319,7 +320,7 @@ static int rounds(const struct options *o, bool screen)
 
 	if (screen)
 		hold_stops(&as_it_was);
-	/* One table alone would have nothing to be held against. */
+	/* A single table has rates only if it is taken after an interval. */
 	if (o->count == 1) {
 		code = look(&was);
 		if (code || pause_for(o->interval)) {
@@ -349,7 +350,7 @@ int hearth_top(const struct options *o)
 	struct caches cs;
 	int code;
 
-	/* What is wrong from the start is said where it stays to be read. */
+	/* Errors at the start are printed before the screen is switched. */
 	code = caches_read(&cs);
 	if (code)
 		return code;

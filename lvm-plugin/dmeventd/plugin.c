@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What dmeventd loads: on each event of a cache, and every few seconds, its
- * status goes to monitor-rules.c, and what comes of that to the log and to a
- * command of the administrator's.
+ * The plugin of dmeventd.  On each event of a cache, and every few seconds, it gives
+ * the status to monitor-rules.c, and the notices to the log and to a command of the
+ * administrator's.
  *
- * dmeventd has a thread for each device; everything here belongs to one.  It
- * also watches the thin pools and mirrors of the machine, so that nothing here
- * may end it, wait for long, or change what all threads share.
+ * dmeventd has a thread for each device; each struct watched belongs to one thread.
+ * The daemon also watches the thin pools and mirrors of the machine.  So nothing
+ * here may end it, wait for long, or change state that all threads share.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,18 +25,18 @@
 
 #define EXPORT	__attribute__((visibility("default")))
 
-/* One cache, from its registration on. */
+/* One cache, from its registration to its end. */
 struct watched {
 	struct monitor monitor;
-	/* Of the present look; a thread's stack is small. */
+	/* For the present look; here, because a thread's stack is small. */
 	struct cache_info cache;
 	struct history history;
 	struct dm_device dm;
 	bool own;		/* hearth's target; it answers "stats" */
-	unsigned int bad_line;	/* of the configuration; told already */
+	unsigned int bad_line;	/* of the configuration, that was reported */
 };
 
-/* The tests have one of their own. */
+/* The tests define a directory of their own. */
 #ifndef HEARTH_ROOT
 #define HEARTH_ROOT	""
 #endif
@@ -48,7 +48,7 @@ const char *dm_root(void)
 
 /* ---- Asking ---- */
 
-/* The kernel's target counts from 2.0 up; hearth is 2.100 and later. */
+/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
 static bool target_is_own(void)
 {
 	struct dm_task *task = dm_task_create(DM_DEVICE_LIST_VERSIONS);
@@ -67,7 +67,7 @@ static bool target_is_own(void)
 	return own;
 }
 
-/* What the message stats answers, allocated, or NULL. */
+/* The answer to the message stats, allocated, or NULL. */
 static char *ask_stats(const char *name, uint64_t sector)
 {
 	struct dm_task *task = dm_task_create(DM_DEVICE_TARGET_MSG);
@@ -117,13 +117,13 @@ static char *ask_table(const char *name)
 
 /* ---- Telling ---- */
 
-/* Does not return. */
+/* Becomes the command.  Does not return. */
 static void become(const char *const argv[])
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 	sigset_t none;
 
-	/* dmeventd is never killed for want of memory; this may be. */
+	/* The kernel spares dmeventd when memory runs out; it need not spare this. */
 	if (fd >= 0 && write(fd, "0", 1) == 1)
 		close(fd);
 	sigemptyset(&none);
@@ -134,7 +134,7 @@ static void become(const char *const argv[])
 	_exit(127);
 }
 
-/* Nobody waits for it: it may take its time. */
+/* Starts a command without waiting for it, because it may take long. */
 static void run_command(const char *const argv[])
 {
 	pid_t pid = fork();
@@ -178,7 +178,7 @@ static void read_conf(struct watched *w, struct monitor_conf *conf)
 	w->bad_line = bad;
 }
 
-/* So that hearth status knows the last minute and hour. */
+/* Keeps the counters, so that hearth status has the last minute and hour. */
 static void keep(struct watched *w, struct cache_info *c, const char *name)
 {
 	char *table = ask_table(name);
@@ -226,12 +226,12 @@ EXPORT void process_event(struct dm_task *status, enum dm_event_mask event,
 	uint64_t start = 0;
 
 	words = w && name ? cache_words(status, &start) : NULL;
-	/* Not a cache any more; hearth monitor ends the registration. */
+	/* It is no cache any more; hearth monitor ends the registration. */
 	if (!words)
 		return;
 	if (w->own)
 		stats = ask_stats(name, start);
-	/* No answer: its table is being replaced, and the line says "ro". */
+	/* Without an answer a table is being replaced, and the line says "ro". */
 	if (!w->own || stats)
 		look_at(w, name, uuid ?: "", words, stats);
 	free(stats);

@@ -173,7 +173,7 @@ def test_the_disk_that_the_volume_is_on(dm, lvm, how):
         (dm.path / "sys/dev/block/8:0").symlink_to("../../devices/sda")
     lvm.state["pvs"]["/dev/disk"] = {"vg_name": "vg", "pv_free": 100 * MIB, "pv_used": 0}
     lvm.save()
-    assert "a disk that the volume itself is on" in refused(dm, "vg/lv", "/dev/disk")
+    assert "the volume itself is on this disk" in refused(dm, "vg/lv", "/dev/disk")
     assert dm.log() == [] and not lvm.record()
     dm.out("replace-ssd", "--force", "vg/lv", "/dev/disk")
     assert lvm.cached_by() == "/dev/disk(0)"
@@ -303,7 +303,7 @@ def test_a_dead_ssd_in_writeback(dm, lvm):
     lvm.save()
     assert "must not be a physical volume" in refused(
         dm, "--force", "vg/lv", "/dev/new")
-    assert "has 100 MiB, and takes the place of a device of 101 MiB" in refused(
+    assert "has 100 MiB, and must be as large as the missing device, which has 101 MiB" in refused(
         dm, "--force", "vg/lv", lvm.new)
     lvm.save(missing=f"  abc-def|{MIB}|{99 * MIB}")
     with lvm.new.open("r+b") as f:

@@ -558,7 +558,7 @@ test_replace_by_a_device_that_will_not_do() {
 	mount "$NEW" /mnt
 	is_refused 'is in use' hearth replace-ssd --force vg/lv "$NEW"
 	umount /mnt
-	is_refused 'a disk that the volume itself is on' hearth replace-ssd vg/lv "$DISK"
+	is_refused 'the volume itself is on this disk' hearth replace-ssd vg/lv "$DISK"
 	is_refused 'No such file' hearth replace-ssd vg/lv /dev/nosuch
 	wipefs -qa "$NEW"
 	ln -s "$NEW" "$T/alias"
