@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Can the cuts fail?  Breaks one rule of the engine at a time, and says whether
 they notice: mutants.py [NAME...].  Needs a minute or two for each.
+
+The rules of hearth-metadata repair are broken as well; its unit tests have to
+notice, which takes half a minute for each.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -84,6 +88,47 @@ MUTANTS = {
         1),
 }
 
+# The same for the repair, without a number of cuts.
+REPAIR_MUTANTS = {
+    "uncertain-dirty-bit-is-clean": (
+        "tools/metadata-repair.c",
+        "return !(state & SALVAGE_DIRTY_CERTAIN) || state & SALVAGE_DIRTY;",
+        "return state & SALVAGE_DIRTY;"),
+    "unclean-stop-believed": (
+        "tools/metadata-salvage.c",
+        "if (s->clean)\n\t\treturn;",
+        "if (s)\n\t\treturn;"),
+    "free-leaf-used": (
+        "tools/metadata-salvage.c",
+        "if (rd->counted[nr] == COUNTED_FREE) {",
+        "if (!rd) {"),
+    "two-blocks-for-one": (
+        "tools/metadata-salvage.c",
+        "if (all[i].oblock == all[i - 1].oblock) {",
+        "if (!all) {"),
+    "rest-of-stale-leaf-used": (
+        "tools/metadata-salvage.c",
+        "for (u32 i = first; i < end; i++)\n\t\ts->state[i] &= ~gone;",
+        "s->state[cblock] &= ~gone;"),
+    "lost-not-named": (
+        "tools/metadata-repair.c",
+        "return !(state & SALVAGE_CERTAIN) && !(state & SALVAGE_DIRTY_CERTAIN);",
+        "return !(state & SALVAGE_CERTAIN) && !state;"),
+    "older-mapping-believed": (
+        "tools/metadata-scan.c",
+        "sc->agreed[i] = DISAGREED;",
+        "sc->agreed[i] = e;"),
+    "damage-beside-lost-superblock": (
+        "tools/metadata-scan.c",
+        "if (!valid)",
+        "if (!sc)"),
+    "unfinished-output-is-metadata": (
+        "tools/metadata-repair.c",
+        "return h->below.write(h->below.ctx, block, data);\n\tmemcpy(h->superblock, data, PD_BLOCK_SIZE);\n\treturn 0;",
+        "return h->below.write(h->below.ctx, block, data);\n\tmemcpy(h->superblock, data, PD_BLOCK_SIZE);\n"
+        "\treturn h->below.write(h->below.ctx, block, data);"),
+}
+
 GUEST = """
 . {top}/tests/guest/suites/crash.sh
 crash_ready
@@ -121,20 +166,31 @@ def kver():
     return out.stdout.decode().strip()
 
 
-def build(names):
+def copy_tree(*more):
     shutil.rmtree(WORK, ignore_errors=True)
     TREE.mkdir(parents=True)
-    for part in "Makefile", "dkms.conf", "scripts", "dm-target", "policies", "metadata", "persistent-data", "os":
+    for part in ("Makefile", "dkms.conf", "scripts", "dm-target", "policies", "metadata",
+                 "persistent-data", "os") + more:
         run("cp", "-a", TOP / part, TREE)
+
+
+@contextlib.contextmanager
+def broken(name, file, old, new):
+    """The tree with one rule broken."""
+    text = (TREE / file).read_text()
+    if text.count(old) != 1:
+        sys.exit(f"{name}: {text.count(old)} times in {file}: {old}")
+    (TREE / file).write_text(text.replace(old, new))
+    yield
+    (TREE / file).write_text(text)
+
+
+def build(names):
+    copy_tree()
     for name in names:
-        file, old, new = MUTANTS[name][:3]
-        text = (TREE / file).read_text()
-        if text.count(old) != 1:
-            sys.exit(f"{name}: {text.count(old)} times in {file}: {old}")
-        (TREE / file).write_text(text.replace(old, new))
-        modules()
-        shutil.copy(TREE / "dm-target/dm-cache.ko", WORK / f"{name}.ko")
-        (TREE / file).write_text(text)
+        with broken(name, *MUTANTS[name][:3]):
+            modules()
+            shutil.copy(TREE / "dm-target/dm-cache.ko", WORK / f"{name}.ko")
 
 
 def test(names):
@@ -160,10 +216,36 @@ def report(name):
     return True
 
 
+def test_repair(names):
+    copy_tree("tools", "tests")
+    return all([noticed_by_unit(name) for name in names])
+
+
+def noticed_by_unit(name):
+    """Says which of the repair's unit tests has noticed it."""
+    where = next(TREE.glob("tests/*/test-repair.c")).parent
+    program = TREE / "build/unit/test-repair"
+    with broken(name, *REPAIR_MUTANTS[name]):
+        run("make", f"-C{where}", f"../../{program.relative_to(TREE)}")
+        test = subprocess.run([program], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, env={**os.environ, "TOP": str(TREE)})
+    failed = re.search(r"^\[  FAILED  \] (?!.*test)(\w+)", test.stdout, re.M)
+    if not test.returncode or not failed:
+        print(f"{name}: NOT NOTICED by {program.name}, exit status {test.returncode}")
+        return False
+    print(f"{name}: noticed by {failed[1]}")
+    return True
+
+
 def main():
-    names = sys.argv[1:] or list(MUTANTS)
-    build(names)
-    sys.exit(0 if test(names) else 1)
+    names = sys.argv[1:] or [*REPAIR_MUTANTS, *MUTANTS]
+    repair = [name for name in names if name in REPAIR_MUTANTS]
+    engine = [name for name in names if name not in REPAIR_MUTANTS]
+    good = not repair or test_repair(repair)
+    if engine:
+        build(engine)
+        good = test(engine) and good
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":

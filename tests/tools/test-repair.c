@@ -504,7 +504,8 @@ static void put_older(struct ramdev *rd, u64 from, u64 to, enum pd_kind kind)
 
 /*
  * The write of a leaf did not arrive, and what was in that place before is a
- * leaf, too.  It gives itself away by an origin block that lies elsewhere now.
+ * leaf, too.  It gives itself away by an origin block that lies elsewhere now; all
+ * else in it is as old, be it in contradiction to something or not.
  */
 static void older_leaf(void **state)
 {
@@ -521,6 +522,7 @@ static void older_leaf(void **state)
 		change(rd, c, 5, 5900);
 		old = leaf_of(rd, 0);
 		change(rd, c, 5, 5901);
+		change(rd, c, 9, 5902);
 		change(rd, c, 1200, 5900);
 		put_older(rd, old, leaf_of(rd, 0), PD_KIND_ARRAY);
 		o = repaired(rd, c, format, true, NULL);
