@@ -7,8 +7,8 @@
  *	hearth-metadata info DEVICE
  *	hearth-metadata repair [OPTION...] -i IN -o OUT
  *
- * Called as hearth-cache-repair, it is "repair": lvm2 takes the name of a
- * program and nothing more.
+ * By the name of hearth-cache-repair it is "repair", because lvm2's configuration
+ * takes the name of a program and no subcommand.
  *
  * Only repair writes, and only to OUT.
  */
@@ -21,7 +21,7 @@
 
 enum status {
 	STATUS_OK = 0,
-	STATUS_FAILED = 1,	/* damaged, or cannot be read or written */
+	STATUS_FAILED = 1,	/* damage, or a device that cannot be read or written */
 	STATUS_USAGE = 2,
 	STATUS_LEAKS = 3,	/* check: space is lost, nothing is damaged */
 	STATUS_LOST = 4,	/* repair: OUT is written, dirty blocks are lost */
@@ -228,7 +228,7 @@ static int repair(const struct options *given)
 		return STATUS_OK;
 	if (o.accept_lost)
 		return STATUS_OK;
-	complain(&o, "%s is whole, but what was dirty in %u cache block%s is lost; --accept-lost makes this a success",
+	complain(&o, "%s is whole, but without %u cache block%s that had or may have had dirty data; --accept-lost makes this a success",
 		 o.output, result.lost_dirty, plural(result.lost_dirty));
 	return STATUS_LOST;
 }
@@ -236,23 +236,23 @@ static int repair(const struct options *given)
 /* ---- The command line ---- */
 
 static const struct command commands[] = {
-	{ "check", "check [-q] DEVICE", "verify all of the metadata", "q",
+	{ "check", "check [-q] DEVICE", "verify all metadata", "q",
 	  check,
-	  "  -q, --quiet  print nothing; the exit status says it\n"
-	  "Exit status: 0 all is well, 1 damaged, 3 nothing is damaged but blocks leaked.\n" },
+	  "  -q, --quiet  print nothing; only the exit status tells\n"
+	  "Exit status: 0 no fault, 1 damage, 3 leaks only: space is lost, data are whole.\n" },
 	{ "dump", "dump [-o FILE] DEVICE",
 	  "write the XML that cache_restore reads", "o:", dump,
 	  "  -o, --output FILE  write to FILE\n" },
 	{ "info", "info DEVICE", "show the superblock", "", info, "" },
 	{ "repair", "repair [OPTION...] -i IN -o OUT",
-	  "write to OUT what is certain of the metadata on IN", "i:o:q",
+	  "write everything that is certain of IN to OUT", "i:o:q",
 	  repair,
 	  "  -i, --input IN        the damaged metadata, a device or a file; only read\n"
 	  "  -o, --output OUT      another device or file, which is overwritten\n"
 	  "  -q, --quiet           print nothing\n"
 	  "  --accept-lost         exit status 0 even if dirty blocks are lost\n"
-	  "  --block-size SECTORS  of a cache block, and\n"
-	  "  --cache-blocks N      if the superblock is lost\n"
+	  "  --block-size SECTORS  size of a cache block, if the superblock is lost\n"
+	  "  --cache-blocks N      number of cache blocks, if the superblock is lost\n"
 	  "Exit status: 0 no dirty block is lost, 1 OUT holds no metadata, 4 dirty\n"
 	  "blocks are lost; those are listed.\n" },
 };
@@ -316,7 +316,7 @@ static bool number(const char *text, u32 *value)
 	       v <= U32_MAX;
 }
 
-/* Whether @opt is one that @c knows. */
+/* True if @c takes the option @opt. */
 static bool belongs(const struct command *c, int opt)
 {
 	if (opt == 'h' || opt == 'V')
@@ -349,7 +349,7 @@ static bool take_option(struct options *o, int opt)
 	return false;
 }
 
-/* The words that are no options; lvm2 may pass an empty one. */
+/* Takes the words that are no options.  lvm2 may pass repair an empty one. */
 static bool take_words(const struct command *c, struct options *o, char **word)
 {
 	unsigned int nr = 0;

@@ -3,15 +3,15 @@
  * Verification of whole metadata.
  *
  * Owns a second, independent reading of the structures: it descends the trees
- * itself, counts every reference it meets, and compares with the space map.
- * Of persistent-data/ it uses no more than the block checks and the counts.
+ * itself, counts every reference that it meets, and compares with the space map.
+ * It uses only the block checks and the counts of persistent-data/.
  */
 
 #include "metadata-check.h"
 #include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
-/* Of an array block that could not be read; nothing more is said of it. */
+/* An entry of an array block that could not be read; it is no further fault. */
 #define UNKNOWN		U64_MAX
 
 struct checker {
@@ -48,7 +48,7 @@ static void __printf(2, 3) fault(struct checker *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Space that is lost to the metadata; nothing in it is wrong. */
+/* Space is lost to the metadata, but nothing in it is wrong. */
 static void __printf(2, 3) leak(struct checker *c, const char *fmt, ...)
 {
 	va_list ap;
@@ -59,7 +59,7 @@ static void __printf(2, 3) leak(struct checker *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Counts a reference.  False if the block cannot or need not be entered. */
+/* Counts a reference.  False if the block is out of range or was visited before. */
 static bool visit(struct checker *c, const char *what, u64 nr)
 {
 	if (nr >= c->nr_blocks || (!nr && strcmp(what, "superblock"))) {
@@ -108,7 +108,7 @@ static void check_node_header(struct tree *t, u64 nr, const struct pd_node *n,
 		t->leaf_depth = depth;
 }
 
-/* All keys have to be in lo .. hi. */
+/* Checks a node and all below it.  Its keys must be in lo .. hi. */
 static void check_node(struct tree *t, u64 nr, int depth, u64 lo, u64 hi)
 {
 	struct checker *c = t->c;
@@ -294,7 +294,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Origin blocks, as far as the superblock tells. */
+/* The number of origin blocks; U64_MAX if the superblock does not tell. */
 static u64 origin_blocks(const struct cmd_superblock *sb)
 {
 	u64 size = le64_to_cpu(sb->discard_block_size);
@@ -307,7 +307,7 @@ static u64 origin_blocks(const struct cmd_superblock *sb)
 	return DIV_ROUND_UP(sectors, le32_to_cpu(sb->data_block_size));
 }
 
-/* Sorts the mapping: nothing needs its order any more. */
+/* Sorts the mapping, because nothing needs its order any more. */
 static void check_oblocks(struct checker *c)
 {
 	u64 limit = origin_blocks(c->sb);

@@ -9,10 +9,10 @@
 #include "../metadata/cache-metadata.h"
 
 /**
- * struct metadata_faults - how many were found
- * @damage: what is wrong
- * @leaks: blocks that are counted as used more often than they are: space is
- *	lost, and nothing else
+ * struct metadata_faults - numbers of faults
+ * @damage: faults that make data wrong or unreadable
+ * @leaks: blocks that the space map counts as used more often than they are; space
+ *	is lost, and nothing is damaged
  */
 struct metadata_faults {
 	u32 damage;
@@ -22,19 +22,19 @@ struct metadata_faults {
 /**
  * metadata_find_faults() - verify every block, every reference count, every
  * value
- * @report: told about each fault, one line without a newline; may be NULL
+ * @report: called for each fault with one line, without a newline; may be NULL
  * @found: receives the numbers, when 0 is returned
  *
  * Looks at the last committed state; nothing uncommitted may be pending.
  *
- * Return: 0 when all was looked at, or -ENOMEM.
+ * Return: 0 when everything was looked at, or -ENOMEM.
  */
 int metadata_find_faults(struct cmd *cmd,
 			 void (*report)(void *ctx, const char *msg), void *ctx,
 			 struct metadata_faults *found);
 
 /**
- * metadata_check() - the same, for callers to whom a fault is a fault
+ * metadata_check() - the same, for callers that do not tell leaks from damage
  *
  * Return: the number of damages and leaks, or -ENOMEM.
  */
@@ -43,7 +43,9 @@ int metadata_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
 
 /**
  * metadata_error() - words for an error of the library, for people
- * @r: negative.  strerror() has nothing to say of damage that they understand.
+ * @r: negative; strerror() has no words for damage that people understand
+ *
+ * Return: words that stay.  May be used by one thread at a time, as strerror().
  */
 const char *metadata_error(int r);
 

@@ -10,7 +10,7 @@
 struct dump {
 	FILE *out;
 	bool all_dirty;
-	bool hints;		/* the pass that prints hints */
+	bool hints;		/* this is the pass that prints hints */
 };
 
 static void put_base64(FILE *out, u32 hint)
@@ -27,7 +27,7 @@ static void put_base64(FILE *out, u32 hint)
 	}
 }
 
-/* XML has no place for control characters; no policy has them in its name. */
+/* Control characters become "?", because XML cannot hold them. */
 static void put_attribute(FILE *out, const char *text)
 {
 	for (; *text; text++)

@@ -2,10 +2,10 @@
 /*
  * Repair of metadata: the writer and the report.
  *
- * Owns the order in which the output is written: block 0 holds no metadata from
- * the first write to the last, so an output that is not finished is taken for
- * one by nobody, and formatted by nobody.  What is written goes through the
- * schema, as in the kernel.
+ * Owns the order in which the output is written.  Block 0 holds no metadata from
+ * the first write to the last; so no program takes an unfinished output for
+ * metadata, and none formats it.  All writes go through the schema, as in the
+ * kernel.
  *
  * The output is marked as shut down cleanly, because every dirty bit in it is
  * true, and needs no check, because it was verified.
@@ -88,7 +88,7 @@ static int write_block_0(const struct pd_backend *out, const void *data)
 
 #define NODE_ENTRIES	252u
 
-/* Nodes of a tree that was filled in ascending order: they split in halves. */
+/* Nodes of a tree that was filled in ascending order, so each was split in halves. */
 static u64 nodes_for(u64 entries)
 {
 	u64 leaves;
@@ -108,9 +108,9 @@ static u64 blocks_for(u64 values, u32 value_size)
 }
 
 /*
- * What the writer needs on a device of @nr_blocks: superblock and overflow tree;
- * space map and roots as formatted, which stay until the commit that replaces
- * them; and that.
+ * The blocks that the writer needs on a device of @nr_blocks: superblock and
+ * overflow tree; space map and roots as formatted, which stay until a commit has
+ * replaced them; and their replacement, with all arrays.
  */
 static u64 blocks_needed(const struct salvage *s, u64 nr_blocks)
 {
@@ -150,7 +150,7 @@ static bool discard_of(void *ctx, u64 bit)
 	return ((struct salvage *)ctx)->discards[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Unknown is dirty. */
+/* A block whose dirty bit is not certain is dirty. */
 static bool is_dirty(u8 state)
 {
 	return !(state & SALVAGE_DIRTY_CERTAIN) || state & SALVAGE_DIRTY;
@@ -241,7 +241,7 @@ static int open_again(struct salvage *s, struct pd_device *dev)
 		cmd_close(cmd);
 	}
 	if (r)
-		return salvage_fail(s, r, "what was written is not what is read: %s; the output holds no metadata",
+		return salvage_fail(s, r, "the output does not read as it was written: %s; it holds no metadata",
 				    metadata_error(r));
 	return 0;
 }
@@ -321,7 +321,7 @@ static bool is_made_dirty(u8 state)
 	return state & SALVAGE_MAPPED && !(state & SALVAGE_DIRTY_CERTAIN);
 }
 
-/* Lists what @is says, as ranges, in lines that all begin with @label. */
+/* Lists the blocks that @is is true for, as ranges, in lines that begin with @label. */
 static u32 list(struct salvage *s, const char *label, bool (*is)(u8 state))
 {
 	char line[128] = "";
@@ -418,7 +418,7 @@ static bool same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* O_EXCL keeps away from a block device that is mounted or in a live cache. */
+/* O_EXCL refuses a block device that is mounted or in a live cache. */
 static int open_one(const char *path, int flags, struct stat *st, int *fd,
 		    struct repair_result *result)
 {

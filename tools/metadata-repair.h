@@ -13,12 +13,14 @@
 #include "../metadata/cache-metadata.h"
 
 /**
- * struct repair_options - how to repair
+ * struct repair_options - input of a repair beside the two devices
  * @block_size: sectors of a cache block, for metadata without a superblock;
  *	0: not known
- * @cache_blocks: likewise, how many there are
- * @say: told what is found, one line without a newline; may be NULL
- * @progress: told how far a long work is; may be NULL
+ * @cache_blocks: number of cache blocks, for such metadata; 0: not known
+ * @say: called with each line of the report, without a newline; may be NULL
+ * @progress: called during a long work with its name and the percentage that is
+ *	done; may be NULL
+ * @ctx: first argument of both
  */
 struct repair_options {
 	u32 block_size;
@@ -29,13 +31,13 @@ struct repair_options {
 };
 
 /**
- * struct repair_result - what came of it
+ * struct repair_result - numbers of cache blocks after a repair
  * @mapped: cache blocks that are mapped in the output
  * @dirty: those of them that are dirty
- * @made_dirty: those that are dirty because nobody knows better
+ * @made_dirty: those that are dirty because their dirty bit is not certain
  * @lost: cache blocks whose mapping is not certain
  * @lost_dirty: those of them that were dirty, or that may have been
- * @why: a line that says why it failed, when it did
+ * @why: one line that says why the repair failed, if it did
  */
 struct repair_result {
 	u32 mapped;
@@ -46,16 +48,16 @@ struct repair_result {
 	char why[512];
 };
 
-/* What is known of a cache block. */
-#define SALVAGE_CERTAIN		1u	/* mapped or not: that is certain */
+/* The knowledge about a cache block, as bits. */
+#define SALVAGE_CERTAIN		1u	/* it is certain whether it is mapped, and where */
 #define SALVAGE_MAPPED		2u
 #define SALVAGE_DIRTY		4u
 #define SALVAGE_DIRTY_CERTAIN	8u
 
 /**
  * struct salvage - what is certain of damaged metadata
- * @clean: CLEAN_SHUTDOWN was set; if not, hints and discards are void and all
- *	that is mapped is dirty
+ * @clean: CLEAN_SHUTDOWN was set; if not, hints and discards are void and every
+ *	mapped block is dirty
  * @state: SALVAGE_*, by cache block
  * @oblock: by cache block, where SALVAGE_MAPPED is set
  * @hint: by cache block; NULL if there are none
@@ -83,35 +85,37 @@ struct salvage {
 	struct repair_result *result;
 };
 
-/* For readers and writer: tell one line; fail with one line; so far. */
+/* Passes one line to @say. */
 void __printf(2, 3) salvage_say(struct salvage *s, const char *fmt, ...);
+/* Stores the line that says why the repair fails.  Returns @r. */
 int __printf(3, 4) salvage_fail(struct salvage *s, int r, const char *fmt, ...);
+/* Passes @done of @all, as a percentage, to @progress. */
 void salvage_progress(struct salvage *s, const char *what, u64 done, u64 all);
-/* Room for @cache_blocks, of which nothing is known.  0 or -ENOMEM. */
+/* Allocates @state and @oblock; nothing is known of any block then.  0 or -ENOMEM. */
 int salvage_room(struct salvage *s, u32 cache_blocks);
 
 /**
- * salvage_read() - read what is certain from a device
- * @s: @o and @result are set, the rest is zero
+ * salvage_read() - read everything that is certain from a device
+ * @s: @o and @result are set, the rest is zero; the caller calls salvage_free()
  *
- * Return: 0, or an error, and @result->why says it.
+ * Return: 0, or a negative error, and @result->why says why.
  */
 int salvage_read(struct salvage *s, struct pd_device *in);
 
 /** salvage_scan() - the same for a device without a superblock */
 int salvage_scan(struct salvage *s, struct pd_device *in);
 
-/** salvage_free() - what the readers have allocated */
+/** salvage_free() - free the arrays that the readers have allocated */
 void salvage_free(struct salvage *s);
 
 /**
- * metadata_repair() - write to @out what is certain of @in
+ * metadata_repair() - write to @out everything that is certain of @in
  * @in: is only read
- * @out: storage whose content is given up.  Stays the caller's.
+ * @out: storage whose content is given up; the caller closes it
  *
- * Block 0 of @out is written twice: first of all with something that nothing
- * takes for metadata, and last of all, when the rest is durable and was
- * verified, with the superblock.
+ * Block 0 of @out is written twice: first of all with a text that no program takes
+ * for metadata, and last of all, when the rest is durable and was verified, with
+ * the superblock.
  *
  * Return: 0 when @out holds metadata again, or a negative error; then
  * @result->why says what happened.  -ENOSPC, and nothing was written, if @out
@@ -121,7 +125,12 @@ int metadata_repair(struct pd_device *in, const struct pd_backend *out,
 		    const struct repair_options *o,
 		    struct repair_result *result);
 
-/** metadata_repair_files() - the same by paths, which must not be one device */
+/**
+ * metadata_repair_files() - the same by paths, which must not lead to one device
+ *
+ * Return: as metadata_repair(); also -EBUSY if a device is in use, -EINVAL if a path
+ * leads to neither a device nor a file, or both to one, and errors of open().
+ */
 int metadata_repair_files(const char *in, const char *out,
 			  const struct repair_options *o,
 			  struct repair_result *result);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is certain of damaged metadata that has a superblock.
+ * Reading damaged metadata that has a superblock: what is certain of it.
  *
- * Owns the rules of certainty.  The trees are descended from the superblock's
+ * Owns the rules of certainty.  The reader descends the trees from the superblock's
  * roots.  A block is used only if its checksum, its number and its header are
- * right, if all that it says fits the place that it was reached from, if
- * nothing else points to it, and if the space map, where that can be read,
- * counts it as used.  Otherwise it may be a leaf of an older tree.
+ * right, if its content fits the place that it was reached from, if nothing else
+ * points to it, and if the space map, where that can be read, counts it as used.
+ * A block that breaks a rule may be a leaf of an older tree.
  *
- * All cache blocks begin as unknown; what stays so is lost.
+ * All cache blocks begin as unknown; those that stay unknown are lost.
  */
 
 #include "metadata-check.h"
@@ -74,19 +74,19 @@ struct reader {
 	struct pd_device *dev;
 	const struct cmd_superblock *sb;
 	u64 nr_blocks;		/* that the superblock and the device allow */
-	u8 *refs;		/* by block; 2 stands for more than one */
+	u8 *refs;		/* references by block; 2 means two or more */
 	u8 *counted;		/* COUNTED_*, by block */
 };
 
 enum { COUNT_UNKNOWN, COUNTED_FREE, COUNTED_USED };
 
-/* A tree whose values are array blocks, and what is done with those. */
+/* A tree whose values are array blocks, and the function that takes their content. */
 struct tree {
 	struct reader *rd;
 	const char *what;
 	u32 value_size;		/* of the array */
 	u64 length;		/* of the array */
-	/* False if the content cannot be that of such an array. */
+	/* Takes values.  False if such an array cannot hold them. */
 	bool (*take)(struct tree *t, u64 first, const u8 *values, u32 count);
 };
 
@@ -114,7 +114,7 @@ static void __printf(3, 4) unusable(struct tree *t, u64 nr, const char *fmt,
 		    why);
 }
 
-/* Holds a block if it is what it should be. */
+/* Reads and holds a block, if the rules let it be used. */
 static bool hold(struct tree *t, u64 nr, enum pd_kind kind, struct pd_block *b)
 {
 	struct reader *rd = t->rd;
@@ -167,8 +167,8 @@ static void refer(struct reader *rd, u64 nr)
 }
 
 /*
- * Counts who points where.  Enters each node once, so it ends, and takes only
- * nodes that are intact.
+ * Counts the references of a tree.  It ends, because it enters each node only once.
+ * It enters only nodes that are intact.
  */
 static void refer_node(struct reader *rd, u64 nr, int depth)
 {
@@ -269,11 +269,11 @@ static void read_array_block(struct tree *t, u64 key, u64 nr)
 			 le32_to_cpu(a->nr_entries), le32_to_cpu(a->value_size),
 			 want, t->value_size);
 	else if (!t->take(t, first, a->values, want))
-		unusable(t, nr, "holds something else");
+		unusable(t, nr, "holds values that are none of this array's");
 	pd_block_put(&b);
 }
 
-/* What lies at the keys lo .. hi. */
+/* Reads a node, whose keys must be in lo .. hi, and all below it. */
 static void read_node(struct tree *t, u64 nr, int depth, u64 lo, u64 hi)
 {
 	const struct pd_node *n;
@@ -302,7 +302,7 @@ static void read_node(struct tree *t, u64 nr, int depth, u64 lo, u64 hi)
 		u64 end = i + 1 < entries ? node_key(n, i + 1) - 1 : hi;
 
 		if (key >= array_blocks(t))
-			break;	/* stock leaves some behind when it shrinks */
+			break;	/* the kernel's target leaves some when it shrinks */
 		if (le32_to_cpu(n->flags) == PD_NODE_INTERNAL)
 			read_node(t, node_value(n, i), depth + 1, key, end);
 		else
@@ -366,8 +366,8 @@ static bool take_mapping(struct tree *t, u64 first, const u8 *values, u32 count)
 }
 
 /*
- * A mapping that contradicts another, or the superblock: one of the array
- * blocks is of an older tree, and nothing in it is certain.
+ * A mapping contradicts another one, or the superblock.  So one of the array blocks
+ * is of an older tree, and nothing in it is certain.
  */
 static void doubt(struct salvage *s, u32 cblock, const char *why)
 {
@@ -547,7 +547,7 @@ static int lost_superblock(struct salvage *s, struct pd_device *in,
 	return salvage_scan(s, in);
 }
 
-/* Why this cannot be worked with, although the checksum is right. */
+/* Refuses a superblock that makes no sense, although its checksum is right. */
 static int check_superblock(struct reader *rd)
 {
 	const struct cmd_superblock *sb = rd->sb;
@@ -598,7 +598,7 @@ static void take_superblock(struct salvage *s, const struct cmd_superblock *sb)
 	s->discard_bits = le64_to_cpu(sb->discard_nr_blocks);
 }
 
-/* What was left unclean is dirty, whatever its bits say. */
+/* In metadata that was left unclean every block is dirty, whatever its bits say. */
 static void settle_dirty(struct salvage *s)
 {
 	if (s->clean)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is certain of metadata whose superblock is lost.
+ * Reading metadata whose superblock is lost: what is certain of it.
  *
- * Nothing but the superblock says which of the trees on a device is the newest.
- * A commit overwrites nothing of the one before, so at least two of them are
- * there, whole.  If nothing but the superblock is damaged, the newest is one of
- * those that are whole; so what all of these say of a cache block is certain,
- * and nothing else is.
+ * Only the superblock tells which of the trees on a device is the newest.  A commit
+ * overwrites nothing of the one before, so at least two whole trees are there.  If
+ * only the superblock is damaged, the newest tree is one of the whole trees.  So a
+ * mapping on which all whole trees agree is certain, and no other is.
  *
- * Hence the two rules.  One block that is neither empty nor valid, and nothing
- * is certain, because it may be a part of the newest tree.  And a cache block
- * on which two whole trees disagree is lost.  Which blocks were dirty is not
- * looked for: all of them are.
+ * Two rules follow.  If one block is neither empty nor valid, nothing is certain,
+ * because that block may be a part of the newest tree.  And a cache block on which
+ * two whole trees disagree is lost.  All mapped blocks are dirty, because the
+ * newest dirty bits cannot be told either.
  *
- * A tree is whole if it has all the array blocks of such a mapping, and there is
- * a space map, whole, too, that counts all its blocks as used.
+ * A tree is whole if it has all the array blocks of such a mapping, and if there is
+ * a space map, whole as well, that counts all its blocks as used.
  */
 
 #include "metadata-repair.h"
@@ -28,12 +27,12 @@ struct scan {
 	struct pd_device *dev;
 	u64 nr_blocks;
 	u8 *kind;		/* enum pd_kind, by block; RAW: empty */
-	u8 *used;		/* by block, says the space map at hand */
-	u64 *tree;		/* the mapping at hand, entries as on the disk */
-	u64 *blocks;		/* that it consists of */
+	u8 *used;		/* by block, of the space map at hand */
+	u64 *tree;		/* entries of the mapping at hand, as on the disk */
+	u64 *blocks;		/* the blocks that it consists of */
 	u32 nr_tree_blocks;
 	u32 room;
-	u64 *agreed;		/* entries of the trees so far; DISAGREED */
+	u64 *agreed;		/* entries on which the trees so far agree, or DISAGREED */
 	u32 nr_trees;
 };
 
@@ -118,7 +117,7 @@ static bool take_entries(struct scan *sc, u64 key, u64 nr)
 	return ok;
 }
 
-/* The keys have to be *@next and up, without a gap. */
+/* Takes a node and all below it.  The keys must go up from *@next without a gap. */
 static bool take_node(struct scan *sc, u64 nr, int depth, u64 *next)
 {
 	const struct pd_node *n;
@@ -202,7 +201,7 @@ static bool all_used(const struct scan *sc)
 	return true;
 }
 
-/* Whether any space map counts all blocks of the tree at hand. */
+/* True if one space map counts all blocks of the tree at hand as used. */
 static bool has_space_map(struct scan *sc)
 {
 	for (u64 nr = 1; nr < sc->nr_blocks; nr++)
@@ -212,7 +211,7 @@ static bool has_space_map(struct scan *sc)
 	return false;
 }
 
-/* ---- What they all say ---- */
+/* ---- What all whole trees agree on ---- */
 
 static void agree(struct scan *sc)
 {
