@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Before the emergency shell: which cached volumes miss a device, and the
-# command that helps.
+# Before the emergency shell: prints the cached volumes that miss a device, and the
+# commands that help.
 
 /sbin/hearth-degraded report

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dracut module: what a boot from a volume on an SSD cache needs. dm-cache and
-# every policy that is installed, the checker that lvm2 runs before it activates
-# a cache, modprobe and LVM settings. dracut sources this file and calls the
-# functions; it needs no more of dracut than what 059 and later have in common.
+# dracut module: puts everything into the image that a boot from a cached volume
+# needs: dm-cache and every installed policy, the checker that lvm2 runs before it
+# activates a cache, the programs that repair one, modprobe and LVM settings.
+# dracut sources this file and calls the functions. It uses only features of dracut
+# that 059 and later have in common.
 
 # shellcheck disable=SC2154  # dracut sets kernel, moddir, host_devs and others
 
@@ -12,19 +13,19 @@ hearth_modinfo() {
     modinfo ${dracutsysrootdir:+-b "$dracutsysrootdir"} -k "$kernel" "$@" 2> /dev/null
 }
 
-# hearth_ours MODULE ALIAS: what modprobe would load as MODULE is hearth's.
+# hearth_ours MODULE ALIAS: is the file that modprobe would load as MODULE hearth's?
 hearth_ours() {
     hearth_modinfo -F alias "$1" | grep -qx "$2"
 }
 
-# The installed policies, by depmod's index, which has of two modules with one
-# name the one that is preferred.
+# Prints the installed policies, by depmod's index. Of two modules with one name the
+# index has the one that modprobe prefers.
 hearth_policies() {
     sed -nE 's/^([^:]*\/)?(dm-cache-[^:\/]+)\.ko[^:\/]*:.*/\2/p' \
         "${srcmods:-${dracutsysrootdir-}/lib/modules/$kernel}/modules.dep"
 }
 
-# The checker that lvm2 is set up to run. Empty means that it runs none.
+# Prints the checker that lvm2 is set up to run; nothing if it runs none.
 hearth_checker() {
     local _value
     _value=$(LVM_SUPPRESS_FD_WARNINGS=1 lvm lvmconfig --type full global/cache_check_executable 2> /dev/null) || {
@@ -40,7 +41,8 @@ hearth_fail() {
     exit 1
 }
 
-# With the kernel's own dm-cache the volume opens as well; with one half of each it does not.
+# Is only one half hearth's? The kernel's own dm-cache opens a volume as well; one half
+# of each does not.
 hearth_half() {
     hearth_ours dm-cache dm-hearth && ! hearth_ours dm-cache-smq dm-cache-heat
 }
@@ -49,7 +51,7 @@ hearth_checker_missing() {
     [[ $1 ]] && ! find_binary "$1" > /dev/null
 }
 
-# Nothing is missing without which no image is made.
+# Is everything there without which no image is made?
 hearth_complete() {
     hearth_modinfo dm-cache > /dev/null && ! hearth_half && ! hearth_checker_missing "$(hearth_checker)"
 }
@@ -59,17 +61,17 @@ check() {
     require_binaries dmsetup lvm modinfo || return 1
 
     if [[ $hostonly ]] || [[ $mount_needs ]]; then
-        # dracut keeps those that the administrator named apart since 106.
+        # Since 106 dracut keeps the devices that the administrator named in user_devs.
         local _devs=("${host_devs[@]}" "${user_devs[@]}")
         /usr/lib/hearth/hearth-on-cache "${_devs[@]}" > /dev/null && return 0
-        # lvconvert attaches a cache to any volume, and makes no new image.
+        # lvconvert may attach a cache to any volume later, and makes no new image then.
         /usr/lib/hearth/hearth-on-cache -l "${_devs[@]}" > /dev/null || return 255
         hearth_complete && return 0
         dwarn "hearth: a part is missing for kernel $kernel, and the image does without hearth. This machine boots from LVM, and would not from a volume with a cache; see hearth doctor"
         return 255
     fi
 
-    # An image for any machine: whoever installed hearth wants it there.
+    # An image for any machine carries hearth, because an administrator has installed it.
     [[ $no_kernel == yes ]] || hearth_ours dm-cache dm-hearth && return 0
     dwarn "hearth: not built for kernel $kernel; caches get that kernel's own dm-cache"
     return 255
@@ -89,7 +91,7 @@ installkernel() {
         || hearth_fail "kernel $kernel has no dm-cache, neither hearth's nor its own; build hearth for it (dkms install -m hearth -k $kernel) or install its module package"
 
     if ! hearth_ours dm-cache dm-hearth; then
-        # The metadata is the same: the volume opens on it.
+        # The volume opens on that as well, because the metadata is the same.
         dwarn "hearth: not built for kernel $kernel; the image gets that kernel's own dm-cache"
     elif hearth_half; then
         hearth_fail "dm-cache of kernel $kernel is hearth's, but dm-cache-smq is not; install both (dkms install --force -m hearth -k $kernel)"

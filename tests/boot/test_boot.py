@@ -204,7 +204,7 @@ def test_ssd_is_missing(attached, machine):
 def test_ssd_with_the_only_copy_is_missing(attached, machine):
     """rd.hearth.degraded leaves it alone."""
     with machine.boot("report", ssd=False, options="rd.hearth.degraded") as boot:
-        boot.wait(lambda: "may hold the only copy of what was written (writeback)" in boot.console(), "warned")
+        boot.wait(lambda: "may hold the only copy of some data (writeback)" in boot.console(), "warned")
     assert machine.types() == {"root": "cache", "home": "cache"}
     boot = machine.run("report\nverify")
     on_cache(boot, attached)

@@ -91,7 +91,7 @@ def test_report_names_the_command_for_each(volumegroup):
     assert code == 0
     assert "lvm lvconvert -y --uncache vg/root &&" in out
     assert "--uncache vg/home" not in out and "--force vg/home" not in out
-    assert "only copy of what was written (writeback)" in out
+    assert "only copy of some data (writeback)" in out
     assert "lvm lvconvert -y --uncache --force vg/pass" in out
     for odd in ("vg/odd ", "vg/oddback "):
         lines = [line for line in out.splitlines() if odd in line + " "]

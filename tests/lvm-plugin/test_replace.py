@@ -295,7 +295,7 @@ def test_a_dead_ssd_and_a_device_that_lvm_does_not_take(dm, lvm):
 def test_a_dead_ssd_in_writeback(dm, lvm):
     dead(lvm, "writeback")
     why = refused(dm, "vg/lv", "/dev/new")
-    assert "only copy of what was written" in why and "--force" in why
+    assert "only copy of some data" in why and "--force" in why
     assert dm.log() == [] and not lvm.record()
     lvm.state["vgs"] = {"vg": {"vg_extent_size": 4 * MIB}}
     lvm.state["lvs"]["vg/fast_cpool_cmeta"] = {"devices": "[unknown](2)"}

@@ -603,7 +603,7 @@ test_replace_a_dead_ssd_that_was_dirty() {
 	hearth drain vg/lv
 	write_data /dev/vg/lv 2 16 16
 	ssd_dies
-	fails_with 1 'only copy of what was written' hearth replace-ssd vg/lv "$NEW"
+	fails_with 1 'only copy of some data' hearth replace-ssd vg/lv "$NEW"
 	assert_eq "$(field segtype)" cache type
 	hearth replace-ssd --force vg/lv "$NEW"
 	assert_eq "$(on_which vg/fast_cpool_cdata)" "$NEW" device
