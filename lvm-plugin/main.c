@@ -124,7 +124,7 @@ static const struct subcommand {
 		{ "minutes", "N", REAL, TO(minutes), .01, 10080,
 		  "with --live: how long to record (default 10)" },
 		{ "size", "GIB", REAL, TO(size), .001, 1e9,
-		  "size of the SSD (default: a tenth of the bytes touched)" },
+		  "SSD's size (default: a tenth of the bytes touched)" },
 		{ "format", "FORMAT", WORD, TO(format), 0, 0,
 		  "of TRACE: blkparse, fio, fiolog, spc, msr or bin" },
 		{ "block", "KIB", REAL, TO(block), 32, 1 << 20,

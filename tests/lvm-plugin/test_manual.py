@@ -121,8 +121,8 @@ def test_an_option_that_there_is_not(dm):
 
 def test_help_says_whose_size(dm):
     assert "that of the old one" in dm.out("replace-ssd", "--help")
-    assert "a tenth of what is touched" not in dm.out("replace-ssd", "--help")
-    assert "a tenth of what is touched" in dm.out("advise", "--help")
+    assert "a tenth of the bytes touched" not in dm.out("replace-ssd", "--help")
+    assert "a tenth of the bytes touched" in dm.out("advise", "--help")
 
 
 @pytest.mark.parametrize("args", [["--help"], ["--version"], ["status", "--help"]])

@@ -184,7 +184,7 @@ def test_what_cannot_be_put_back_is_said(lv):
     lv.cache(listing=2, settings="4 read_level 1 seq_cutoff 64")
     r = lv.run("set", "vg/lv", "read_level=1", "seq_cutoff=9", code=1)
     assert r.stderr.splitlines()[-1] == (
-        "hearth: vg/lv: not all of what was changed before that could be put back; see 'hearth status vg/lv'")
+        "hearth: vg/lv: not all of the changes before that could be put back; see 'hearth status vg/lv'")
 
 
 @pytest.fixture
