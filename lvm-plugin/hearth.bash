@@ -17,7 +17,7 @@ _hearth_words() {
 	esac
 }
 
-# The values of a setting; numbers can't be guessed.
+# Prints the values of a setting; a number has no list.
 _hearth_values() {
 	case $1 in
 	mode) echo "writethrough writeback passthrough writearound writeonly" ;;
@@ -25,7 +25,7 @@ _hearth_values() {
 	esac
 }
 
-# What the option $1 takes; fails if it is no option that takes a word.
+# Prints the values of the option $1; fails if it is no option that takes a word.
 _hearth_argument() {
 	case $1 in
 	--preset) echo "general database read-mostly streaming low-wear" ;;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# hearth: writes go to both devices, and bring hardly anything into the cache.
+# hearth: for many reads. Writes go to both devices, and hardly ever bring a block
+# into the cache.
 # Not for a volume that the machine starts from: only hearth opens a volume
 # with the policy heat. See hearth-profiles(7).
 allocation {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# hearth: large files that are read again and again, from an origin that is
-# slow at streams, too: streams are judged like everything else.
+# hearth: for large files that are read again and again from an origin that is slow
+# at streams. Streams are judged like everything else.
 # Not for a volume that the machine starts from: only hearth opens a volume
 # with the policy heat. See hearth-profiles(7).
 allocation {
