@@ -210,14 +210,14 @@ static void print_result(const struct progress *p, const char *what, int code,
 			 bool json)
 {
 	char done[SIZE_LEN], left[SIZE_LEN], time[2 * SIZE_LEN];
-	uint64_t home = written_back(p);
+	uint64_t blocks = written_back(p);
 
 	if (json) {
 		json_begin(NULL, '{');
 		json_string("name", p->name);
 		json_string("action", what);
 		json_bool("complete", !code);
-		json_uint("written_back_bytes", home * p->block_bytes);
+		json_uint("written_back_bytes", blocks * p->block_bytes);
 		json_uint("dirty_bytes", p->dirty * p->block_bytes);
 		json_real("seconds", now() - p->began);
 		json_end();
@@ -225,7 +225,7 @@ static void print_result(const struct progress *p, const char *what, int code,
 	}
 	printf("%s: %s; %s written back in %s, %s dirty\n", p->name,
 	       code ? "stopped, the same command goes on from here" : what,
-	       size_text(done, home * p->block_bytes),
+	       size_text(done, blocks * p->block_bytes),
 	       duration_text(time, now() - p->began),
 	       size_text(left, p->dirty * p->block_bytes));
 }
