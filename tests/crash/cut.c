@@ -11,6 +11,7 @@
 #include "cut.h"
 
 #define INTENTS_SETTING "max_intents "
+#define REPAIRED_CUTS 4		/* of so many cuts, one opens repaired metadata */
 #define BLOCKS_UNDER_WAY 16	/* four requests, of up to four blocks */
 
 /* ---- Which table the cache has after the cut ---- */
@@ -332,6 +333,7 @@ static bool second_cut(struct crash *x, const struct config *c,
 	cut_disks(x, &r, pick_event(&x->rng, &log));
 	x->tally.second_cuts++;
 	ok = look(x, &r, &v, "second cut, before activation") &&
+	     repair_keeps(x, &v) &&
 	     open_after_second_cut(x, &r, c, &v);
 	log_free(&log);
 	return ok;
@@ -383,6 +385,13 @@ static bool written_back_by_tool(struct crash *x, const struct config *c)
 	return ok;
 }
 
+/* From here on the engine meets what the repair has made. */
+static bool put_repaired(struct crash *x, struct meta_view *v)
+{
+	repair_take(x);
+	return look(x, &x->main, v, "after the repair");
+}
+
 static void print_cut(const struct crash *x, uint32_t number, uint32_t event,
 		      const struct config *c)
 {
@@ -410,7 +419,7 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	x->main.block_sectors = c->block_sectors;
 	x->main.passdown = c->passdown;
 	ok = look(x, &x->main, &v, "before activation") &&
-	     intents_bounded(x, &v);
+	     intents_bounded(x, &v) && repair_keeps(x, &v);
 	x->tally.looked++;
 	x->tally.mapped += v.nr_mapped;
 	x->tally.dirty += v.nr_dirty;
@@ -420,6 +429,10 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	/* Before the first commit there is nothing for the tools to read. */
 	if (ok && v.formatted && number % 64 == 0)
 		ok = tools_agree(x, &v);
+	if (ok && v.formatted && number % 64 == 32)
+		ok = tools_pass(x, x->repaired);
+	if (ok && activate && v.formatted && number % REPAIRED_CUTS == 1)
+		ok = put_repaired(x, &v);
 	if (ok && activate) {
 		world_sizes(&x->w, c);
 		ok = activated_cut(x, c, &v);
@@ -473,6 +486,9 @@ bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool cras
 	x->main.origin_sectors = c.origin_sectors;
 	x->main.block_sectors = c.block_sectors;
 	x->main.passdown = c.passdown;
+	if (!crash && v.formatted && number % 2 &&
+	    (!repair_keeps(x, &v) || !put_repaired(x, &v)))
+		return false;
 	world_sizes(&x->w, &c);
 	save_disks(x);
 	begin_session(x);

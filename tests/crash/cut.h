@@ -20,6 +20,9 @@ struct tally {
 	uint64_t second_cuts;
 	uint64_t activations;
 	uint64_t tool_checks, tool_writebacks;
+	uint64_t repairs, repairs_refused;	/* of metadata, sound or spoilt */
+	uint64_t repairs_opened;	/* by an engine */
+	uint64_t repair_lost, repair_guessed;	/* blocks, sums over the repairs */
 	uint64_t mapped, dirty;	/* sums over the states */
 	uint64_t differ;	/* dirty blocks whose copies do differ */
 	uint64_t timed, us_after_cut, us_after_clean;
@@ -42,6 +45,7 @@ struct crash {
 	uint8_t *first;		/* the cache as first read after a cut */
 	uint8_t *second;	/* the same after the second cut */
 	uint8_t *buf;
+	uint8_t *repaired;	/* metadata, see repair_keeps() */
 	uint8_t *session_unknown;
 };
 
@@ -54,8 +58,22 @@ bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool cras
 
 /* cache_check and cache_dump of every version find what @v says. */
 bool tools_agree(struct crash *x, const struct meta_view *v);
+/*
+ * cache_check of every version passes the metadata in @data, which is on the disk
+ * meanwhile.
+ */
+bool tools_pass(struct crash *x, uint8_t *data);
 /* cache_writeback brings all that is certain to the origin. */
 bool tools_write_back(struct crash *x, const struct config *c);
+
+/*
+ * Repair of the metadata on the disk, whose content is @v, and of the same with
+ * one block spoilt: what was dirty is dirty or named as lost.  Leaves in
+ * x->repaired a result in which nothing dirty is lost.
+ */
+bool repair_keeps(struct crash *x, const struct meta_view *v);
+/* That result becomes what is on the metadata device. */
+void repair_take(struct crash *x);
 
 /* Switches engines by the command of $CRASH_ENGINE; no cache may be open. */
 void engine_load(const char *name);

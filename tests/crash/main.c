@@ -271,6 +271,7 @@ static void make_room(struct crash *x)
 	x->first = zeroed(top * SECTOR);
 	x->second = zeroed(top * SECTOR);
 	x->buf = zeroed(top * SECTOR);
+	x->repaired = zeroed(x->w.head->disk_sectors[DISK_META] * SECTOR);
 }
 
 static void print_mean(const char *what, uint64_t sum, uint64_t of)
@@ -286,6 +287,12 @@ static void summary(const struct tally *t)
 	       (unsigned long long)t->stock_crashes,
 	       (unsigned long long)t->tool_checks,
 	       (unsigned long long)t->tool_writebacks);
+	printf("%llu repairs, %llu refused for want of a superblock, %llu results opened by an engine; blocks named as lost %llu, dirty by guess %llu\n",
+	       (unsigned long long)t->repairs,
+	       (unsigned long long)t->repairs_refused,
+	       (unsigned long long)t->repairs_opened,
+	       (unsigned long long)t->repair_lost,
+	       (unsigned long long)t->repair_guessed);
 	print_mean("means of a state: blocks mapped ", t->mapped, t->looked);
 	print_mean(", dirty ", t->dirty, t->looked);
 	print_mean(", of those different on the origin ", t->differ, t->looked);

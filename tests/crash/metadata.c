@@ -7,44 +7,8 @@
 #include <string.h>
 
 #include "crash.h"
+#include "memory.h"
 #include "../../tools/metadata-check.h"
-
-struct memory {
-	const uint8_t *data;
-	uint64_t blocks;
-};
-
-static int memory_read(void *ctx, u64 block, void *data)
-{
-	struct memory *m = ctx;
-
-	if (block >= m->blocks)
-		return -EIO;
-	memcpy(data, m->data + block * PD_BLOCK_SIZE, PD_BLOCK_SIZE);
-	return 0;
-}
-
-static u64 memory_nr_blocks(void *ctx)
-{
-	return ((struct memory *)ctx)->blocks;
-}
-
-static int memory_no_write(void *ctx, u64 block, const void *data)
-{
-	(void)ctx, (void)block, (void)data;
-	return -EROFS;
-}
-
-static int memory_flush(void *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-static void memory_close(void *ctx)
-{
-	(void)ctx;
-}
 
 static int load_slot(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 		     bool hint_valid)
@@ -102,15 +66,9 @@ static bool view(struct meta_view *v, struct cmd *cmd)
 
 bool meta_read(struct meta_view *v, const uint8_t *meta, uint64_t sectors)
 {
-	struct memory m = { meta, sectors * SECTOR / PD_BLOCK_SIZE };
-	struct pd_backend be = {
-		.read = memory_read,
-		.write = memory_no_write,
-		.flush = memory_flush,
-		.nr_blocks = memory_nr_blocks,
-		.close = memory_close,
-		.ctx = &m,
-	};
+	/* Opened for reading only. */
+	struct memory m = { (u8 *)meta, sectors * SECTOR / PD_BLOCK_SIZE, 0 };
+	struct pd_backend be = memory_backend(&m);
 	struct cmd_geometry geometry = {};
 	const char *why = "";
 	struct pd_device *dev;

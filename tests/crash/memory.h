@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A metadata device in this program's memory, for the user-space build of the
+ * metadata library.
+ */
+#ifndef CRASH_MEMORY_H
+#define CRASH_MEMORY_H
+
+#include "../../metadata/cache-metadata.h"
+
+struct memory {
+	u8 *data;
+	u64 blocks;
+	u64 writes;		/* so far */
+};
+
+/* Needs no close; @m must stay while the backend is used. */
+struct pd_backend memory_backend(struct memory *m);
+
+#endif
