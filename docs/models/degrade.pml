@@ -21,8 +21,14 @@
  *
  * A write that was refused may be seen or not, until another one is acknowledged.
  *
- * Left out: volatile caches of the devices (dirty.pml); a cache device that fails
- * (slots.pml); promotions; two tables on one engine.
+ * When no commit can say that a block is clean, because the metadata cannot be
+ * written or the cache device cannot flush, it goes home all the same: COMMIT_HOME.
+ * The disk goes on to call it dirty, so another start takes what the slot has, fence
+ * or not: a write to it reaches both devices or none.
+ *
+ * Left out: what volatile caches lose (dirty.pml), so that of a cache device that
+ * cannot flush there is only what the engine does then; a cache device that fails
+ * writes (slots.pml); promotions; two tables on one engine.
  *
  * CASE says what takes part, BUG_... makes a variant that must fail.
  */
@@ -73,6 +79,22 @@
 #define MODE		WT
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Writer(3); run Writeback(); run Meta(true)
+#elif CASE == 9		/* home without a commit, and then the cache device is dead */
+#define MODE		WB
+#define BEGIN		MAPPED_DIRTY
+#define META_WORKS	false
+#define PROCESSES	run Writer(2); run Writeback(); run OtherCommit(); run FastDies()
+#elif CASE == 10	/* the same, seen by an eviction */
+#define MODE		WT
+#define BEGIN		MAPPED_DIRTY
+#define PROCESSES	run Writer(2); run Writeback(); run Meta(true); run Evict()
+#elif CASE == 11	/* the cache device cannot flush, and then the metadata fails */
+#define MODE		WB
+#define BEGIN		MAPPED_DIRTY
+#define PROCESSES	run Writer(2); run Writeback(); run FlushFails(); run Meta(false)
+#endif
+#ifndef META_WORKS
+#define META_WORKS	true
 #endif
 
 /* ---- The devices, and the metadata on the disk ---- */
@@ -82,7 +104,7 @@
 
 byte fast, origin;
 bool mapped, dirty;
-bool meta_works = true;
+bool meta_works = META_WORKS;
 
 /* ---- What may be seen ---- */
 
@@ -135,6 +157,9 @@ bool distrusted;		/* ... and its session is remembered */
 bool quiescing, suspending;	/* a suspend has begun */
 bool gone;			/* and ended: another engine may have the metadata */
 byte nr_dirty;
+bool flush_failed;		/* the cache device cannot flush */
+bool fast_dead;			/* only dirty blocks are still asked of it */
+bool unsaid;			/* went_home_unsaid */
 
 #define KEEPS_DIRTY	(mode == WB)
 #define WRITABLE	(health == GOOD)
@@ -255,9 +280,23 @@ inline give_up()
 	make_fence();
 	if
 	:: fenced -> health = BYPASS
+#ifndef BUG_FENCE_IGNORES_HOME
+	:: !fenced && unsaid -> health = READ_ONLY	/* refuse_writes() */
+	:: !fenced && !unsaid -> go_without_fence()
+#else
 	:: else -> go_without_fence()
+#endif
 	fi
 #endif
+}
+
+/* cache_set_failed_mode() */
+inline set_failed_mode()
+{
+	if
+	:: health == READ_ONLY && !fast_dead -> mode = WT
+	:: else -> mode = PT
+	fi
 }
 
 inline metadata_failed()
@@ -274,7 +313,23 @@ inline metadata_failed()
 #endif
 	if
 	:: fenced -> fenced = false; give_up()
-	:: else -> health = READ_ONLY
+	:: else -> health = READ_ONLY; set_failed_mode()
+	fi;
+	fenced = false
+}
+
+/* fast_failed() of a cache device that cannot flush, or is dead */
+inline fast_failed()
+{
+	if
+	:: WRITABLE && !nr_dirty ->
+		mode = PT;
+		fenced = (nr_dirty == 0)
+	:: else
+	fi;
+	if
+	:: fenced -> fenced = false; give_up()
+	:: else -> fast_dead = true; set_failed_mode()
 	fi;
 	fenced = false
 }
@@ -296,6 +351,9 @@ inline retry_fence()
 #define SET_DIRTY	1
 #define CLEAR_DIRTY	2
 #define UNMAP		3
+#define HOME		4
+#define UNFLUSHED	5	/* a CLEAR_DIRTY that fail_unflushed() ends */
+#define BARRIER		6
 
 mtype = { WAITS, DONE, REFUSED };
 
@@ -325,6 +383,7 @@ inline apply(kind)
 	:: kind == SET_DIRTY -> assert(mapped); new_dirty = true
 	:: kind == CLEAR_DIRTY -> new_dirty = false
 	:: kind == UNMAP -> new_mapped = false; new_dirty = false
+	:: else
 	fi
 }
 
@@ -352,6 +411,10 @@ end:
 		for (i : 1 .. len(group)) {
 			group?kind, owner;
 			if
+			:: kind == CLEAR_DIRTY && flush_failed -> kind = UNFLUSHED
+			:: else
+			fi;
+			if
 			:: !refused -> apply(kind)
 			:: else
 			fi;
@@ -373,12 +436,23 @@ end:
 		d_step {
 			do
 			:: len(group) > 0 ->
-				group?_, owner;
-				ended[owner] = (refused -> REFUSED : DONE)
+				group?kind, owner;
+				/* complete_home() */
+#ifdef BUG_HOME_REFUSED
+				ended[owner] = (refused || kind == UNFLUSHED ->
+						REFUSED : DONE)
+#else
+				ended[owner] = ((refused && kind != HOME) ||
+						kind == UNFLUSHED -> REFUSED : DONE)
+#endif
 			:: else -> break
 			od;
-			owner = 0; refused = false; new_mapped = false; new_dirty = false
+			owner = 0; kind = 0; refused = false; new_mapped = false;
+			new_dirty = false
 		}
+	:: (flush_failed || fast_dead) && (WRITABLE || health == READ_ONLY) &&
+	   (!fast_dead || (WRITABLE && !nr_dirty)) ->
+		fast_failed()
 	:: d_step { degrade_queued || (unfenced && meta_works && !quiescing) ->
 		degrade_queued = false;
 		degrading = true
@@ -436,15 +510,22 @@ proctype Evict()
 
 /* ---- cache-writeback.c ---- */
 
+/* cache_may_go_home() */
+#define MAY_GO_HOME	(WRITABLE || health == READ_ONLY)
+
+/* Once more if it failed: then it has to go home, whatever the commits do. */
 proctype Writeback()
 {
 	short w;
 	bool ok, error;
-	byte copy;
+	byte copy, kind, tries;
 
+again:
+	tries++;
+	ok = false;
 	w = word;
 	if
-	:: STATE(w) == VALID && (w & DIRTY) && !WRITERS(w) && WRITABLE ->
+	:: STATE(w) == VALID && (w & DIRTY) && !WRITERS(w) && MAY_GO_HOME ->
 		try_change(w, (w | WRITEBACK) & ~TOUCHED, ok)
 	:: else
 	fi;
@@ -454,16 +535,25 @@ proctype Writeback()
 	fi;
 	copy = fast;
 	origin = copy;
-	/* clear_marks(), and queued in the same step */
+	/* queue_clean() */
+	if
+	:: WRITABLE && !flush_failed -> kind = CLEAR_DIRTY
+	:: else -> unsaid = true; kind = HOME
+	fi;
+	/* clear_marks() or clear_dirty(), and queued in the same step */
 	d_step {
 		if
+#ifdef BUG_HOME_THOUGH_TOUCHED
+		:: ((word & TOUCHED) || WRITERS(word)) && kind != HOME ->
+#else
 		:: (word & TOUCHED) || WRITERS(word) ->
+#endif
 			ok = false;
 			word = word & ~WRITEBACK
 		:: else ->
-			word = word & ~(DIRTY | INTENT);
+			word = word & ~(kind == HOME -> DIRTY : DIRTY | INTENT);
 #ifndef BUG_QUEUED_LATER
-			queue!CLEAR_DIRTY, _pid
+			queue!kind, _pid
 #endif
 		fi
 	}
@@ -472,7 +562,7 @@ proctype Writeback()
 	:: else -> goto done
 	fi;
 #ifdef BUG_QUEUED_LATER
-	queue!CLEAR_DIRTY, _pid;
+	queue!kind, _pid;
 #endif
 	committed(error);
 	/* writeback_committed(), leave_writeback() */
@@ -493,6 +583,11 @@ proctype Writeback()
 		word = word & ~WRITEBACK
 	}
 	nr_dirty--;
+	if
+	:: error && tries < 3 -> error = false; goto again
+	:: error && tries == 3 -> assert(false)
+	:: else
+	fi;
 done:
 	skip
 }
@@ -577,7 +672,12 @@ retry:
 	/* pin_for_write() */
 	counted = false;
 	if
-	:: w & INTENT -> count_dirty(w)
+	:: w & INTENT ->
+		count_dirty(w);
+		if
+		:: !counted && !(w & DIRTY) && !has_units -> goto retry	/* lacks_units() */
+		:: else
+		fi
 	:: else
 	fi;
 	try_change(w, (w + WRITER) | TOUCHED | (counted -> DIRTY : 0), ok);
@@ -627,15 +727,35 @@ retry:
 		:: counted && (word & DIRTY) -> nr_dirty--
 		:: else
 		fi;
-		word = word | INTENT | (counted -> DIRTY : 0)
+		word = word | INTENT | (counted -> DIRTY : 0);
+		w = word
 	}
+	if
+	:: !has_units && !(w & DIRTY) -> unpin_writer(); goto retry
+	:: else
+	fi;
 
 issue:
+#ifdef BUG_HOME_WRITES_SLOT
+	if
+	:: !(w & DIRTY) && health == READ_ONLY -> fast = v; goto written
+	:: else
+	fi;
+#endif
+#ifdef BUG_HOME_WRITES_ORIGIN
+	if
+	:: !(w & DIRTY) && health == READ_ONLY -> origin = v; goto written
+	:: else
+	fi;
+#endif
 	if
 	:: KEEPS_DIRTY -> fast = v
 	:: !KEEPS_DIRTY -> fast = v; origin = v
 	:: !KEEPS_DIRTY -> origin = v; fast = v
 	fi;
+#if defined(BUG_HOME_WRITES_SLOT) || defined(BUG_HOME_WRITES_ORIGIN)
+written:
+#endif
 	unpin_writer();
 	goto ended_well;
 
@@ -702,6 +822,14 @@ proctype Other()
 	count_dirty(0)
 }
 
+/* A commit that is for other blocks. */
+proctype OtherCommit()
+{
+	bool error;
+
+	commit(BARRIER, error)
+}
+
 /* ---- What happens to it ---- */
 
 proctype Meta(bool returns)
@@ -743,13 +871,36 @@ proctype Suspend()
 	gone = true
 }
 
+/* The cache device does not answer any more; commits have failed before. */
+proctype FastDies()
+{
+	if
+	:: health == READ_ONLY && !fast_dead -> atomic { fast_dead = true; set_failed_mode() }
+	:: true
+	fi
+}
+
+/* A flush of the cache device has failed. */
+proctype FlushFails()
+{
+	flush_failed = true
+}
+
+/* What a slot says that nobody writes to. */
+#define AT_REST		(STATE(word) == VALID && !WRITERS(word) && \
+			 !(word & DIRTY) && (WRITABLE || health == READ_ONLY))
+
 proctype Cut()
 {
 	bool believed;
 
 	atomic {
-		/* Without a fence: not the power goes, but the table, and another comes. */
-		believed = mapped && !(unfenced && fail_open && distrusted);
+		/*
+		 * Without a fence: not the power goes, but the table, and another comes.
+		 * If the disk calls dirty what went home, power may go as well.
+		 */
+		believed = mapped && !(unfenced && fail_open && distrusted && !unsaid);
+		assert(!AT_REST || fast == origin);
 		assert(!believed || MAY_BE_SEEN(fast));
 		assert(!believed || dirty || fast == origin);
 		assert(believed || MAY_BE_SEEN(origin))
