@@ -16,7 +16,7 @@
  */
 #include "cache-bio.h"
 
-/* Of a budget that was not used, at most so much may be spent at once. */
+/* At most so much of an unused budget may be spent at once. */
 #define SAVE_NS		(NSEC_PER_SEC / 4)
 
 /* ---- The budget ---- */
@@ -77,7 +77,7 @@ static enum throttle_answer throttle_ask(struct cache *c)
 	u64 now = ktime_get_ns();
 
 	spin_lock_irqsave(&th->lock, flags);
-	/* What is promoted without a limit is no debt when one is set. */
+	/* Promotions without a limit are no debt when a limit is set. */
 	if (!limited)
 		th->bytes = 0;
 	fill_accounts(c, th, now);

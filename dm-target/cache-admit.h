@@ -14,7 +14,7 @@
 struct cache;
 struct cache_bio;
 
-/* What promotions have spent. */
+/* The budget that promotions spend. */
 struct throttle {
 	spinlock_t lock;	/* guards the rest */
 	u64 filled;		/* ns: when the accounts were last filled */

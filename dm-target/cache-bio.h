@@ -11,7 +11,7 @@
 #include "cache-discard.h"
 #include "cache.h"
 
-/* What end_io has to undo or to go on with, and where a retry resumes. */
+/* How a bio was issued: its end has to undo that, or to go on with it. */
 enum bio_kind {
 	BIO_PLAIN,		/* nothing */
 	BIO_PINNED_READ,	/* reads a slot */
@@ -129,7 +129,7 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 
 /* ---- What the policy is told of it ---- */
 
-/* What the policy calls the bio; a bio of data, read or write. */
+/* The word of the policy interface for a bio that reads or writes data. */
 static inline enum cache_op cache_bio_op(struct bio *bio)
 {
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;

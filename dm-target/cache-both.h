@@ -18,13 +18,13 @@ static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
 
 struct cache_both {
 	/*
-	 * What is being written to both devices, a bit for each unit of 4 KiB:
-	 * of the slots of one number modulo CACHE_NR_UNITS.
+	 * Units that are being written to both devices, a bit for each page of
+	 * 4 KiB: of all slots of one number modulo CACHE_NR_UNITS.
 	 */
 	atomic_long_t *units;
 };
 
-/* What became of a try to pin a slot for a bio. */
+/* The result of a try to pin a slot for a bio. */
 enum hit_result {
 	HIT_RETRY,		/* the slot has changed: look again */
 	HIT_PINNED,		/* and, for a write, its intent is durable */

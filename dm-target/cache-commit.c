@@ -7,10 +7,11 @@
  * anybody who waited for it goes on.  Operations are applied in the order of
  * queueing.  While one group is being written the next one gathers.
  *
- * What nobody waits for, blocks that were promoted or went home, may linger
- * until there is a group's worth of it: each commit flushes the disk.
+ * Changes that nobody waits for (blocks that were promoted or went home) may
+ * linger until there are enough for a group, because each commit flushes the
+ * disk.
  *
- * Which intents are set and taken back with a group, cache-intents.c says.
+ * cache-intents.c says which intents are set and taken back with a group.
  */
 #include "cache-trace.h"
 
@@ -126,8 +127,8 @@ static unsigned int relies_on(enum commit_kind kind)
 }
 
 /*
- * What a group has no room for comes with the next one, at once: to all that
- * follows it is as if it were queued only now.  None of it lingers any more.
+ * Changes for which the group has no room come with the next one, at once: to
+ * all that follows it is as if they were queued only now.  None lingers any more.
  */
 static void gather_group(struct cache *c, struct group *g)
 {
@@ -306,7 +307,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 	u32 nr = c->commit.nr_lingering;
 
 	lockdep_assert_held(&c->commit.lock);
-	/* Who parks or quiesces afterwards sees that something lingers. */
+	/* A bio that parks afterwards, or a suspend, sees that something lingers. */
 	smp_mb();
 	if (READ_ONCE(c->quiescing) || nr >= LINGER_OPS)
 		return false;

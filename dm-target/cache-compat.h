@@ -13,7 +13,7 @@
 #include <linux/dm-io.h>
 #include <linux/dm-kcopyd.h>
 
-/* What a status function's flags mean; dm keeps the name in its own header. */
+/* A flag of status functions; dm keeps the name in its own header. */
 #ifndef DM_STATUS_NOFLUSH_FLAG
 #define DM_STATUS_NOFLUSH_FLAG	(1U << 0)
 #endif

@@ -112,9 +112,9 @@ static void release_held(struct cache *c, struct bio_list *bios)
 }
 
 /*
- * Nobody knows of which table a bio is, so that those of all of them are failed.
- * What is held while the health is another one is not taken here: it has queued
- * degrade.work, which fails it if the outcome is to hold it.
+ * A bio does not say of which table it is, so the bios of all tables are failed.
+ * A bio that is held while the health is another one is not taken here: it has
+ * queued degrade.work, which fails it if the outcome is to hold it.
  */
 void cache_suspend_begins(struct cache *c)
 {
@@ -179,7 +179,7 @@ static enum fence make_fence(struct cache *c)
 static void set_health(struct cache *c, enum cache_health health)
 {
 	lockdep_assert_held(&c->md_lock);
-	/* Who sees the new health sees what was done before. */
+	/* A CPU that sees the new health sees what was done before. */
 	smp_store_release(&c->health, health);
 	c->tell_tables(c);
 }
@@ -344,7 +344,7 @@ static bool fast_answers(struct cache *c)
 
 	if (!page)
 		return true;
-	/* Those that were freed last may be those that failed. */
+	/* The slots that were freed last may be the ones that failed. */
 	while (nr < NR_TAKEN &&
 	       (slots[nr] = slot_map_alloc(&c->map)) != SLOT_NONE)
 		nr++;
@@ -400,7 +400,7 @@ void cache_degrade_work(struct work_struct *work)
 	struct cache *c = container_of(work, struct cache, degrade.work);
 	struct bio_list bios;
 
-	/* Those that come from here on have queued the work again. */
+	/* Bios that come from here on have queued the work again. */
 	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
 	/* Once suspended, another engine may have the metadata. */

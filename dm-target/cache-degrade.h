@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is given up when a device fails, see cache-degrade.c. */
+/* The way down when a device fails, see cache-degrade.c. */
 #ifndef HEARTH_CACHE_DEGRADE_H
 #define HEARTH_CACHE_DEGRADE_H
 

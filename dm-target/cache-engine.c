@@ -528,7 +528,7 @@ static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 	int r;
 
 	r = build_engine(t, known ? suspended : NULL, result);
-	/* What else can be wrong with it, the administrator has to look at. */
+	/* The administrator has to look at anything else that is wrong with it. */
 	if (r != -EIO || !suspended || !same_stack(suspended, t))
 		return r;
 	notice_failure(suspended);
@@ -671,7 +671,7 @@ static void drain_work(struct cache *c)
 	cancel_delayed_work_sync(&c->tick.work);
 	flush_work(&c->writeback.work);
 	flush_work(&c->evict.work);
-	/* What is not lingering yet will not: the cache is quiescing. */
+	/* No change begins to linger any more: the cache is quiescing. */
 	cache_commit_kick_lingering(c);
 	wait_event(c->wait.migrations, !atomic_read(&c->wait.nr_migrations));
 	flush_workqueue(c->bg_wq);
@@ -704,7 +704,7 @@ static void stop_engine(struct cache_table *t)
 	wake_up_all(&c->wait.migrations);
 	drain_work(c);
 	cache_store(c);
-	/* What storing found out is acted on while this engine is the only one. */
+	/* A failure that storing found is acted on while this engine is the only one. */
 	flush_work(&c->degrade.work);
 
 	mutex_lock(&engines_lock);

@@ -14,7 +14,7 @@
 #define EVICT_BATCH	64U
 /* Blocks to write back for a victim found dirty: it may not be among the first. */
 #define CLEAN_PER_VICTIM	8U
-/* Of who unmaps many: with what else is queued, no more than a commit takes. */
+/* For a discard or a message: with all else that is queued, no more than a commit takes. */
 #define UNMAPS_MAX		2048
 
 static void migration_free(struct cache *c, struct migration *m)

@@ -155,8 +155,8 @@ static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
 
 /*
  * A step towards the origin for the block of a slot that could not be written.
- * What was acknowledged before, it takes along; so it has to be read.  If there is
- * nothing, its mapping goes.
+ * Content that was acknowledged before goes along, so it has to be read.  If
+ * there is none, only the mapping goes.
  */
 static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 				    u32 slot, u32 word)
@@ -174,7 +174,7 @@ static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 		cache_write_home(c, slot);
 		return LEAVE_LOOK;
 	}
-	/* Else the cache's health says what becomes of the write. */
+	/* The cache's health says what becomes of the write. */
 	if (!cache_writable(c))
 		return word & SLOT_UNWRITTEN ? take_dirty_back(c, slot, word) :
 					       LEAVE_GO;

@@ -185,11 +185,11 @@ static void take_back(struct fill *fill)
 }
 
 /*
- * The commit failed and the metadata can no longer be written: whether the
- * mapping is on the disk, nobody knows.  The origin alone must not be written
+ * The commit failed and the metadata can no longer be written: nobody knows
+ * whether the mapping is on the disk.  The origin alone must not be written
  * any more, so the slot stays, for reading; a write asks for an intent and is
- * refused.  What an overwriting bio brought was not acknowledged: it fails, or
- * waits with all other writes for a fence.
+ * refused.  An overwriting bio was not acknowledged: it fails, or waits with all
+ * other writes for a fence.
  */
 static void fill_uncertain(struct fill *fill, int error)
 {

@@ -147,8 +147,8 @@ void cache_intents_tick(struct cache *c)
 /*
  * The dirty bits of 64 slots are one word on disk (in format 2), with others in
  * the same block: setting them all costs little more than setting one, and
- * spares the neighbours' first writes the wait for a commit.  What a power cut
- * costs stays within the bound.
+ * spares the neighbours' first writes the wait for a commit.  The cost
+ * of a power cut stays within the bound.
  */
 static u32 ahead_room(struct cache *c, unsigned int nr_new)
 {

@@ -251,7 +251,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		  cache_bio_parts(c, bio, cb->block);
 	bool counted = false;
 
-	/* Who writes has pinned, too. */
+	/* Closed when its pins are full: writers pin, so there are never more of them. */
 	if (unlikely(slot_is_closed(word)))
 		return cache_park_on_slot(c, bio, slot, word);
 	cb->slot = slot;
@@ -642,7 +642,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 	struct cache_bio *cb = cache_bio(bio);
 	int r = end_bio(c, bio, cb, error);
 
-	/* Else it is not at its end, and may be another's already. */
+	/* A bio that is not at its end may belong to another already. */
 	if (likely(r == DM_ENDIO_DONE) && unlikely(cache_bio_is_timed(cb)))
 		count_time(c, bio, cb);
 	return r;

@@ -242,8 +242,8 @@ static int forget_slot(struct cache *c, u32 slot)
 }
 
 /*
- * Blocks past the end of the table leave the cache, durably.  What is dirty of
- * them goes home first: the origin device may be longer than the table.
+ * Blocks past the end of the table leave the cache, durably.  Dirty ones
+ * go home first: the origin device may be longer than the table.
  */
 static int drop_past_end(struct cache *c)
 {
@@ -308,10 +308,10 @@ static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
 }
 
 /*
- * What the disk says is believed, unless it has forgotten dirty blocks that the
- * engine before (or NULL) knows of.  It must have those whose dirty bit had become
- * durable (SLOT_INTENT).  Of the others a commit that failed has perhaps taken
- * the bit: their copies were equal then, and nothing was written since.
+ * The disk is believed, unless it has forgotten dirty blocks that the engine
+ * before (or NULL) knows of.  It must have the blocks whose dirty bit had become
+ * durable (SLOT_INTENT).  A commit that failed has perhaps taken the bits of the
+ * others: their copies were equal then, and nothing was written since.
  */
 static int check_known(struct cache *c, struct cache *known)
 {

@@ -18,7 +18,7 @@ int cache_load(struct cache *c, struct cache_table *t, struct cache *known);
 /*
  * Write what is better known after a clean stop than after a power cut: which
  * blocks are clean, hints, counters.  Suspended, with nothing in flight.
- * Sleeps, takes md_lock.  What fails is logged and worsens the health.
+ * Sleeps, takes md_lock.  A failure is logged and worsens the health.
  */
 void cache_store(struct cache *c);
 

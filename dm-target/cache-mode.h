@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a cache promises (its mode), and what it can still do (its health).
+ * The mode of a cache is what it promises, its health what it can still do.
  */
 #ifndef HEARTH_CACHE_MODE_H
 #define HEARTH_CACHE_MODE_H

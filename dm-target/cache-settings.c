@@ -13,8 +13,9 @@
 #define LINE_MAX_LEN	64
 #define SESSION_LEN	17	/* a u64 in hex */
 /*
- * What may be copied needlessly after a power cut: the largest of these.  Where
- * the origin alone must be enough, few blocks are to depend on the cache device.
+ * Default of max_intents: the largest of these may be copied needlessly after a
+ * power cut.  In a mode where the origin alone must be enough, few blocks are to
+ * depend on the cache device.
  */
 #define INTENTS_MIN	4096U
 #define INTENTS_PERCENT	2

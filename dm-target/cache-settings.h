@@ -18,7 +18,7 @@ struct cache_limits {
 	CACHE_SETTINGS(CACHE_SETTING_MEMBER)
 };
 
-/* What the superblock keeps of messages, as text. */
+/* The settings that the superblock keeps, as text. */
 struct cache_record {
 	struct mutex lock;		/* guards record */
 	char record[CMD_RECORD_MAX + 1];

@@ -64,7 +64,7 @@ enum slot_state {
  * Parts of the block that were written, the first at bit 28: quarters of its
  * size rounded up to a power of two.  While the slot is DIRTY and not in
  * WRITEBACK, those that are not set are the same on the origin.  A writer sets
- * its own as it pins, before the slot is DIRTY.  Else they say nothing.
+ * its own as it pins, before the slot is DIRTY.  At other times the bits say nothing.
  */
 #define SLOT_PART_SHIFT	28
 #define SLOT_NR_PARTS	4
@@ -170,7 +170,7 @@ static inline u32 slot_end_part(u32 parts)
 	return ilog2(parts) + 1 - SLOT_PART_SHIFT;
 }
 
-/* The block that it holds or held.  Of one that is not pinned it may change. */
+/* The block that it holds or held.  It may change while the slot has no pin. */
 static inline u64 slot_block(const struct slot *s)
 {
 	return (u64)READ_ONCE(s->block_hi) << 32 | READ_ONCE(s->block_lo);

@@ -5,7 +5,7 @@
 
 #include <linux/device-mapper.h>
 
-/* What device-mapper asks for; may sleep, but for no commit with noflush. */
+/* The line that device-mapper asks for.  May sleep; with noflush for no commit. */
 void cache_status(struct dm_target *ti, status_type_t type,
 		  unsigned int flags, char *result, unsigned int maxlen);
 /* A message, as words; 1: @result is to be shown.  May sleep. */

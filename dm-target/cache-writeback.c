@@ -13,7 +13,7 @@
  * dirty (INTENT without DIRTY, as of a write to both devices), so that both copies
  * have to stay equal: until its mapping is gone it is written on both, or not.
  *
- * Of a block only the parts go that were written, and what lies between them.
+ * Only the parts of a block go that were written, and what lies between them.
  * A slot that enters WRITEBACK forgets its parts; those that are written from
  * then on come anew, and if it leaves WRITEBACK dirty it gets the others back.
  */
@@ -85,8 +85,8 @@ static void set_room(struct cache *c, u32 sectors, u32 low)
 }
 
 /*
- * Who waits for the disk asks for nothing meanwhile, so that users count as gone
- * only after some time.
+ * A user blocked on the disk sends nothing, so silence means idle only after
+ * WB_ALONE.
  */
 static bool users_are_gone(struct cache *c)
 {
@@ -253,7 +253,7 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s), gone = SLOT_WAITERS;
 
-	/* What is dirty again was acknowledged, whatever came since. */
+	/* The content that is dirty again was acknowledged, whatever came since. */
 	if (marks & SLOT_DIRTY)
 		gone |= SLOT_UNWRITTEN;
 	while (!slot_try_change(s, &old, (slot_with_state(old, SLOT_VALID) |
@@ -267,7 +267,7 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 		cache_wake_waiters(c, slot);
 }
 
-/* Of a block whose copy on the origin cannot be relied on after all. */
+/* For a block whose copy on the origin cannot be relied on after all. */
 static u32 marks_given_back(struct cache *c, struct migration *m)
 {
 	/*
@@ -287,7 +287,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 
 	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, error);
 	leave_writeback(c, m->slot, error ? marks_given_back(c, m) : 0);
-	/* Who waits for a clean cache is told. */
+	/* lvm2, for one, waits for a clean cache. */
 	if (atomic_dec_and_test(&c->nr_dirty))
 		c->tell_tables(c);
 	if (!error) {
@@ -523,7 +523,7 @@ void cache_writeback_work(struct work_struct *work)
 	measure_room(c);
 	write_batch(c, nr);
 
-	/* What is still wanted was not to be had. */
+	/* No dirty block was found for the remaining requests; drop them. */
 	atomic_set(&c->writeback.nr_wanted, 0);
 	/* Blocks that are being written do not go away by trying at once. */
 	if (nr == WRITEBACK_BATCH)

@@ -249,16 +249,16 @@ static inline u32 cache_kept_marks(const struct cache *c)
 {
 	if (cache_bypassed(c))
 		return 0;
-	return READ_ONCE(c->degrade.origin_flush_failed) ? SLOT_DIRTY | SLOT_INTENT :
-						   SLOT_DIRTY;
+	return READ_ONCE(c->degrade.origin_flush_failed) ?
+		SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY;
 }
 
 /*
- * Those that a slot of this word has.  One that is dirty only for writes that were
- * refused may go: the origin has all that was acknowledged.  A write that succeeds
- * takes SLOT_UNWRITTEN off before it takes its pin off, and all of this is one word:
- * who finds the one without a writer, and exchanges the word, comes before any that
- * succeeds.
+ * The marks of those that a slot with this word has.  A slot that is dirty only
+ * for writes that were refused may go: the origin has all that was acknowledged.
+ * A write that succeeds clears SLOT_UNWRITTEN before it drops its pin, and both
+ * are in one word.  So a caller that finds SLOT_UNWRITTEN without a writer, and
+ * then exchanges the word, comes before any write that succeeds.
  */
 static inline u32 cache_kept(const struct cache *c, u32 word)
 {
