@@ -52,6 +52,10 @@ test-full: setup
 
 # Tests in user space, under sanitizers.
 unit: setup
+	$(MAKE) check
+
+# The same with what is on the machine, for packagers.
+check:
 	$(foreach d,$(UNITS),$(MAKE) -C $(d) check &&) true
 
 # make policy-test POLICY=name: the conformance suite on one policy.
@@ -171,6 +175,15 @@ deb:
 	scripts/source-files | tar -cf - -T - | tar -xf - -C build/deb/hearth-$(VERSION)
 	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
 
+# RPM packages, into build/rpm. Where the names of packages are not those of Fedora:
+# make rpm RPMFLAGS=--nodeps.
+rpm:
+	@scripts/needs rpm
+	rm -rf build/rpm
+	mkdir -p build/rpm
+	scripts/source-files | tar -czf build/rpm/hearth-$(VERSION).tar.gz -T - --transform 's|^|hearth-$(VERSION)/|'
+	rpmbuild -bb $(RPMFLAGS) -D '_sourcedir $(CURDIR)/build/rpm' -D '_topdir $(CURDIR)/build/rpm' rpm/hearth.spec
+
 # Packages, DKMS and initramfs images in a Debian tree under build/boot, and
 # machines that boot from a cached volume. Needs root.
 test-boot: modules-ready tools
@@ -184,5 +197,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
 
-.PHONY: all modules tools setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
-.PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb clean
+.PHONY: all modules tools setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb rpm clean

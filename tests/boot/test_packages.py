@@ -30,7 +30,7 @@ def test_dkms_builds_every_module():
 
 
 def test_packages_have_no_faults(packages):
-    code, out = packages.run("cd /src/build/deb && lintian --fail-on error --allow-root *.changes", check=False)
+    code, out = packages.run("cd /src/build/deb && lintian --fail-on error,warning --allow-root *.changes", check=False)
     print(out)
     assert code == 0, out
 
@@ -51,23 +51,33 @@ def test_what_the_packages_hold(packages):
         "./usr/share/initramfs-tools/scripts/panic/hearth",
         "./usr/share/man/man7/hearth-root.7.gz",
         "./usr/share/man/man8/hearth-target.8.gz",
+        "./usr/share/doc/hearth/README.md",
+        "./usr/share/doc/hearth/docs/architecture.md",
+        "./usr/share/doc/hearth/examples/grafana-hearth.json",
+        "./usr/share/hearth/schema/status.json",
     ]:
         assert re.search(rf"^-rw.r-[x-]r-[x-] root/root .* {re.escape(path)}$", files, re.M), path
 
 
-RPM_BUILD = f"""
-cd / && mkdir /rpm && git -C /src init -q . && git -C /src add -A
-git -C /src archive --prefix=hearth-{trees.VERSION}/ -o /rpm/hearth-{trees.VERSION}.tar.gz $(git -C /src write-tree)
-rpmbuild -bb --nodeps -D '_sourcedir /rpm' -D '_topdir /rpm' /src/rpm/hearth.spec
-"""
+def test_programs_of_the_package_are_hardened(packages):
+    """By dpkg's own flags, hardening=+all."""
+    tree = packages
+    tree.run("rm -rf /unpacked && dpkg-deb -x /src/build/deb/hearth_*.deb /unpacked")
+    for program in ["sbin/hearth", "sbin/hearth-metadata", "lib/hearth/libdevmapper-event-hearth.so"]:
+        dynamic = tree.out(f"readelf -dW /unpacked/usr/{program}")
+        assert re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", dynamic), program
+        assert "DYN (" in tree.out(f"readelf -hW /unpacked/usr/{program}"), program
+        assert re.search(r"__\w+_chk@", tree.out(f"readelf -sW /unpacked/usr/{program}")), program
+    tree.run("rm -r /unpacked")
 
 
 def test_rpm_packages(request, packages):
     """They are built, with the same files; nothing is installed from them here."""
     tree = packages.copy(trees.BUILD / "views" / "rpm")
     request.addfinalizer(tree.remove)
-    tree.run(RPM_BUILD)
-    files = tree.out("rpm -qlp /rpm/RPMS/*/*.rpm").splitlines()
+    tree.run("make -C /src rpm RPMFLAGS=--nodeps >/rpm.log 2>&1 || { tail -n 40 /rpm.log; exit 1; }")
+    rpms = "/src/build/rpm/RPMS/*/*.rpm"
+    files = tree.out(f"rpm -qlp {rpms}").splitlines()
     for path in [
         "/usr/sbin/hearth",
         "/usr/lib/hearth/hearth-degraded",
@@ -75,10 +85,16 @@ def test_rpm_packages(request, packages):
         "/usr/lib/udev/rules.d/96-hearth-monitor.rules",
         "/etc/hearth/monitor.conf",
         "/usr/lib/dracut/modules.d/90hearth/module-setup.sh",
+        "/usr/share/hearth/schema/status.json",
         f"/usr/src/hearth-{trees.VERSION}/dkms.conf",
         f"/usr/src/hearth-{trees.VERSION}/dm-target/compat/dm-io-ioprio.c",
     ]:
         assert path in files, path
+    for part in ("README.md", "docs/architecture.md", "contrib/grafana-hearth.json", "COPYING"):
+        assert [f for f in files if f.endswith("/" + part)], part
+    # Both packages have the initramfs made anew, when they come and when they go.
+    scripts = tree.out(f"for r in {rpms}; do rpm -qp --scripts $r; done")
+    assert scripts.count("dracut --force --regenerate-all") == 4
     assert not [f for f in files if "initramfs-tools" in f]
 
 
