@@ -127,6 +127,9 @@ def test_one_version(dm):
     assert f" - {version}-1\n" in spec
     assert f"dkms install hearth/{version} " in (TOP / "README.md").read_text()
     assert run(BIN / "fake/hearth", "--version").stdout == f"hearth {version}\n"
+    for tool in TOP.glob("build/*/hearth-metadata"):
+        assert run(tool, "--version").stdout == f"hearth-metadata {version}\n"
+    assert f"\n## {version}\n" in (TOP / "CHANGELOG.md").read_text()
     assert json.loads(dm.run("status", "--json").stdout)["version"] == version
     for module in (TOP / "dm-target").glob("*.ko"):
         assert run("/sbin/modinfo", "-F", "version", module).stdout.strip() == version
