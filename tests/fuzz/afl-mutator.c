@@ -2,6 +2,7 @@
 /* The mutator as AFL++ loads it (AFL_CUSTOM_MUTATOR_LIBRARY). */
 
 #include "mutate.h"
+#include "tests/lib/rng.h"
 
 struct mutator {
 	struct image *im, *other;
@@ -31,7 +32,7 @@ size_t afl_custom_fuzz(struct mutator *m, u8 *in, size_t size, u8 **out,
 	size_t n;
 
 	image_parse(m->im, in, size);
-	if (other && fuzz_random(&m->rng) % 8 == 0) {
+	if (other && rnd(&m->rng) % 8 == 0) {
 		image_parse(m->other, other, other_size);
 		image_cross(m->im, m->other, &m->rng);
 	}

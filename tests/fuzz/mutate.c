@@ -7,25 +7,7 @@
 
 #include "mutate.h"
 #include "metadata/cache-metadata-disk.h"
-
-u64 fuzz_random(u64 *rng)
-{
-	u64 z = *rng += 0x9E3779B97F4A7C15ULL;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
-	return z ^ z >> 31;
-}
-
-static u32 below(u64 *rng, u32 n)
-{
-	return fuzz_random(rng) % n;
-}
-
-static bool one_in(u64 *rng, u32 n)
-{
-	return !below(rng, n);
-}
+#include "tests/lib/rng.h"
 
 #define NODE_MAX_CHILDREN	252u
 
@@ -146,7 +128,7 @@ static u64 value_for(const struct image *im, u64 old, u64 *rng)
 	case 3:
 		return im->blocks[below(rng, im->nr_blocks)]->nr;
 	case 4:
-		return fuzz_random(rng) >> below(rng, 64);
+		return rnd(rng) >> below(rng, 64);
 	case 5:
 		return (u64)below(rng, 1 << 16) << 16 | below(rng, 4);
 	default:
@@ -271,7 +253,7 @@ static void noise(struct image *im, u64 *rng)
 	u32 at = below(rng, PD_BLOCK_SIZE), n = 1 + below(rng, 64);
 
 	for (; n-- && at < PD_BLOCK_SIZE; at++)
-		b->data[at] = fuzz_random(rng);
+		b->data[at] = rnd(rng);
 }
 
 static void change_shape(struct image *im, u64 *rng)
@@ -329,7 +311,7 @@ static void change_ops(struct image *im, u64 *rng)
 	}
 	for (; n-- && at < im->nr_ops; at++)
 		im->ops[at] = one_in(rng, 2) ? below(rng, 16) :
-					       fuzz_random(rng);
+					       rnd(rng);
 }
 
 static void change_header(struct image *im, u64 *rng)

@@ -6,7 +6,6 @@
 
 #include "image.h"
 
-u64 fuzz_random(u64 *rng);
 void image_mutate(struct image *im, u64 *rng);
 /* Takes some blocks of @from over. */
 void image_cross(struct image *im, const struct image *from, u64 *rng);

@@ -4,6 +4,7 @@
 #include "memdev.h"
 #include "mutate.h"
 #include "metadata/cache-metadata.h"
+#include "tests/lib/rng.h"
 
 struct recipe {
 	const char *name;
@@ -80,7 +81,7 @@ static void fill(const struct recipe *r, struct cmd *cmd, u64 *rng)
 
 	must(!cmd_resize(cmd, r->cache_blocks), "resize");
 	for (u32 i = 0; i < r->cache_blocks; i += r->step)
-		must(!cmd_insert(cmd, i, i * 2 + 1, fuzz_random(rng) & 1 &&
+		must(!cmd_insert(cmd, i, i * 2 + 1, rnd(rng) & 1 &&
 				 (!r->table_slots || i < r->table_slots)),
 		     "insert");
 	must(!cmd_set_discard_geometry(cmd, 1024, r->discards ? 1000 : 0),
@@ -107,7 +108,7 @@ static void begin_another(const struct recipe *r, struct memdev *md,
 		must(!cmd_insert(cmd, i, 100000 + i, false), "insert");
 	md->fail_write = md->writes + 6;
 	cmd_commit(cmd, true);
-	memdev_crash(md, fuzz_random(rng));
+	memdev_crash(md, rnd(rng));
 }
 
 static void make(const struct recipe *r, struct image *im, u64 *rng)
@@ -137,7 +138,7 @@ static void make(const struct recipe *r, struct image *im, u64 *rng)
 	im->origin_bits = 20;
 	im->nr_ops = r->ops;
 	for (u32 i = 0; i < r->ops; i++)
-		im->ops[i] = fuzz_random(rng) >> (i % 3 ? 0 : 60);
+		im->ops[i] = rnd(rng) >> (i % 3 ? 0 : 60);
 }
 
 int main(int argc, char **argv)

@@ -19,15 +19,6 @@ u32 rounds(u32 n)
 	return env ? n * strtoul(env, NULL, 0) : n;
 }
 
-u64 rnd(u64 *rng)
-{
-	u64 z = *rng += 0x9E3779B97F4A7C15ULL;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
-	return z ^ z >> 31;
-}
-
 void store_make(struct store *s, u64 nr_blocks)
 {
 	struct pd_btree counts = { &s->tm, 4 };

@@ -15,22 +15,12 @@
 #include "metadata/cache-metadata-disk.h"
 #include "tools/metadata-check.h"
 #include "ramdev.h"
+#include "rng.h"
 
 /* The seed from the environment, or @fallback; printed. */
 u64 test_seed(const char *what, u64 fallback);
 /* @n times ROUNDS from the environment. */
 u32 rounds(u32 n);
-
-u64 rnd(u64 *rng);
-static inline u64 below(u64 *rng, u64 n)
-{
-	return rnd(rng) % n;
-}
-
-static inline bool one_in(u64 *rng, u32 n)
-{
-	return !below(rng, n);
-}
 
 #define assert_ok(e)	assert_int_equal(e, 0)
 

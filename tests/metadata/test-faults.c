@@ -83,87 +83,6 @@ static void recover(struct scene *s, struct meta *x)
 	free(m);
 }
 
-/* 1: the fault was met */
-static int one_write_fault(struct scene *s, u64 at)
-{
-	struct ramdev *rd = ramdev_clone(s->before);
-	struct meta x;
-	int r;
-
-	assert_ok(meta_open(&x, rd, 0));
-	rd->fail_at = at;
-	r = perform(s, &x);
-	if (r) {
-		assert_int_equal(r, -EIO);
-		recover(s, &x);
-	}
-	meta_shut(&x);
-	ramdev_free(rd);
-	return !!r;
-}
-
-static void failing_writes(void **state)
-{
-	u64 rng = test_seed("failing writes", 601);
-	u32 n = 0;
-
-	(void)state;
-	for (u32 i = rounds(20); i; i--) {
-		struct scene s;
-		u64 at = 0;
-
-		scene_make(&s, 1 + i % 2, rnd(&rng));
-		s.early = i % 3 ? 1 + below(&rng, 99) : 0;
-		while (one_write_fault(&s, at))
-			at++;
-		n += at;
-		scene_free(&s);
-	}
-	printf("note: %u failing writes and flushes\n", n);
-}
-
-static int one_read_fault(struct scene *s, u64 at)
-{
-	struct ramdev *rd = ramdev_clone(s->before);
-	struct meta x;
-	int r;
-
-	rd->fail_read_at = at;
-	r = meta_open(&x, rd, 0);
-	if (r) {
-		assert_int_equal(r, -EIO);
-		ramdev_free(rd);
-		return 1;
-	}
-	r = perform(s, &x);
-	if (r) {
-		assert_int_equal(r, -EIO);
-		recover(s, &x);
-	}
-	meta_shut(&x);
-	ramdev_free(rd);
-	return !!r;
-}
-
-static void failing_reads(void **state)
-{
-	u64 rng = test_seed("failing reads", 602);
-	u32 n = 0;
-
-	(void)state;
-	for (u32 i = rounds(20); i; i--) {
-		struct scene s;
-		u64 at = 0;
-
-		scene_make(&s, 1 + i % 2, rnd(&rng));
-		while (one_read_fault(&s, at))
-			at++;
-		n += at;
-		scene_free(&s);
-	}
-	printf("note: %u failing reads\n", n);
-}
-
 static s64 allocations;	/* that still succeed */
 
 static bool alloc_fails(void)
@@ -171,47 +90,88 @@ static bool alloc_fails(void)
 	return allocations-- == 0;
 }
 
-static int one_alloc_fault(struct scene *s, u64 at)
+/* What may fail, and how a failure is told. */
+struct fault {
+	const char *name;	/* plural */
+	u64 seed;
+	int error;
+	bool while_opening;	/* it may be met there as well */
+	bool early;		/* with and without early writes */
+	void (*arm)(struct ramdev *rd, u64 at);
+};
+
+static void arm_write(struct ramdev *rd, u64 at)
+{
+	rd->fail_at = at;
+}
+
+static void arm_read(struct ramdev *rd, u64 at)
+{
+	rd->fail_read_at = at;
+}
+
+static void arm_allocation(struct ramdev *rd, u64 at)
+{
+	(void)rd;
+	allocations = at;
+	os_alloc_fails = alloc_fails;
+}
+
+static const struct fault faults[] = {
+	{ "writes and flushes", 601, -EIO, false, true, arm_write },
+	{ "reads", 602, -EIO, true, false, arm_read },
+	{ "allocations", 603, -ENOMEM, true, false, arm_allocation },
+};
+
+/* 1: the fault was met */
+static int one_fault(const struct fault *f, struct scene *s, u64 at)
 {
 	struct ramdev *rd = ramdev_clone(s->before);
+	bool opened;
 	struct meta x;
 	int r;
 
-	allocations = at;
-	os_alloc_fails = alloc_fails;
+	if (f->while_opening)
+		f->arm(rd, at);
 	r = meta_open(&x, rd, 0);
-	if (!r)
+	opened = !r;
+	assert_true(opened || f->while_opening);
+	if (!f->while_opening)
+		f->arm(rd, at);
+	if (opened)
 		r = perform(s, &x);
-	else
-		x.cmd = NULL;
 	os_alloc_fails = NULL;
 	if (r)
-		assert_int_equal(r, -ENOMEM);
-	if (r && x.cmd)
-		recover(s, &x);
-	if (x.cmd)
+		assert_int_equal(r, f->error);
+	if (opened) {
+		if (r)
+			recover(s, &x);
 		meta_shut(&x);
+	}
 	ramdev_free(rd);
 	return !!r;
 }
 
-static void failing_allocations(void **state)
+/* One failure at a time, at each place where one can be met. */
+static void failing(void **state)
 {
-	u64 rng = test_seed("failing allocations", 603);
+	const struct fault *f = *state;
+	u64 rng = test_seed(f->name, f->seed);
 	u32 n = 0;
 
-	(void)state;
 	for (u32 i = rounds(20); i; i--) {
 		struct scene s;
 		u64 at = 0;
 
 		scene_make(&s, 1 + i % 2, rnd(&rng));
-		while (one_alloc_fault(&s, at))
+		if (f->early)
+			s.early = i % 3 ? 1 + below(&rng, 99) : 0;
+		while (one_fault(f, &s, at))
 			at++;
 		n += at;
 		scene_free(&s);
 	}
-	printf("note: %u failing allocations\n", n);
+	printf("note: %u failing %s\n", n, f->name);
 }
 
 /* After a failed commit NEEDS_CHECK can be set, and says nothing else. */
@@ -277,9 +237,10 @@ static void dead_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(failing_writes),
-		cmocka_unit_test(failing_reads),
-		cmocka_unit_test(failing_allocations),
+		{ "failing_writes", failing, NULL, NULL, (void *)&faults[0] },
+		{ "failing_reads", failing, NULL, NULL, (void *)&faults[1] },
+		{ "failing_allocations", failing, NULL, NULL,
+		  (void *)&faults[2] },
 		cmocka_unit_test(needs_check_after_failure),
 		cmocka_unit_test(dead_device),
 	};
