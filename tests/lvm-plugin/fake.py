@@ -97,7 +97,7 @@ class Fake:
 
     def json(self, *args, schema, **kw):
         value = json.loads(self.out(*args, "--json", **kw))
-        valid(value, json.loads((HERE / f"schema/{schema}.json").read_text()))
+        valid(value, schema_of(schema))
         return value
 
     def log(self):
@@ -112,6 +112,11 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
 def is_type(value, name):
     return isinstance(value, TYPES[name]) and \
         not (isinstance(value, bool) and name in ("integer", "number"))
+
+
+def schema_of(command):
+    """What `hearth COMMAND --json` prints, as the product describes it."""
+    return json.loads((HERE.parents[1] / f"lvm-plugin/schema/{command}.json").read_text())
 
 
 def valid(value, schema, where="$", root=None):

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 
-from fake import HERE, valid
+from fake import schema_of, valid
 from prometheus import parse
 
 hearth, volume, trace = sys.argv[1:]
@@ -23,7 +23,7 @@ def out(*args, codes=(0,)):
 
 def checked(schema, *args, **kw):
     value = json.loads(out(*args, "--json", **kw))
-    valid(value, json.loads((HERE / f"schema/{schema}.json").read_text()))
+    valid(value, schema_of(schema))
     print("as the schema says:", *args)
     return value
 

@@ -2,6 +2,7 @@
 """What the front door promises: who installs what on the machine, one version, packages of an archive."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from fake import BIN
 TOP = Path(__file__).resolve().parents[2]
 TESTS = """test test-full unit policy-test fuzz model guest-test test-sanitize test-faults test-crash
 soak bench bench-check bench-profile kernels lint demo test-boot""".split()
-BUILDS = "all modules tools install install-modules install-tools deb install-dkms".split()
+BUILDS = "all modules tools install install-modules install-tools deb rpm check install-dkms".split()
 
 
 def run(*command, **options):
@@ -117,6 +118,27 @@ def test_an_archive_has_the_files_of_the_clone(tmp_path):
         (tmp_path / made).write_text("")
     found = subprocess.run(["bash", tmp_path / "scripts/source-files"], text=True, stdout=subprocess.PIPE, check=True)
     assert sorted(found.stdout.splitlines()) == sorted(listed)
+
+
+def hardening(program):
+    """Of an ELF file: is it position-independent, bound at start, with checked calls?"""
+    header, dynamic, symbols = (run("readelf", option, program).stdout for option in ("-hW", "-dW", "-sW"))
+    return {
+        "pie": "DYN (" in header,
+        "bindnow": re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", dynamic) is not None,
+        "fortify": re.search(r"__(printf|fprintf|snprintf|memcpy|vsnprintf|vfprintf)_chk@", symbols) is not None,
+    }
+
+
+def test_programs_are_hardened(tmp_path):
+    """As plain make builds them, whoever calls it."""
+    programs = ["hearth-metadata", "hearth", "libdevmapper-event-hearth.so"]
+    environment = {"PATH": os.environ["PATH"]}
+    for part in ("tools", "lvm-plugin"):
+        done = run("make", "-s", "-C", part, f"OUT={tmp_path}", env=environment)
+        assert done.returncode == 0 and "warning" not in done.stdout, done.stdout
+    for name in programs:
+        assert hardening(tmp_path / name) == {"pie": True, "bindnow": True, "fortify": True}, name
 
 
 def test_one_version(dm):

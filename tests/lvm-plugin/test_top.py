@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from fake import BIN, COUNTERS, HERE, valid
+from fake import BIN, COUNTERS, schema_of, valid
 
 ZERO = dict.fromkeys(COUNTERS, 0)
 
@@ -34,7 +34,7 @@ def test_rates(dm):
     dm.cache(listing=3, stats=ZERO | {"read_hits": 30, "read_misses": 10, "promotions": 4,
                                         "cache_sectors_written": 6})
     first, second = objects(dm.out("top", "--json", "--interval", "0.5", "--count", "2"))
-    schema = json.loads((HERE / "schema/top.json").read_text())
+    schema = schema_of("top")
     valid(first, schema)
     valid(second, schema)
     assert first["seconds"] is None and first["caches"][0]["reads_per_second"] is None
