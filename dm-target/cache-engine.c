@@ -134,10 +134,11 @@ static int alloc_parts(struct cache *c)
 		kvcalloc(CACHE_NR_GATES, sizeof(*c->gate.writers), GFP_KERNEL);
 	c->both.units =
 		kvcalloc(CACHE_NR_UNITS, sizeof(*c->both.units), GFP_KERNEL);
-	c->intents.swept = kvmalloc_array(
-		INTENT_BATCH, sizeof(*c->intents.swept), GFP_KERNEL);
-	c->writeback.items = kvmalloc_array(
-		WRITEBACK_BATCH, sizeof(*c->writeback.items), GFP_KERNEL);
+	c->intents.swept = kvmalloc_array(INTENT_BATCH,
+					  sizeof(*c->intents.swept), GFP_KERNEL);
+	c->writeback.items = kvmalloc_array(WRITEBACK_BATCH,
+					    sizeof(*c->writeback.items),
+					    GFP_KERNEL);
 	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);

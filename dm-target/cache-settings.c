@@ -169,8 +169,8 @@ static void reset_tunables(struct cache *c)
 	unsigned int i;
 
 	CACHE_SETTINGS(SET_DEFAULT)
-	c->limits.max_intents = max_t(
-		u64, INTENTS_MIN, (u64)c->map.nr_slots * INTENTS_PERCENT / 100);
+	c->limits.max_intents = max_t(u64, INTENTS_MIN, (u64)c->map.nr_slots *
+				      INTENTS_PERCENT / 100);
 	if (cache_keeps_dirty(c))
 		c->limits.max_intents =
 			max_t(u64, c->limits.max_intents,
