@@ -260,6 +260,7 @@ static const struct cache_tunable heat_tunables[] = {
 	HEAT_SETTINGS(HEAT_ROW)
 	{ NULL }
 };
+
 HEAT_SETTINGS(CACHE_SETTING_ALIAS)
 
 /*

@@ -15,6 +15,7 @@ static const struct cache_tunable lru_tunables[] = {
 	SEQ_CUTOFF_SETTING(LRU_ROW)
 	{ NULL }
 };
+
 SEQ_CUTOFF_SETTING(CACHE_SETTING_ALIAS)
 
 static struct cache_policy *lru_create(const struct cache_policy_params *params)

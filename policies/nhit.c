@@ -50,6 +50,7 @@ static const struct cache_tunable nhit_tunables[] = {
 	SEQ_CUTOFF_SETTING(NHIT_CLOCK_ROW)
 	{ NULL }
 };
+
 NHIT_SETTINGS(CACHE_SETTING_ALIAS)
 SEQ_CUTOFF_SETTING(CACHE_SETTING_ALIAS)
 

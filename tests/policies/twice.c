@@ -24,6 +24,7 @@ static const struct cache_tunable twice_tunables[] = {
 	SEQ_CUTOFF_SETTING(TWICE_ROW)
 	{ NULL }
 };
+
 SEQ_CUTOFF_SETTING(CACHE_SETTING_ALIAS)
 
 static struct cache_policy *twice_create(const struct cache_policy_params *params)
