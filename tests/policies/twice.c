@@ -19,7 +19,7 @@ static struct twice *to_twice(struct cache_policy *p)
 }
 
 #define TWICE_ROW(key, unit, def, min, max, help) \
-	CACHE_SETTING_ROW(struct twice, clock., key, unit, min, max, help)
+	CACHE_SETTING_ROW(struct twice, clock.key, key, unit, min, max, help)
 static const struct cache_tunable twice_tunables[] = {
 	SEQ_CUTOFF_SETTING(TWICE_ROW)
 	{ NULL }
