@@ -6,6 +6,7 @@
  * What 0.9 is known to do wrong is allowed for, by name, and nothing more.
  */
 
+#include "scratch.h"
 #include "util.h"
 
 #include <sys/stat.h>
@@ -28,8 +29,6 @@ static struct toolset toolsets[] = {
 	{ "next release", "build/trixie/bin/", false },
 };
 
-static char tmp[512];
-
 static const char *path(const char *name)
 {
 	static char buf[4][640];
@@ -38,18 +37,6 @@ static const char *path(const char *name)
 	next = (next + 1) % 4;
 	snprintf(buf[next], sizeof(buf[next]), "%s/%s", tmp, name);
 	return buf[next];
-}
-
-static int __printf(1, 2) shell(const char *fmt, ...)
-{
-	char cmd[3000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	fflush(stdout);
-	return system(cmd);
 }
 
 static bool have(const struct toolset *t)
@@ -743,12 +730,6 @@ static void command_line(void **state)
 	content_free(c);
 }
 
-static int clean_up(void **state)
-{
-	(void)state;
-	return shell("rm -rf %s", tmp);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -769,8 +750,7 @@ int main(void)
 	snprintf(next_dir, sizeof(next_dir), "%s/%s", top ? top : ".",
 		 toolsets[1].dir);
 	toolsets[1].dir = next_dir;
-	strcpy(tmp, "/tmp/hearth-tools-XXXXXX");
-	if (!mkdtemp(tmp))
+	if (!tmp_make("interchange"))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, clean_up);
+	return cmocka_run_group_tests(tests, NULL, tmp_remove);
 }

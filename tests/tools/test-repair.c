@@ -5,6 +5,7 @@
  * ours, cache_check of the release that is installed, and of the next one.
  */
 
+#include "scratch.h"
 #include "util.h"
 #include "tools/metadata-repair.h"
 #include "tests/fuzz/memdev.h"
@@ -16,20 +17,7 @@
 #define BLOCK_SIZE	128u
 #define SETTINGS	"mode writeonly\n"
 
-static char tmp[64];
 static char next_check[600];
-
-static int __printf(1, 2) shell(const char *fmt, ...)
-{
-	char cmd[2000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	fflush(stdout);
-	return system(cmd);
-}
 
 /* ---- The output: memory, which may stop taking writes ---- */
 
@@ -958,12 +946,6 @@ static void corpus(void **state)
 	image_free(im);
 }
 
-static int clean_up(void **state)
-{
-	(void)state;
-	return shell("rm -rf %s", tmp);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -988,8 +970,7 @@ int main(void)
 		printf("skip: no cache_check of the next release\n");
 		next_check[0] = 0;
 	}
-	strcpy(tmp, "/tmp/hearth-repair-XXXXXX");
-	if (!mkdtemp(tmp))
+	if (!tmp_make("repair"))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, clean_up);
+	return cmocka_run_group_tests(tests, NULL, tmp_remove);
 }
