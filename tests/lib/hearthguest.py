@@ -51,7 +51,7 @@ NO_NOTIFIERS = "-global virtio-serial-pci.ioeventfd=off -global virtio-9p-pci.io
 # norandmaps: QEMU translates a program again for each address that it is loaded to. A
 # program starts in a third of the time if its address is always the same.
 CHEAPER = "norandmaps"
-# A guest of one CPU takes half the host's time of one that has two. Two CPUs wait for
+# A guest of one CPU takes half to three quarters of the host's time. Two CPUs wait for
 # each other's locks, and QEMU emulates every access of theirs as an atomic one. So only
 # tests that are tagged "smp" have two in make test; in make test-full all have.
 ALL_SMP = os.environ.get("HEARTH_SET") == "all" or KERNEL != "kernel"
