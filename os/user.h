@@ -35,6 +35,7 @@ typedef __s64 s64;
 #define U16_MAX			UINT16_MAX
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			((u64)~0ULL)
+#define S64_MAX			INT64_MAX
 
 /* ---- The compiler ---- */
 
@@ -63,6 +64,8 @@ typedef __s64 s64;
 
 /* ---- Numbers ---- */
 
+#define cpu_to_le16(x)		((__le16)htole16(x))
+#define le16_to_cpu(x)		((u16)le16toh(x))
 #define cpu_to_le32(x)		((__le32)htole32(x))
 #define cpu_to_le64(x)		((__le64)htole64(x))
 #define le32_to_cpu(x)		((u32)le32toh(x))
@@ -212,6 +215,25 @@ static inline void kvfree(const void *p)
 static inline void kfree(const void *p)
 {
 	os_free(p);
+}
+
+/* ---- Errors in the place of a pointer ---- */
+
+#define MAX_ERRNO		4095
+
+static inline void *ERR_PTR(long error)
+{
+	return (void *)error;
+}
+
+static inline long PTR_ERR(const void *p)
+{
+	return (long)p;
+}
+
+static inline bool IS_ERR(const void *p)
+{
+	return (unsigned long)p >= (unsigned long)-MAX_ERRNO;
 }
 
 /* ---- Strings ---- */
