@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The index against plain arrays: for each sector of each block, where readers
+ * find it and where the ring has it.
+ */
+
+#include "util.h"
+
+#define BLOCKS		6
+#define SECTORS		32	/* in a block, and in a slot */
+#define SLOTS		48
+#define NOWHERE		(-1)
+#define MAX_WRITES	12u
+#define MAX_LEAVING	4u
+
+struct leaving {
+	u32 nr;
+	bool put;
+	struct log_run runs[SECTORS];
+};
+
+struct ref {
+	struct host host;
+	struct log_index ix;
+	u64 rng;
+	u64 *fails;			/* what host.fails is */
+	int seen[BLOCKS][SECTORS];	/* a place: slot * SECTORS + sector */
+	int ring[BLOCKS][SECTORS];
+	int old[BLOCKS][SECTORS];	/* what this round has still to repeat */
+	bool in_round;
+	bool used[SLOTS];
+	u32 open, fill;
+
+	struct log_write *writes[MAX_WRITES];	/* in flight */
+	u32 nr_writes;
+	struct log_run unlogged[256];		/* in the order of being seen */
+	struct log_write *taken[256];
+	u32 nr_unlogged, nr_taken;
+	struct leaving leaving[MAX_LEAVING];
+	u32 nr_leaving;
+	u32 released[SLOTS];			/* of ring, but not settled */
+};
+
+static void ref_make(struct ref *r, u64 seed)
+{
+	memset(r, 0, sizeof(*r));
+	memset(r->seen, 0xff, sizeof(r->seen));
+	memset(r->ring, 0xff, sizeof(r->ring));
+	memset(r->old, 0xff, sizeof(r->old));
+	r->rng = seed;
+	r->open = LOG_NO_SLOT;
+	host_make(&r->host, SLOTS);
+	assert_ok(log_index_init(&r->ix, &host_ops, &r->host, SECTORS, 1 << 20));
+}
+
+static int place_of(const struct log_run *run, u32 sector)
+{
+	return run->slot * SECTORS + run->at + sector - run->sector;
+}
+
+/* ---- Steps ---- */
+
+/* Room in the open segment, or in another. */
+static bool take_room(struct ref *r, u32 n, u32 *slot, u32 *at)
+{
+	if (r->open == LOG_NO_SLOT || r->fill + n > SECTORS) {
+		u32 s = below(&r->rng, SLOTS);
+
+		if (r->used[s])
+			return false;
+		/* Memory is refused to writes only. */
+		r->host.fails = NULL;
+		assert_ok(log_segment_open(&r->ix, s, true));
+		assert_int_equal(log_segment_open(&r->ix, s, true), -EEXIST);
+		r->host.fails = r->fails;
+		r->used[s] = true;
+		r->open = s;
+		r->fill = 0;
+	}
+	*slot = r->open;
+	*at = r->fill;
+	r->fill += n;
+	return true;
+}
+
+static void begin_write(struct ref *r)
+{
+	u32 block = below(&r->rng, BLOCKS), sector, n, slot, at;
+	struct log_write *w;
+
+	sector = below(&r->rng, SECTORS);
+	n = 1 + below(&r->rng, one_in(&r->rng, 3) ? SECTORS - sector :
+		      min(SECTORS - sector, 3u));
+	/* Often what the newest extent is continued by. */
+	if (r->nr_unlogged && one_in(&r->rng, 3)) {
+		const struct log_run *last = &r->unlogged[r->nr_unlogged - 1];
+
+		if (last->sector + last->sectors < SECTORS) {
+			block = last->block;
+			sector = last->sector + last->sectors;
+			n = 1;
+		}
+	}
+	if (r->nr_writes == MAX_WRITES ||
+	    r->nr_unlogged + r->nr_taken + r->nr_writes > 40)
+		return;
+	w = log_index_reserve(&r->ix, block, sector, n, true);
+	if (IS_ERR(w)) {
+		assert_non_null(r->host.fails);
+		return;
+	}
+	if (!take_room(r, n, &slot, &at)) {
+		log_index_cancel(&r->ix, w);
+		return;
+	}
+	log_write_place(&r->ix, w, slot, at);
+	r->writes[r->nr_writes++] = w;
+}
+
+static void end_write(struct ref *r)
+{
+	struct log_write *w;
+	struct log_run *last;
+	u32 i;
+
+	if (!r->nr_writes)
+		return;
+	i = below(&r->rng, r->nr_writes);
+	w = r->writes[i];
+	r->writes[i] = r->writes[--r->nr_writes];
+	if (one_in(&r->rng, 8)) {
+		log_index_cancel(&r->ix, w);
+		return;
+	}
+	last = r->nr_unlogged ? &r->unlogged[r->nr_unlogged - 1] : NULL;
+	if (last && last->block == w->run.block && last->slot == w->run.slot &&
+	    last->sector + last->sectors == w->run.sector &&
+	    last->at + last->sectors == w->run.at)
+		last->sectors += w->run.sectors;
+	else
+		r->unlogged[r->nr_unlogged++] = w->run;
+	for (u32 k = 0; k < w->run.sectors; k++)
+		r->seen[w->run.block][w->run.sector + k] =
+			place_of(&w->run, w->run.sector + k);
+	log_index_seen(&r->ix, w);
+}
+
+static void unring(struct ref *r, u32 block, u32 sector)
+{
+	int place = r->ring[block][sector];
+
+	if (place != NOWHERE)
+		r->released[place / SECTORS]++;
+	r->ring[block][sector] = r->old[block][sector] = NOWHERE;
+}
+
+static void take(struct ref *r)
+{
+	struct log_write *w;
+
+	if (r->nr_taken)
+		return;
+	w = log_index_take_unlogged(&r->ix);
+	for (u32 i = 0; i < r->nr_unlogged; i++) {
+		assert_memory_equal(&w->run, &r->unlogged[i], sizeof(w->run));
+		r->taken[i] = w;
+		w = w->next;
+	}
+	r->nr_taken = r->nr_unlogged;
+	r->nr_unlogged = 0;
+}
+
+static void put(struct ref *r)
+{
+	struct log_run run;
+
+	if (!r->nr_taken)
+		return;
+	run = r->taken[0]->run;
+	for (u32 k = run.sector; k < run.sector + run.sectors; k++) {
+		unring(r, run.block, k);
+		r->ring[run.block][k] = place_of(&run, k);
+	}
+	log_index_put(&r->ix, r->taken[0]);
+	r->nr_taken--;
+	memmove(r->taken, r->taken + 1, r->nr_taken * sizeof(r->taken[0]));
+}
+
+static void begin_leaving(struct ref *r)
+{
+	struct leaving *l = &r->leaving[r->nr_leaving];
+	u32 block = below(&r->rng, BLOCKS);
+	int n;
+
+	if (r->nr_leaving == MAX_LEAVING)
+		return;
+	n = log_index_collect(&r->ix, block, l->runs, SECTORS, true);
+	if (n < 0) {
+		assert_non_null(r->host.fails);
+		return;
+	}
+	if (!n)
+		return;
+	l->nr = n;
+	l->put = false;
+	r->nr_leaving++;
+}
+
+static void go_on_leaving(struct ref *r)
+{
+	struct leaving *l;
+	u32 i;
+
+	if (!r->nr_leaving)
+		return;
+	i = below(&r->rng, r->nr_leaving);
+	l = &r->leaving[i];
+	/* VALID comes before GONE (W10). */
+	while (!l->put && (r->nr_taken || r->nr_unlogged)) {
+		take(r);
+		put(r);
+	}
+	for (u32 n = 0; n < l->nr; n++) {
+		const struct log_run *run = &l->runs[n];
+
+		if (!l->put) {
+			log_index_put_gone(&r->ix, run);
+		} else {
+			log_index_leave(&r->ix, run);
+			r->host.pins[run->slot]--;
+		}
+		for (u32 k = run->sector; k < run->sector + run->sectors; k++)
+			if (!l->put && r->ring[run->block][k] == place_of(run, k))
+				unring(r, run->block, k);
+			else if (l->put && r->seen[run->block][k] == place_of(run, k))
+				r->seen[run->block][k] = NOWHERE;
+	}
+	if (l->put)
+		*l = r->leaving[--r->nr_leaving];
+	else
+		l->put = true;
+}
+
+/* Everything old is repeated once, and nothing else. */
+static void repeat(struct ref *r)
+{
+	struct log_run run;
+
+	if (!r->in_round) {
+		log_index_begin_round(&r->ix);
+		memcpy(r->old, r->ring, sizeof(r->old));
+		r->in_round = true;
+	}
+	if (!log_index_repeat(&r->ix, &run)) {
+		for (u32 b = 0; b < BLOCKS; b++)
+			for (u32 k = 0; k < SECTORS; k++)
+				assert_int_equal(r->old[b][k], NOWHERE);
+		r->in_round = false;
+		return;
+	}
+	for (u32 k = run.sector; k < run.sector + run.sectors; k++) {
+		assert_int_equal(r->old[run.block][k], place_of(&run, k));
+		r->old[run.block][k] = NOWHERE;
+	}
+}
+
+static bool holds(const int map[BLOCKS][SECTORS], u32 slot)
+{
+	for (u32 b = 0; b < BLOCKS; b++)
+		for (u32 k = 0; k < SECTORS; k++)
+			if (map[b][k] != NOWHERE &&
+			    map[b][k] / SECTORS == (int)slot)
+				return true;
+	return false;
+}
+
+static bool ref_idle(struct ref *r, u32 slot)
+{
+	for (u32 i = 0; i < r->nr_writes; i++)
+		if (r->writes[i]->run.slot == slot)
+			return false;
+	for (u32 i = 0; i < r->nr_unlogged; i++)
+		if (r->unlogged[i].slot == slot)
+			return false;
+	for (u32 i = 0; i < r->nr_taken; i++)
+		if (r->taken[i]->run.slot == slot)
+			return false;
+	return !holds(r->seen, slot) && !holds(r->ring, slot) &&
+	       !r->released[slot] && !r->host.pins[slot];
+}
+
+static void close_segment(struct ref *r)
+{
+	u32 slot = below(&r->rng, SLOTS);
+
+	if (!r->used[slot]) {
+		assert_int_equal(log_segment_close(&r->ix, slot), -ENOENT);
+		return;
+	}
+	if (slot == r->open)
+		return;
+	if (!ref_idle(r, slot)) {
+		assert_int_equal(log_segment_close(&r->ix, slot), -EBUSY);
+		return;
+	}
+	assert_true(log_segment_free(&r->ix, slot));
+	assert_ok(log_segment_close(&r->ix, slot));
+	r->used[slot] = false;
+}
+
+static void settle(struct ref *r)
+{
+	log_index_settle(&r->ix);
+	memset(r->released, 0, sizeof(r->released));
+}
+
+/* ---- What readers find ---- */
+
+static u32 run_length(const int *map, u32 from, u32 end)
+{
+	u32 k = from + 1;
+
+	while (k < end && map[k] == (map[from] == NOWHERE ? NOWHERE :
+				     map[k - 1] + 1) &&
+	       (map[k] == NOWHERE || map[k] % SECTORS))
+		k++;
+	return k - from;
+}
+
+static void look_up(struct ref *r)
+{
+	u32 b = below(&r->rng, BLOCKS), from = below(&r->rng, SECTORS);
+	u32 end = from + 1 + below(&r->rng, SECTORS - from);
+	const int *map = r->seen[b];
+	struct log_run run;
+
+	log_index_lookup(&r->ix, b, from, end - from, &run);
+	assert_int_equal(run.sector, from);
+	assert_int_equal(run.sectors, run_length(map, from, end));
+	if (map[from] == NOWHERE) {
+		assert_int_equal(run.slot, LOG_NO_SLOT);
+		return;
+	}
+	assert_int_equal(place_of(&run, from), map[from]);
+	assert_int_not_equal(r->host.pins[run.slot], 0);
+	r->host.pins[run.slot]--;
+}
+
+static void collect(struct ref *r)
+{
+	u32 b = below(&r->rng, BLOCKS), sectors = 0;
+	struct log_run runs[SECTORS];
+	int n = log_index_collect(&r->ix, b, runs, SECTORS, false);
+
+	assert_in_range(n, 0, SECTORS);
+	for (int i = 0; i < n; i++) {
+		for (u32 k = runs[i].sector; k < runs[i].sector + runs[i].sectors; k++)
+			assert_int_equal(place_of(&runs[i], k), r->seen[b][k]);
+		assert_true(!i || runs[i].sector >= runs[i - 1].sector +
+			    runs[i - 1].sectors);
+		sectors += runs[i].sectors;
+		r->host.pins[runs[i].slot]--;
+	}
+	for (u32 k = 0; k < SECTORS; k++)
+		sectors -= r->seen[b][k] != NOWHERE;
+	assert_int_equal(sectors, 0);
+	if (n > 1)
+		assert_int_equal(log_index_collect(&r->ix, b, runs, n - 1, false),
+				 -E2BIG);
+}
+
+static u32 ref_runs(const int map[BLOCKS][SECTORS])
+{
+	u32 n = 0;
+
+	for (u32 b = 0; b < BLOCKS; b++)
+		for (u32 k = 0; k < SECTORS; k += run_length(map[b], k, SECTORS))
+			n += map[b][k] != NOWHERE;
+	return n;
+}
+
+static void compare(struct ref *r)
+{
+	log_index_check(&r->ix);
+	for (u32 b = 0; b < BLOCKS; b++) {
+		bool has = false;
+
+		for (u32 k = 0; k < SECTORS; k++)
+			has |= r->seen[b][k] != NOWHERE;
+		for (u32 i = 0; i < r->nr_writes; i++)
+			has |= r->writes[i]->run.block == b;
+		assert_int_equal(log_index_has(&r->ix, b), has);
+	}
+	assert_int_equal(atomic64_read(&r->ix.nr_unlogged),
+			 r->nr_unlogged + r->nr_taken + r->nr_writes);
+	/* A run may be two while only one half of it was repeated. */
+	assert_true(r->ix.nr_ring >= ref_runs(r->ring));
+	if (!r->ix.nr_old)
+		assert_int_equal(r->ix.nr_ring, ref_runs(r->ring));
+	if (!r->in_round)
+		assert_int_equal(r->ix.nr_old, 0);
+}
+
+static void step(struct ref *r)
+{
+	switch (below(&r->rng, 16)) {
+	case 0: case 1: case 2:
+		begin_write(r);
+		break;
+	case 3: case 4: case 5:
+		end_write(r);
+		break;
+	case 6:
+		take(r);
+		break;
+	case 7: case 8: case 9:
+		put(r);
+		break;
+	case 10:
+		begin_leaving(r);
+		break;
+	case 11:
+		go_on_leaving(r);
+		break;
+	case 12:
+		repeat(r);
+		break;
+	case 13:
+		close_segment(r);
+		break;
+	case 14:
+		settle(r);
+		break;
+	default:
+		look_up(r);
+		collect(r);
+	}
+}
+
+/* End what is under way: then everything leaves, and nothing is left. */
+static void drain(struct ref *r)
+{
+	r->host.fails = r->fails = NULL;
+	while (r->nr_writes)
+		end_write(r);
+	while (r->nr_taken || r->nr_unlogged) {
+		take(r);
+		put(r);
+	}
+	while (r->nr_leaving)
+		go_on_leaving(r);
+	while (!log_index_empty(&r->ix)) {
+		begin_leaving(r);
+		go_on_leaving(r);
+		go_on_leaving(r);
+	}
+	settle(r);
+	r->open = LOG_NO_SLOT;
+	for (u32 s = 0; s < SLOTS; s++)
+		if (r->used[s])
+			assert_ok(log_segment_close(&r->ix, s));
+	compare(r);
+}
+
+static void random_operations(struct ref *r, u32 steps)
+{
+	for (u32 i = 0; i < steps; i++) {
+		step(r);
+		if (one_in(&r->rng, 8))
+			compare(r);
+	}
+	drain(r);
+	assert_int_equal(r->host.bytes, 0);
+	log_index_exit(&r->ix);
+	host_free(&r->host);
+}
+
+static void test_random(void **state)
+{
+	u64 seed = test_seed("index, random operations", 1);
+
+	(void)state;
+	for (u32 i = 0; i < rounds(60); i++) {
+		struct ref *r = malloc(sizeof(*r));
+
+		ref_make(r, rnd(&seed));
+		random_operations(r, 4000);
+		free(r);
+	}
+}
+
+static void test_no_memory(void **state)
+{
+	u64 seed = test_seed("index, refused memory", 1), chance = seed;
+
+	(void)state;
+	for (u32 i = 0; i < rounds(20); i++) {
+		struct ref *r = malloc(sizeof(*r));
+
+		ref_make(r, rnd(&seed));
+		r->host.fail_one_in = 4;
+		r->host.fails = r->fails = &chance;
+		for (u32 s = 0; s < 4000; s++)
+			step(r);
+		compare(r);
+		random_operations(r, 0);
+		free(r);
+	}
+}
+
+/* ---- Memory ---- */
+
+#define SCATTERED	400000u
+
+static u32 log_one(struct log_index *ix, u64 block, u32 slot, u16 sector,
+		   u16 at, u32 sectors)
+{
+	struct log_write *w = log_index_reserve(ix, block, sector, sectors, true);
+
+	if (IS_ERR(w))
+		return 0;
+	log_write_place(ix, w, slot, at);
+	log_index_seen(ix, w);
+	log_index_put(ix, log_index_take_unlogged(ix));
+	log_index_settle(ix);
+	return 1;
+}
+
+/*
+ * 4 KiB writes, each to another block, until the bound: all that the index uses
+ * for one is at most 72 bytes, as the index counts and as the kernel's allocator
+ * would round.
+ */
+static void test_scattered(void **state)
+{
+	struct log_index ix;
+	struct host h;
+	u64 table, n = 0;
+
+	(void)state;
+	host_make(&h, SCATTERED);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 24 << 20));
+	table = atomic64_read(&ix.bytes);
+	for (;; n++) {
+		if (!(n % 16) && log_segment_open(&ix, n / 16, true))
+			break;
+		if (!log_one(&ix, n * 977, n / 16, 8 * (n % 16), 8 * (n % 16), 8))
+			break;
+	}
+	printf("note: %llu scattered extents, %.1f bytes each, %.1f of them the hash\n",
+	       n, (double)(h.rounded + table) / n, (double)table / n);
+	assert_true(h.rounded + table <= 72 * n);
+	assert_true(atomic64_read(&ix.bytes) <= 24 << 20);
+	assert_int_equal(h.bytes + table, atomic64_read(&ix.bytes));
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* Blocks of 64 KiB full of 4 KiB extents that do not adjoin in the log. */
+static void test_dense(void **state)
+{
+	struct log_index ix;
+	struct host h;
+	u64 table;
+
+	(void)state;
+	host_make(&h, 1000);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	table = atomic64_read(&ix.bytes);
+	for (u32 i = 0; i < 16; i++)
+		for (u32 b = 0; b < 160; b++) {
+			u32 n = i * 160 + b;
+
+			if (!(n % 16))
+				assert_ok(log_segment_open(&ix, n / 16, true));
+			assert_int_equal(log_one(&ix, b, n / 16, 8 * (i * 7 % 16),
+						 8 * (n % 16), 8), 1);
+		}
+	printf("note: 16 extents in each block, %.1f bytes each without the hash\n",
+	       (double)h.rounded / (16 * 160));
+	assert_true(h.rounded <= 20 * 16 * 160);
+	assert_int_equal(h.bytes + table, atomic64_read(&ix.bytes));
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* 512 bytes after 512 bytes make one extent, and one record. */
+static void test_lengthened(void **state)
+{
+	struct log_write *w;
+	struct log_index ix;
+	struct log_run run;
+	struct host h;
+
+	(void)state;
+	host_make(&h, 1);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	assert_ok(log_segment_open(&ix, 0, true));
+	for (u32 i = 0; i < 128; i++) {
+		w = log_index_reserve(&ix, 5, i, 1, true);
+		assert_false(IS_ERR(w));
+		log_write_place(&ix, w, 0, i);
+		log_index_seen(&ix, w);
+	}
+	log_index_lookup(&ix, 5, 0, 128, &run);
+	assert_int_equal(run.sectors, 128);
+	w = log_index_take_unlogged(&ix);
+	assert_int_equal(w->run.sectors, 128);
+	log_index_put(&ix, w);
+	assert_int_equal(ix.nr_ring, 1);
+	log_index_check(&ix);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* A closed block refuses writes and keeps what it has. */
+static void test_closed(void **state)
+{
+	struct log_write *w;
+	struct log_index ix;
+	struct host h;
+
+	(void)state;
+	host_make(&h, 2);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	w = log_index_reserve(&ix, 7, 0, 8, true);
+	assert_false(IS_ERR(w));
+	assert_ok(log_index_close(&ix, 7));
+	assert_ok(log_index_close(&ix, 7));
+	assert_int_equal(log_index_writes(&ix, 7), 1);
+	assert_int_equal(PTR_ERR(log_index_reserve(&ix, 7, 0, 8, true)), -EBUSY);
+	assert_true(log_index_has(&ix, 7));
+	log_index_cancel(&ix, w);
+	assert_int_equal(log_index_writes(&ix, 7), 0);
+	assert_false(log_index_has(&ix, 7));
+	log_index_open(&ix, 7);
+	assert_int_equal(PTR_ERR(log_index_reserve(&ix, 7, 0, 8, true)), -EBUSY);
+	log_index_open(&ix, 7);
+	assert_true(log_index_empty(&ix));
+	assert_int_equal(h.bytes, 0);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* The bound holds for what writes need, and a block has at most so many extents. */
+static void test_bounds(void **state)
+{
+	struct log_index ix;
+	struct host h;
+	u32 n;
+
+	(void)state;
+	assert_int_equal(log_index_init(&ix, &host_ops, &h, 0, 1), -EINVAL);
+	assert_int_equal(log_index_init(&ix, &host_ops, &h, LOG_MAX_BLOCK + 1, 1),
+			 -EINVAL);
+	host_make(&h, 100);
+	assert_ok(log_index_init(&ix, &host_ops, &h, LOG_MAX_BLOCK, 4000));
+	assert_ok(log_segment_open(&ix, 0, true));
+	for (n = 0; log_one(&ix, n, 0, 0, 2 * n, 1); n++)
+		;
+	assert_in_range(n, 20, 60);
+	assert_int_equal(PTR_ERR(log_index_reserve(&ix, n, 0, 1, true)), -ENOSPC);
+	for (n = 1; !log_segment_open(&ix, n, true); n++)
+		;
+	assert_int_equal(log_segment_open(&ix, n, true), -ENOSPC);
+	log_index_exit(&ix);
+	host_free(&h);
+
+	host_make(&h, 100);
+	assert_ok(log_index_init(&ix, &host_ops, &h, LOG_MAX_BLOCK, 1 << 20));
+	assert_ok(log_segment_open(&ix, 0, true));
+	for (n = 0; log_one(&ix, 0, 0, 2 * n, 2 * n, 1); n++)
+		;
+	printf("note: a block may have %u extents\n", n);
+	assert_true(n >= 512);
+	assert_int_equal(PTR_ERR(log_index_reserve(&ix, 0, 0, 1, true)), -EFBIG);
+	log_index_check(&ix);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_scattered),
+		cmocka_unit_test(test_dense),
+		cmocka_unit_test(test_lengthened),
+		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

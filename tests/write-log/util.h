@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What all tests of the write log need: chance, and memory that is counted. */
+
+#ifndef LOG_TEST_UTIL_H
+#define LOG_TEST_UTIL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "write-log/log-index.h"
+
+/* The seed from the environment, or @fallback; printed. */
+u64 test_seed(const char *what, u64 fallback);
+/* @n times ROUNDS from the environment. */
+u32 rounds(u32 n);
+
+u64 rnd(u64 *rng);
+static inline u64 below(u64 *rng, u64 n)
+{
+	return rnd(rng) % n;
+}
+
+static inline bool one_in(u64 *rng, u32 n)
+{
+	return !below(rng, n);
+}
+
+#define assert_ok(e)	assert_int_equal(e, 0)
+
+/* Memory of an index as the kernel's allocator rounds it, and its pins. */
+struct host {
+	s64 bytes;		/* as asked for */
+	s64 rounded;		/* as the kernel's kmalloc() would round */
+	u64 *fails;		/* a generator: some allocations fail */
+	u32 fail_one_in;
+	u32 nr_slots;
+	int *pins;		/* by slot */
+};
+
+extern const struct log_index_ops host_ops;
+
+void host_make(struct host *h, u32 nr_slots);
+void host_free(struct host *h);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The write log as it is on the cache device: the header, the blocks of the
+ * ring and the records in them. All integers are little endian.
+ *
+ * It owns the layout and nothing else. docs/write-log.md says what the records
+ * mean and which rules they obey.
+ *
+ * The header takes the last 4 KiB of the last slot, a copy of it the 4 KiB
+ * before. The ring lies in front of them, from the first sector of a slot on.
+ * Block n of the ring (its sequence number) is at place n modulo the number of
+ * places.
+ */
+#ifndef HEARTH_LOG_FORMAT_H
+#define HEARTH_LOG_FORMAT_H
+
+#include "../os/os.h"
+
+#define LOG_MAGIC		0x676f6c6874726568ULL	/* "herthlog" */
+#define LOG_VERSION		1u
+
+#define LOG_BLOCK_BYTES		4096u	/* of the ring, and of the header */
+#define LOG_BLOCK_SECTORS	8u
+#define LOG_HEADER_BYTES	512u	/* in use; one sector, so never torn */
+#define LOG_MIN_RING		8u	/* blocks */
+#define LOG_MAX_RING		16384u	/* blocks: 64 MiB */
+#define LOG_MAX_SEQ		(1ULL << 62)	/* no ring gets there */
+
+/* Sectors in a block of the cache: what the u16 of a record can say. */
+#define LOG_MAX_BLOCK		65536u
+
+struct log_disk_header {
+	__le32 csum;		/* crc32c of the other bytes of the 512 */
+	__le32 version;
+	__le64 magic;
+	__le64 id;		/* random; every block of the ring has it */
+	__le32 block_sectors;	/* of the cache */
+	__le32 nr_slots;
+	__le32 ring_slot;	/* the slot in which the ring begins */
+	__le32 ring_blocks;
+	__le32 record_bytes;
+	u8 unused[468];
+} __packed;
+
+static_assert(sizeof(struct log_disk_header) == LOG_HEADER_BYTES);
+
+/*
+ * VALID	these sectors of the origin are at this place of the log
+ * GONE		this place left the log: of its sectors those whose last record
+ *		names this very place
+ * FREE		nothing of this segment is in the log; the other fields are 0
+ */
+enum log_kind {
+	LOG_VALID = 1,
+	LOG_GONE,
+	LOG_FREE,
+	LOG_NR_KINDS
+};
+
+#define LOG_SLOT_BITS		27
+#define LOG_SLOT_MASK		((1u << LOG_SLOT_BITS) - 1)
+#define LOG_ORIGIN_BITS		48
+#define LOG_ORIGIN_MASK		((1ULL << LOG_ORIGIN_BITS) - 1)
+
+struct log_disk_record {
+	__le32 place;		/* slot, and the kind above LOG_SLOT_BITS */
+	__le16 at;		/* first sector in the slot */
+	__le16 last;		/* sectors - 1 */
+	__le64 origin;		/* first sector on the origin; 16 spare bits, 0 */
+} __packed;
+
+/* The form with a checksum of the data. Version 1 has none of these. */
+struct log_disk_record_csum {
+	struct log_disk_record record;
+	__le32 data_csum;
+} __packed;
+
+#define LOG_RECORD_BYTES	16u
+#define LOG_RECORD_CSUM_BYTES	20u
+
+static_assert(sizeof(struct log_disk_record) == LOG_RECORD_BYTES);
+static_assert(sizeof(struct log_disk_record_csum) == LOG_RECORD_CSUM_BYTES);
+
+#define LOG_BLOCK_SYNC		1u	/* written with PREFLUSH and FUA */
+
+#define LOG_RECORDS		252u
+
+struct log_disk_block {
+	__le32 csum;		/* crc32c of the bytes 4 to 4095 */
+	__le32 flags;		/* LOG_BLOCK_SYNC */
+	__le64 id;
+	__le64 seq;
+	__le64 tail;		/* the blocks below are obsolete */
+	__le16 nr;		/* records */
+	__le16 record_bytes;
+	u8 unused[28];
+	struct log_disk_record records[LOG_RECORDS];
+} __packed;
+
+static_assert(offsetof(struct log_disk_block, records) == 64);
+static_assert(sizeof(struct log_disk_block) == LOG_BLOCK_BYTES);
+static_assert((LOG_BLOCK_BYTES - 64) / LOG_RECORD_CSUM_BYTES >= 200);
+
+static inline u32 log_block_csum(const struct log_disk_block *b)
+{
+	return crc32c(~0u, &b->flags, LOG_BLOCK_BYTES - sizeof(b->csum));
+}
+
+static inline u32 log_header_csum(const struct log_disk_header *h)
+{
+	return crc32c(~0u, &h->version, LOG_HEADER_BYTES - sizeof(h->csum));
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The write log's index: where in the log the sectors of each origin block are,
+ * what the ring says about them, and what is in use in each segment.
+ *
+ * It owns memory only. It knows no device, bio, policy or mapping, and it
+ * decides nothing: docs/write-log.md says which rules its callers keep.
+ *
+ * A block that has extents is one piece of memory: a header, and its extents
+ * sorted by sector. An extent has two independent properties:
+ *
+ *   SEEN	readers find it; the SEEN extents of a block do not overlap
+ *   RING	it is what the ring says last; the RING extents do not overlap
+ *
+ * Most extents are both. A fresh one is only SEEN, until its record is put in a
+ * block of the ring. One that was superseded, or has gone home, is only RING,
+ * until the record that ends it is put. An extent that is neither is dropped.
+ *
+ * Adjoining RING extents at adjoining places make a *run*, which takes one
+ * record. Runs are counted, not extents, because a write that splits an extent
+ * in memory must not change what the ring has to repeat.
+ *
+ * A write goes through log_index_reserve(), log_write_place() and
+ * log_index_seen() or log_index_cancel(). The reservation makes all the room
+ * that the write will ever need in its block, so nothing later can fail.
+ *
+ * Locks: log_index::locks guard the blocks of their chains, in any context.
+ * Inside them nest log_index::segment_locks, round_lock and unlogged_lock, which
+ * do not nest in each other. Callbacks may run under the first and the second.
+ */
+#ifndef HEARTH_LOG_INDEX_H
+#define HEARTH_LOG_INDEX_H
+
+#include "../os/sync.h"
+
+#include "log-format.h"
+#include "log-rules.h"
+
+#define LOG_NO_SLOT		U32_MAX	/* no slot has so many bits */
+#define LOG_NR_LOCKS		256
+#define LOG_NR_SEGMENT_LOCKS	64
+
+#define LOG_SEEN		BIT(0)
+#define LOG_RING		BIT(1)
+#define LOG_ROUND		BIT(2)	/* of a RING extent: its round's parity */
+
+struct log_extent {
+	u32 slot;
+	u16 sector;		/* the first, in its block */
+	u16 last;		/* sectors - 1 */
+	u16 at;			/* the first sector in the slot */
+	u16 flags;
+};
+
+static_assert(sizeof(struct log_extent) == 12);
+
+struct log_block {
+	struct log_block *next;		/* hash chain */
+	u64 block;
+	struct list_head round;		/* in log_index::round while it has RING */
+	u16 nr;				/* extents */
+	u16 reserved;			/* extents that may still come */
+	u16 writes;			/* in flight */
+	u8 class;			/* of its memory */
+	u8 closed;			/* new writes wait: count of closers */
+	struct log_extent extents[];
+};
+
+static_assert(sizeof(struct log_block) == 40);
+
+/*
+ * A slot that is lent to the log. Counts are of sectors, because splitting an
+ * extent must not change them.
+ */
+struct log_segment {
+	struct log_segment *next;	/* hash chain */
+	struct log_segment *next_released;
+	u32 slot;
+	u32 seen;
+	u32 unlogged;		/* seen once, and in no block of the ring yet */
+	u32 ring;		/* RING */
+	u32 released;		/* RING until the block being written is durable */
+	u32 writes;		/* in flight */
+};
+
+/* A run of sectors of one block at one place of the log. */
+struct log_run {
+	u64 block;
+	u32 slot;		/* LOG_NO_SLOT: these sectors are not in the log */
+	u32 sectors;
+	u16 sector;
+	u16 at;
+};
+
+/*
+ * A write on its way: the caller's token first, later what the ring has to
+ * record.
+ */
+struct log_write {
+	struct log_write *next;
+	struct log_run run;
+};
+
+/*
+ * What the index needs of its surroundings. alloc() returns memory of any
+ * content or NULL; with @nowait it is called under a spinlock and must not
+ * sleep. free() may be called in any context. pin() keeps a segment from being
+ * written again; it is called under a spinlock and must not fail; who pinned
+ * gives the pin back. pinned() says whether anyone has one.
+ */
+struct log_index_ops {
+	void *(*alloc)(void *ctx, size_t bytes, bool nowait);
+	void (*free)(void *ctx, void *p, size_t bytes);
+	void (*pin)(void *ctx, u32 slot);
+	bool (*pinned)(void *ctx, u32 slot);
+};
+
+struct log_index {
+	const struct log_index_ops *ops;
+	void *ctx;
+	u32 block_sectors;
+	s64 max_bytes;
+	atomic64_t bytes;		/* all memory in use */
+	atomic64_t nr_blocks;		/* with extents or writes in flight */
+
+	struct log_block **buckets;
+	unsigned int bucket_bits;
+	/* A lock guards the chains of the buckets with its number modulo 256. */
+	spinlock_t locks[LOG_NR_LOCKS];
+
+	struct log_segment **segments;
+	unsigned int segment_bits;
+	/* Likewise for the chains of segments, and all counts in them. */
+	spinlock_t segment_locks[LOG_NR_SEGMENT_LOCKS];
+	struct log_segment *released;	/* the ring's writer only */
+
+	/* Guards @round and the links of blocks in it. */
+	spinlock_t round_lock;
+	struct list_head round;		/* blocks with RING, next to repeat first */
+	/* The three below are changed by the ring's writer only. */
+	u16 parity;			/* LOG_ROUND of what was recorded this round */
+	u64 nr_ring;			/* runs that the ring relies on */
+	u64 nr_old;			/* of these, not recorded in this round */
+
+	/*
+	 * Guards @unlogged and @newest, and the writes between them: what the
+	 * ring has to record, in the order in which it was seen.
+	 */
+	spinlock_t unlogged_lock;
+	struct log_write *unlogged, *newest;
+	atomic64_t nr_unlogged;		/* with the writes in flight */
+};
+
+/**
+ * log_index_init() - an empty index
+ * @block_sectors: sectors in a block of the cache, at most LOG_MAX_BLOCK
+ * @max_bytes: what it may use, all told; decides how large its hash is
+ *
+ * Process context. Return: 0, -EINVAL or -ENOMEM.
+ */
+int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
+		   void *ctx, u32 block_sectors, u64 max_bytes);
+/* Free everything; nobody uses the index, and no write is in flight. */
+void log_index_exit(struct log_index *ix);
+
+/* ---- Segments ---- */
+
+/**
+ * log_segment_open() - lend @slot to the log
+ *
+ * Any context if @nowait. Return: 0, -EEXIST, -ENOMEM, or -ENOSPC when the
+ * index has all the memory that it may have.
+ */
+int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
+
+/**
+ * log_segment_close() - the slot is given back, if nothing is left in it (W6)
+ *
+ * Nobody appends to it any more. Any context. Return: 0; -EBUSY when something
+ * of it is seen, unlogged, in flight, relied on by a durable block of the ring,
+ * or pinned; -ENOENT when it is no segment.
+ */
+int log_segment_close(struct log_index *ix, u32 slot);
+
+/*
+ * May the ring record that nothing of this segment is in the log? So it is when
+ * all of it was superseded or is GONE in what was put. Any context; the answer
+ * stays true while nobody appends to the segment.
+ */
+bool log_segment_free(struct log_index *ix, u32 slot);
+
+/* A copy of its counts. Any context. False when it is no segment. */
+bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out);
+
+/* ---- Writes ---- */
+
+/**
+ * log_index_reserve() - count a write in
+ * @sector, @sectors: within the block
+ *
+ * Any context if @nowait. Return: the write, or an ERR_PTR: -EBUSY when the
+ * block is closed, -ENOMEM, -ENOSPC when the memory's bound is reached, -EFBIG
+ * when the block may get more extents than it can have: they have to be recorded
+ * first, or to go home.
+ */
+struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
+				    u32 sectors, bool nowait);
+
+/* Say where in the log the data go: @slot is a segment. Any context. */
+void log_write_place(struct log_index *ix, struct log_write *w, u32 slot,
+		     u16 at);
+
+/**
+ * log_index_seen() - the write has ended well: readers find it from here on
+ *
+ * The write belongs to the ring then (W8). To be called before the bio ends.
+ * Any context, interrupts included.
+ */
+void log_index_seen(struct log_index *ix, struct log_write *w);
+
+/* The write failed or was not issued: nothing was seen. Any context. */
+void log_index_cancel(struct log_index *ix, struct log_write *w);
+
+/* ---- Readers ---- */
+
+static inline bool log_index_empty(struct log_index *ix)
+{
+	return !atomic64_read(&ix->nr_blocks);
+}
+
+/**
+ * log_index_lookup() - the first run of a range of sectors
+ *
+ * @run gets the sectors from @sector on, @sectors at most, that lie in one
+ * piece, in the log (its segment is pinned) or, with LOG_NO_SLOT, outside. The
+ * range is mixed if that is not all of it. Any context.
+ */
+void log_index_lookup(struct log_index *ix, u64 block, u16 sector, u32 sectors,
+		      struct log_run *run);
+
+/* Has the block extents that readers find, or writes in flight? Any context. */
+bool log_index_has(struct log_index *ix, u64 block);
+
+/* ---- Going home, and into the cache ---- */
+
+/**
+ * log_index_collect() - all that readers find of a block, by sector
+ * @leaving: these runs will go through log_index_put_gone(), and each through
+ *	log_index_leave(), which releases the room that is reserved here
+ *
+ * Pins the segment of each run. It may sleep if @leaving, else it is for any
+ * context. Return: the number of runs; -E2BIG if there are more than @max; if
+ * @leaving, -ENOMEM or -EFBIG.
+ */
+int log_index_collect(struct log_index *ix, u64 block, struct log_run *runs,
+		      u32 max, bool leaving);
+
+/*
+ * Have new writes to the block refused from here on, and again accepted.
+ * Closing may sleep; -ENOMEM or -ENOSPC. log_index_writes() counts those that
+ * were in flight before. Opening is for any context.
+ */
+int log_index_close(struct log_index *ix, u64 block);
+void log_index_open(struct log_index *ix, u64 block);
+u32 log_index_writes(struct log_index *ix, u64 block);
+
+/*
+ * The run left the log: its GONE is durable. Readers do not find it any more,
+ * where it is still the newest. Any context.
+ */
+void log_index_leave(struct log_index *ix, const struct log_run *run);
+
+/* ---- The ring's writer: one at a time, any context ---- */
+
+/* All unlogged writes, a list in the order in which they were seen, or NULL. */
+struct log_write *log_index_take_unlogged(struct log_index *ix);
+/* A VALID record of these sectors is being put in a block. Frees the write. */
+void log_index_put(struct log_index *ix, struct log_write *w);
+/* Likewise GONE. */
+void log_index_put_gone(struct log_index *ix, const struct log_run *run);
+/* What was put is durable: what it superseded is released. */
+void log_index_settle(struct log_index *ix);
+
+/* A round begins: all RING runs are to be repeated. None was left. */
+void log_index_begin_round(struct log_index *ix);
+/* The next run to repeat; it counts as recorded. False if none is left. */
+bool log_index_repeat(struct log_index *ix, struct log_run *run);
+
+/* ---- Recovery: one thread, before anything else ---- */
+
+/*
+ * Play records back. May sleep. The memory's bound does not count. 0, -ENOMEM,
+ * or -EFBIG when a block has more extents than one of ours could have.
+ */
+int log_index_replay_valid(struct log_index *ix, const struct log_run *run);
+int log_index_replay_gone(struct log_index *ix, const struct log_run *run);
+/* The ring was played back: memory that is not needed is given back. */
+void log_index_replayed(struct log_index *ix);
+
+/*
+ * Call @fn for each run of SEEN extents, in no order; stops at the first result
+ * other than 0 and returns it. @fn must not call the index.
+ */
+int log_index_for_each(struct log_index *ix,
+		       int (*fn)(void *ctx, const struct log_run *run),
+		       void *ctx);
+
+#ifndef __KERNEL__
+/* The counts and flags are what the extents say; for tests. */
+void log_index_check(struct log_index *ix);
+#endif
+
+#endif
