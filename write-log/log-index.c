@@ -206,7 +206,8 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait)
 }
 
 /* W6: nobody reads the segment, and no recovery would. */
-static bool segment_is_idle(struct log_index *ix, const struct log_segment *s)
+static bool segment_is_idle(struct log_index *ix, const struct log_segment *s,
+			    bool mapped)
 {
 	if (s->seen || s->writes)
 		return false;
@@ -216,10 +217,17 @@ static bool segment_is_idle(struct log_index *ix, const struct log_segment *s)
 		return false;
 	if (s->released)
 		return false;
-	return !ix->ops->pinned(ix->ctx, s->slot) || !log_keeps(W6_PIN);
+	/*
+	 * Runs leave by their place. If a superseded one's place were written
+	 * again before that, it would take a newer extent along.
+	 */
+	if (s->leaving && log_keeps(W6_LEAVING))
+		return false;
+	return mapped || !ix->ops->pinned(ix->ctx, s->slot) ||
+	       !log_keeps(W6_PIN);
 }
 
-int log_segment_close(struct log_index *ix, u32 slot)
+int log_segment_close(struct log_index *ix, u32 slot, bool mapped)
 {
 	struct log_segment *s, **link;
 	unsigned long flags;
@@ -229,7 +237,7 @@ int log_segment_close(struct log_index *ix, u32 slot)
 	link = find_segment(ix, slot);
 	s = *link;
 	if (s)
-		r = segment_is_idle(ix, s) ? 0 : -EBUSY;
+		r = segment_is_idle(ix, s, mapped) ? 0 : -EBUSY;
 	if (!r)
 		*link = s->next;
 	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
@@ -261,7 +269,7 @@ bool log_segment_free(struct log_index *ix, u32 slot)
 
 /* Sectors that a segment counts are more or less by @n. */
 struct change {
-	int seen, unlogged, ring, writes;
+	int seen, unlogged, ring, writes, leaving;
 };
 
 static void count_in_segment(struct log_index *ix, u32 slot, struct change c)
@@ -277,6 +285,7 @@ static void count_in_segment(struct log_index *ix, u32 slot, struct change c)
 		s->unlogged += c.unlogged;
 		s->ring += c.ring;
 		s->writes += c.writes;
+		s->leaving += c.leaving;
 	}
 	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
 }
@@ -875,14 +884,18 @@ static u32 seen_runs(const struct log_block *b, struct log_run *runs, u32 max)
 }
 
 static int collect_and_pin(struct log_index *ix, const struct log_block *b,
-			   struct log_run *runs, u32 max)
+			   struct log_run *runs, u32 max, bool leaving)
 {
 	u32 n = b ? seen_runs(b, runs, max) : 0, i;
 
 	if (n > max)
 		return -E2BIG;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		ix->ops->pin(ix->ctx, runs[i].slot);
+		if (leaving)
+			count_in_segment(ix, runs[i].slot, (struct change) {
+				.leaving = 1 });
+	}
 	return n;
 }
 
@@ -913,7 +926,7 @@ static bool collect_leaving(struct log_index *ix, u64 block,
 		return true;
 	same = seen_runs(*link, NULL, 0) == n;
 	if (same) {
-		*result = collect_and_pin(ix, *link, runs, n);
+		*result = collect_and_pin(ix, *link, runs, n, true);
 	} else {
 		(*link)->reserved -= n * LEAVE_ROOM;
 		shrink_block(ix, link);
@@ -931,7 +944,8 @@ int log_index_collect(struct log_index *ix, u64 block, struct log_run *runs,
 
 	if (!leaving) {
 		spin_lock_irqsave(block_lock(ix, block), flags);
-		r = collect_and_pin(ix, *find_block(ix, block), runs, max);
+		r = collect_and_pin(ix, *find_block(ix, block), runs, max,
+				    false);
 		spin_unlock_irqrestore(block_lock(ix, block), flags);
 		return r;
 	}
@@ -993,7 +1007,21 @@ void log_index_leave(struct log_index *ix, const struct log_run *run)
 	link = find_block(ix, run->block);
 	clear_flag(ix, *link, run, LOG_SEEN, run);
 	(*link)->reserved -= LEAVE_ROOM;
+	count_in_segment(ix, run->slot, (struct change) { .leaving = -1 });
 	tidy(*link);
+	shrink_block(ix, link);
+	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
+}
+
+void log_index_stay(struct log_index *ix, const struct log_run *run)
+{
+	struct log_block **link;
+	unsigned long flags;
+
+	spin_lock_irqsave(block_lock(ix, run->block), flags);
+	link = find_block(ix, run->block);
+	(*link)->reserved -= LEAVE_ROOM;
+	count_in_segment(ix, run->slot, (struct change) { .leaving = -1 });
 	shrink_block(ix, link);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
 }
@@ -1083,6 +1111,11 @@ void log_index_put_gone(struct log_index *ix, const struct log_run *run)
 	clear_flag(ix, *link, run, LOG_RING, place);
 	ring_changed(ix, link);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
+}
+
+void log_index_forget(struct log_index *ix, struct log_write *w)
+{
+	free_write(ix, w);
 }
 
 void log_index_begin_round(struct log_index *ix)
@@ -1215,6 +1248,24 @@ int log_index_replay_gone(struct log_index *ix, const struct log_run *run)
 	ring_changed(ix, link);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
 	return r;
+}
+
+u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot)
+{
+	const struct log_block *b;
+	unsigned long flags;
+	u32 sectors = 0, i;
+
+	spin_lock_irqsave(block_lock(ix, block), flags);
+	b = *find_block(ix, block);
+	for (i = 0; b && i < b->nr; i++) {
+		const struct log_extent *e = &b->extents[i];
+
+		if (e->flags & LOG_SEEN && e->slot == slot && e->at == e->sector)
+			sectors += e->last + 1;
+	}
+	spin_unlock_irqrestore(block_lock(ix, block), flags);
+	return sectors;
 }
 
 void log_index_replayed(struct log_index *ix)

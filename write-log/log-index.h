@@ -81,6 +81,7 @@ struct log_segment {
 	u32 ring;		/* RING */
 	u32 released;		/* RING until the block being written is durable */
 	u32 writes;		/* in flight */
+	u32 leaving;		/* runs that were collected to leave */
 };
 
 /* A run of sectors of one block at one place of the log. */
@@ -174,13 +175,14 @@ void log_index_exit(struct log_index *ix);
 int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
 
 /**
- * log_segment_close() - the slot is given back, if nothing is left in it (W6)
+ * log_segment_close() - the slot is no segment any more, if nothing is in it (W6)
+ * @mapped: it became a block of the cache in place, so its pins do not matter
  *
  * Nobody appends to it any more. Any context. Return: 0; -EBUSY when something
  * of it is seen, unlogged, in flight, relied on by a durable block of the ring,
- * or pinned; -ENOENT when it is no segment.
+ * about to leave, or pinned; -ENOENT when it is no segment.
  */
-int log_segment_close(struct log_index *ix, u32 slot);
+int log_segment_close(struct log_index *ix, u32 slot, bool mapped);
 
 /*
  * May the ring record that nothing of this segment is in the log? So it is when
@@ -246,7 +248,8 @@ bool log_index_has(struct log_index *ix, u64 block);
 /**
  * log_index_collect() - all that readers find of a block, by sector
  * @leaving: these runs will go through log_index_put_gone(), and each through
- *	log_index_leave(), which releases the room that is reserved here
+ *	log_index_leave() or log_index_stay(), which release the room that
+ *	is reserved here
  *
  * Pins the segment of each run. It may sleep if @leaving, else it is for any
  * context. Return: the number of runs; -E2BIG if there are more than @max; if
@@ -269,6 +272,8 @@ u32 log_index_writes(struct log_index *ix, u64 block);
  * where it is still the newest. Any context.
  */
 void log_index_leave(struct log_index *ix, const struct log_run *run);
+/* It does not leave after all, and no GONE was put. Any context. */
+void log_index_stay(struct log_index *ix, const struct log_run *run);
 
 /* ---- The ring's writer: one at a time, any context ---- */
 
@@ -276,8 +281,10 @@ void log_index_leave(struct log_index *ix, const struct log_run *run);
 struct log_write *log_index_take_unlogged(struct log_index *ix);
 /* A VALID record of these sectors is being put in a block. Frees the write. */
 void log_index_put(struct log_index *ix, struct log_write *w);
-/* Likewise GONE. */
+/* A GONE record is. */
 void log_index_put_gone(struct log_index *ix, const struct log_run *run);
+/* It will never be put, because the index is given up. Frees the write. */
+void log_index_forget(struct log_index *ix, struct log_write *w);
 /* What was put is durable: what it superseded is released. */
 void log_index_settle(struct log_index *ix);
 
@@ -287,6 +294,9 @@ void log_index_begin_round(struct log_index *ix);
 bool log_index_repeat(struct log_index *ix, struct log_run *run);
 
 /* ---- Recovery: one thread, before anything else ---- */
+
+/* Sectors of @block that are in @slot where they would be if it were mapped. */
+u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot);
 
 /*
  * Play records back. May sleep. The memory's bound does not count. 0, -ENOMEM,

@@ -13,6 +13,7 @@
 	X(W6_ORIGIN)		/* extents leave the index after GONE is durable */ \
 	X(W6_UNLOGGED)		/* a segment with unlogged extents is in use */ \
 	X(W6_RING)		/* so is one that the ring relies on */ \
+	X(W6_LEAVING)		/* so is one of which a run is about to leave */ \
 	X(W6_PIN)		/* so is one that a reader uses */ \
 	X(W6_SETTLE)		/* a segment is released when the block is durable */ \
 	X(W7_TAIL)		/* the tail moves to where the round began */ \
