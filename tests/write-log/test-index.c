@@ -285,6 +285,10 @@ static bool ref_idle(struct ref *r, u32 slot)
 	for (u32 i = 0; i < r->nr_taken; i++)
 		if (r->taken[i]->run.slot == slot)
 			return false;
+	for (u32 i = 0; i < r->nr_leaving; i++)
+		for (u32 k = 0; k < r->leaving[i].nr; k++)
+			if (r->leaving[i].runs[k].slot == slot)
+				return false;
 	return !holds(r->seen, slot) && !holds(r->ring, slot) &&
 	       !r->released[slot] && !r->host.pins[slot];
 }
@@ -294,17 +298,17 @@ static void close_segment(struct ref *r)
 	u32 slot = below(&r->rng, SLOTS);
 
 	if (!r->used[slot]) {
-		assert_int_equal(log_segment_close(&r->ix, slot), -ENOENT);
+		assert_int_equal(log_segment_close(&r->ix, slot, false), -ENOENT);
 		return;
 	}
 	if (slot == r->open)
 		return;
 	if (!ref_idle(r, slot)) {
-		assert_int_equal(log_segment_close(&r->ix, slot), -EBUSY);
+		assert_int_equal(log_segment_close(&r->ix, slot, false), -EBUSY);
 		return;
 	}
 	assert_true(log_segment_free(&r->ix, slot));
-	assert_ok(log_segment_close(&r->ix, slot));
+	assert_ok(log_segment_close(&r->ix, slot, false));
 	r->used[slot] = false;
 }
 
@@ -458,7 +462,7 @@ static void drain(struct ref *r)
 	r->open = LOG_NO_SLOT;
 	for (u32 s = 0; s < SLOTS; s++)
 		if (r->used[s])
-			assert_ok(log_segment_close(&r->ix, s));
+			assert_ok(log_segment_close(&r->ix, s, false));
 	compare(r);
 }
 
@@ -679,8 +683,76 @@ static void test_bounds(void **state)
 	host_free(&h);
 }
 
+/* ---- What keeps a segment from being written again (W6) ---- */
+
+static void see(struct log_index *ix, u32 slot, u16 at)
+{
+	struct log_write *w = log_index_reserve(ix, 0, 0, 8, true);
+
+	log_write_place(ix, w, slot, at);
+	log_index_seen(ix, w);
+}
+
+static void test_segment_in_use(void **state)
+{
+	struct log_write *w, *next;
+	struct log_run run;
+	struct log_index ix;
+	struct host h;
+
+	(void)state;
+	host_make(&h, 3);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	for (u32 i = 0; i < 3; i++)
+		assert_ok(log_segment_open(&ix, i, true));
+
+	/* In flight, seen, superseded but unlogged. */
+	w = log_index_reserve(&ix, 0, 0, 8, true);
+	log_write_place(&ix, w, 0, 0);
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+	log_index_seen(&ix, w);
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+	see(&ix, 1, 0);
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+
+	/* In the ring, then superseded in a block that is not durable. */
+	w = log_index_take_unlogged(&ix);
+	next = w->next;
+	log_index_put(&ix, w);
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+	log_index_put(&ix, next);
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+	assert_true(log_segment_free(&ix, 0));
+	log_index_settle(&ix);
+
+	/* A reader has a pin, unless the slot is mapped in place. */
+	h.pins[0]++;
+	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
+	assert_ok(log_segment_close(&ix, 0, true));
+	h.pins[0]--;
+
+	/* Superseded and recorded so, but it is about to leave. */
+	assert_int_equal(log_index_collect(&ix, 0, &run, 1, true), 1);
+	h.pins[1]--;
+	see(&ix, 2, 0);
+	log_index_put(&ix, log_index_take_unlogged(&ix));
+	log_index_settle(&ix);
+	assert_int_equal(log_segment_close(&ix, 1, false), -EBUSY);
+	log_index_put_gone(&ix, &run);
+	log_index_leave(&ix, &run);
+	assert_ok(log_segment_close(&ix, 1, false));
+	log_index_lookup(&ix, 0, 0, 8, &run);
+	assert_int_equal(run.slot, 2);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+enum log_rule log_broken_rule;
+
 int main(void)
 {
+	/* Mutants: test-world starts this program with one rule broken. */
+	const char *broken = getenv("BREAK_RULE");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_no_memory),
@@ -689,7 +761,15 @@ int main(void)
 		cmocka_unit_test(test_lengthened),
 		cmocka_unit_test(test_closed),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_segment_in_use),
+	};
+	const struct CMUnitTest of_segments[] = {
+		cmocka_unit_test(test_segment_in_use),
 	};
 
+	if (broken) {
+		log_broken_rule = strtoul(broken, NULL, 0);
+		return cmocka_run_group_tests(of_segments, NULL, NULL);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
