@@ -816,16 +816,16 @@ void log_index_lookup(struct log_index *ix, u64 block, u16 sector, u32 sectors,
 			continue;
 		if (e->sector >= end)
 			break;
-		if (found) {
-			if (!extend_run(run, e))
-				break;
-		} else if (e->sector > sector) {
+		if (found && extend_run(run, e))
+			continue;
+		if (found)
+			break;
+		if (e->sector > sector) {
 			run->sectors = e->sector - sector;
 			break;
-		} else {
-			set_run(run, block, e);
-			found = true;
 		}
+		set_run(run, block, e);
+		found = true;
 	}
 	if (found) {
 		/* Clip what lies outside the range. */
