@@ -769,13 +769,14 @@ int main(void)
 		cmocka_unit_test(test_past_end),
 		cmocka_unit_test(test_segment_settles),
 	};
-	const struct CMUnitTest of_segments[] = {
+	const struct CMUnitTest by_step[] = {
+		cmocka_unit_test(test_replay),
 		cmocka_unit_test(test_segment_settles),
 	};
 
 	if (broken) {
 		log_broken_rule = strtoul(broken, NULL, 0);
-		return cmocka_run_group_tests(of_segments, NULL, NULL);
+		return cmocka_run_group_tests(by_step, NULL, NULL);
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
