@@ -139,9 +139,10 @@ struct cache_tunable {
  * lvm2 keeps a volume's settings when its policy is switched, so a table gives
  * a policy keys that are meant for another. The engine lets a key pass if some
  * policy has it. It finds a policy that is not loaded by this alias, which each
- * policy declares for all of its keys.
+ * policy declares for all of its keys. It does not begin with "dm-cache-", because
+ * what does is the name of a policy.
  */
-#define CACHE_SETTING_ALIAS_PREFIX	"dm-cache-key-"
+#define CACHE_SETTING_ALIAS_PREFIX	"hearth-setting-"
 #define CACHE_SETTING_ALIAS(key, unit, def, min, max, help) \
 	MODULE_ALIAS(CACHE_SETTING_ALIAS_PREFIX #key);
 

@@ -2,11 +2,18 @@
 """hearth set: which change goes to lvm2, which to the target, in what order."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
+TOP = Path(__file__).parents[2]
+
 PRESET_KEYS = ("14 read_level 2 write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1"
                " max_promote_share 50 promote_ahead 384")
+# By this modprobe finds the policy that has a setting; it is no policy's name.
+SETTING_ALIAS = re.search(r'CACHE_SETTING_ALIAS_PREFIX\s+"(.+)"',
+                          (TOP / "dm-target/cache-policy.h").read_text())[1]
 LVCHANGE = 'echo "lvchange $*" >>"$HEARTH_FAKE/log"'
 
 
@@ -193,7 +200,8 @@ def modules(lv):
     lib = f"lib/modules/{os.uname().release}"
     lv.write(f"{lib}/modules.dep", "updates/dm-cache.ko:\nupdates/dm-cache-smq.ko: updates/dm-cache.ko\n"
              "updates/dm-cache-lru.ko.xz: updates/dm-cache.ko\nkernel/drivers/md/dm-crypt.ko:\n")
-    lv.write(f"{lib}/modules.alias", "alias dm-cache-heat dm_cache_smq\nalias dm-cache-mq dm_cache_smq\n")
+    lv.write(f"{lib}/modules.alias", "alias dm-cache-heat dm_cache_smq\nalias dm-cache-mq dm_cache_smq\n"
+             f"alias {SETTING_ALIAS}seq_cutoff dm_cache_lru\n")
     lv.write("sys/module/dm_cache_mine/refcnt", "0")
     return lv
 
