@@ -277,15 +277,28 @@ static bool key_is_registered(const char *key)
 }
 
 /**
- * cache_policy_key_known() - whether some policy has a setting of this name
+ * cache_policy_key_loaded() - whether a loaded policy has a setting of this name
  * @key: the name, as a table or a message gave it
  *
- * Loads a policy that has it if need be. Process context, may sleep, takes
- * registry_lock.
+ * True for the settings of the kernel's former policies, too. Any context but
+ * interrupts, takes registry_lock.
+ */
+bool cache_policy_key_loaded(const char *key)
+{
+	return key_is_stock(key) || key_is_registered(key);
+}
+
+/**
+ * cache_policy_key_known() - whether some policy has a setting of this name
+ * @key: the name, as a table gave it
+ *
+ * Loads a policy that has it if need be. Process context, sleeps until modprobe
+ * has ended, takes registry_lock. Not for a message: a suspend waits for that,
+ * and modprobe may have to read from the device that is being suspended.
  */
 bool cache_policy_key_known(const char *key)
 {
-	if (key_is_stock(key) || key_is_registered(key))
+	if (cache_policy_key_loaded(key))
 		return true;
 	request_module(CACHE_SETTING_ALIAS_PREFIX "%s", key);
 	return key_is_registered(key);

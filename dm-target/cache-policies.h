@@ -32,7 +32,13 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
 /* No policy any more; there may have been none. */
 void cache_policy_destroy(struct cache *c);
 
-/* Is @key a setting of some policy, though not of this one?  Any context. */
+/*
+ * Is @key a setting of some policy, though not of this one?  The first asks the
+ * policies that are loaded, in any context but interrupts.  The second has
+ * modprobe look for more, so it is for the constructor only: a suspend waits for
+ * a message, and modprobe may need the device that is being suspended.
+ */
+bool cache_policy_key_loaded(const char *key);
 bool cache_policy_key_known(const char *key);
 /* The row of @key, or NULL; @table may be NULL. */
 const struct cache_tunable *cache_tunable_find(const struct cache_tunable *table,

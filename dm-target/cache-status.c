@@ -272,7 +272,7 @@ static int set_value(struct cache_table *t, struct cache *c, const char *key,
 		return cache_set_mode(t, value);
 	tn = cache_setting_find(c, key, &base);
 	if (!tn) {
-		if (cache_policy_key_known(key))
+		if (cache_policy_key_loaded(key))
 			return 0;
 		DMERR("unknown message or setting '%s'", key);
 		return -EINVAL;

@@ -93,6 +93,24 @@ test_settings_of_a_policy_that_is_not_loaded() {
 	refused "unknown message or setting 'nonesuch'" message c nonesuch 1
 }
 
+# A suspend waits for a message, and a program may need what is being suspended.
+#@ fast hearth-only timeout=60
+test_message_runs_no_program() {
+	local modprobe
+	by_hand_devices
+	modprobe -r dm-cache-nhit
+	by_hand c 128 writeback "lru 0"
+	modprobe=$(</proc/sys/kernel/modprobe)
+	printf '#!/bin/sh\necho "$*" >>%s/asked\n' "$T" >"$T/modprobe"
+	chmod +x "$T/modprobe"
+	echo "$T/modprobe" >/proc/sys/kernel/modprobe
+	message c visits 7 || :
+	message c nonesuch 1 || :
+	echo "$modprobe" >/proc/sys/kernel/modprobe
+	[ ! -e "$T/asked" ] || fail "a message had the kernel run modprobe $(<"$T/asked")"
+	refused "unknown message or setting 'visits'" message c visits 7
+}
+
 #@ slow timeout=1500
 test_four_million_blocks() {
 	local before after
