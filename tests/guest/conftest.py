@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a pytest test of every test_* function of suites/*.sh.
 
-HEARTH_STOCK=1 runs them against the kernel's own dm-cache, HEARTH_SET=all
-runs the slow ones too, HEARTH_GUESTS=N shares them out to N guests. HEARTH_KERNEL=debug-kernel
-runs them in the kernel of scripts/debug-kernel. HEARTH_RESUME=DIR remembers there what has
-passed and does not run it again.
+With HEARTH_STOCK=1 the tests run against the kernel's own dm-cache. HEARTH_SET=all adds the slow
+tests, HEARTH_GUESTS=N spreads the tests over N guests, and HEARTH_KERNEL=debug-kernel boots the
+kernel of scripts/debug-kernel. With HEARTH_RESUME=DIR the run notes in DIR which tests have
+passed, and does not run those again.
 """
 
 import os
@@ -100,7 +100,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """pytest itself knows only how long it waited for each."""
+    """Prints how long each test ran, because pytest knows only how long it waited for each."""
     seconds = config.guests.seconds() if hasattr(config, "guests") else {}
     if not seconds:
         return

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What a guest test may use: devices, volume groups, reading a cache's status,
-# data written and checked by fio, comparisons, choosing the engine. Sourced in
-# the guest only. $T is the running test's own directory.
+# The functions that guest tests share: devices, volume groups, reading a cache's
+# status, data that fio writes and checks, comparisons, choosing the engine. Only the
+# guest sources this file. $T is the running test's own directory.
 
 T=/run/t
 TOP=$HEARTH_TOP
-# The directory of the guest's kernel, its modules with hearth's, and how many times
-# slower than Debian's it is.
+# The directory of the guest's kernel, its modules together with hearth's, and how many
+# times slower than Debian's kernel it is.
 HEARTH_KERNEL=${HEARTH_KERNEL:-$TOP/build/kernel}
 HEARTH_MODS=${HEARTH_MODS:-$TOP/build/mods}
 HEARTH_SLOWER=${HEARTH_SLOWER:-1}
 NULLB=/sys/kernel/config/nullb
 export LVM_SYSTEM_DIR=/run/lvm.d
 export LVM_SUPPRESS_FD_WARNINGS=1
-# Programs that are used instead of this machine's.
+# Programs that the guest uses instead of this machine's.
 HEARTH_PROGRAMS=${HEARTH_PROGRAMS:-}
 export PATH=${HEARTH_PROGRAMS:+$HEARTH_PROGRAMS:}/usr/sbin:/sbin:/usr/bin:/bin
 declare -A ST
 
-# --- saying how it went -----------------------------------------------------
+# --- messages and comparisons -------------------------------------------------
 
 fail() {
 	echo "FAILED: $*" >&2
@@ -48,7 +48,7 @@ assert_match() {
 	[[ $1 =~ $2 ]] || fail "${3:-}: '$1' does not match '$2'"
 }
 
-# The command must fail; what it says is kept in $T/said.
+# must_fail COMMAND...: the command must fail; its output is kept in $T/said.
 must_fail() {
 	if "$@" >"$T/said" 2>&1; then
 		cat "$T/said"
@@ -57,8 +57,8 @@ must_fail() {
 	cat "$T/said"
 }
 
-# The command must fail and the kernel must say why, in hearth's words (stock
-# has others): refused REGEX COMMAND...
+# refused REGEX COMMAND...: the command must fail, and the kernel must log the reason.
+# Only hearth's words are compared, because stock words its messages differently.
 refused() {
 	local why=$1
 	shift
@@ -69,7 +69,7 @@ refused() {
 	is_stock || grep -qE "$why" "$T/kernel-said" || fail "no '$why' in the kernel's log after: $*"
 }
 
-# What the kernel logged since the test began, or since this mark was put.
+# Prints what the kernel has logged since the test began, or since the last mark.
 kernel_log() {
 	dmesg | awk -v mark="${1:-hearth-test}: " \
 		'index($0, mark) { text = ""; next } { text = text $0 "\n" } END { printf "%s", text }'
@@ -79,7 +79,7 @@ kernel_said() {
 	kernel_log | grep -c "$1" || fail "the kernel did not say '$1'"
 }
 
-# until_true SECONDS COMMAND...: retries twice a second. A slower kernel has more
+# until_true SECONDS COMMAND...: retries twice a second. A slower kernel gets more
 # seconds.
 until_true() {
 	local limit=$((SECONDS + $1 * HEARTH_SLOWER))
@@ -94,22 +94,22 @@ is_stock() {
 	[ "$HEARTH_ENGINE" = stock ]
 }
 
-# Lines of the kernel's log that this test provokes on purpose.
+# dmesg_allow REGEX: the test provokes such lines in the kernel's log on purpose.
 dmesg_allow() {
 	echo "$1" >>"$T/dmesg-allow"
 }
 
-# This test leaves metadata that cache_check may not like.
+# The test leaves metadata in which cache_check may find faults.
 no_metadata_check() {
 	touch "$T/no-metadata-check"
 }
 
 # --- devices ----------------------------------------------------------------
 
-# device VARIABLE MIB KIND: a RAM device that behaves like a KIND, or answers
-# after so many nanoseconds (20000ns). MEMORY_BACKED=0: it forgets what is
-# written; WRITE_CACHE=1: it has to be flushed; DISCARD=0: it takes no discards.
-# Sets VARIABLE to its path.
+# device VARIABLE MIB KIND: makes a RAM device that behaves like a KIND, or that answers
+# after a given number of nanoseconds (20000ns), and sets VARIABLE to its path. With
+# MEMORY_BACKED=0 the device forgets what is written, with WRITE_CACHE=1 it has to be
+# flushed, and with DISCARD=0 it takes no discards.
 device() {
 	local -n path_of=$1
 	local dir=$NULLB/nullb$1 nsec=0 depth=128 mode=0
@@ -139,7 +139,7 @@ device() {
 	udevadm settle
 }
 
-# udev may still be looking at a device that was just written to.
+# Waits for udev first, because udev may still have a freshly written device open.
 dmsetup() {
 	if [ "$1" = remove ]; then
 		shift
@@ -153,20 +153,20 @@ sectors() {
 	blockdev --getsz "$1"
 }
 
-# becomes DEVICE TABLE: a device-mapper device gets another table, whatever is
-# under way on it.
+# becomes DEVICE TABLE: gives a device-mapper device another table, and does not wait
+# for requests that are in flight on it.
 becomes() {
 	dmsetup load "$1" --table "$2"
 	dmsetup suspend --noflush --nolockfs "$1"
 	dmsetup resume "$1"
 }
 
-# Whatever is asked of the device from here on fails.
+# dies DEVICE: every request to the device fails from here on.
 dies() {
 	becomes "$1" "0 $(sectors "/dev/mapper/$1") error"
 }
 
-# sectors_read DEVICE, sectors_written DEVICE: since it was made
+# sectors_read DEVICE, sectors_written DEVICE: the totals since the device was made
 sectors_read() {
 	awk '{ print $3 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
 }
@@ -175,7 +175,8 @@ sectors_written() {
 	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
 }
 
-# written_to DEVICE SECTORS: so many have been since it was made.
+# written_to DEVICE SECTORS: at least so many sectors were written since the device was
+# made.
 written_to() {
 	[ "$(sectors_written "$1")" -ge "$2" ]
 }
@@ -184,14 +185,14 @@ zero() {
 	dd if=/dev/zero of="$1" bs=64k count="${2:-16}" oflag=direct status=none
 }
 
-# a volume group vg of a disk and an SSD: standard_vg [DISK_MIB [SSD_MIB]]
+# standard_vg [DISK_MIB [SSD_MIB]]: makes the volume group vg of a disk and an SSD
 standard_vg() {
 	device DISK "${1:-256}" disk
 	device SSD "${2:-96}" ssd
 	vgcreate -y vg "$DISK" "$SSD"
 }
 
-# cached_lv pool|vol MODE [format1] [LVCONVERT OPTION...]: vg/lv of $LV_MIB,
+# cached_lv pool|vol MODE [format1] [LVCONVERT OPTION...]: makes vg/lv of $LV_MIB,
 # cached by $CACHE_MIB of the SSD.
 cached_lv() {
 	local kind=$1 mode=$2
@@ -207,19 +208,19 @@ cached_lv() {
 	fi
 }
 
-# What lvconvert --repair keeps; called after the volume or its pool, by the
-# version of lvm2.
+# Removes the old metadata that lvconvert --repair keeps. Its name comes from the volume
+# or from the pool, depending on the version of lvm2.
 remove_old_metadata() {
 	lvremove -y "vg/$(lvs --noheadings -o lv_name vg | grep -o '[a-z_]*_meta0')"
 }
 
-# What has LVM repair with hearth's program: --config "$(hearth_repairs [OPTION])".
+# --config "$(hearth_repairs [OPTION])" makes lvm2 repair with hearth's program.
 hearth_repairs() {
 	echo "global { cache_repair_executable=\"$TOP/build/tools/hearth-cache-repair\" cache_repair_options=[\"${1:-}\"] }"
 }
 
-# spoil_leaf DEVICE SECTOR ROOT: damages the first array block of the array whose
-# root is at that byte of the superblock, in metadata that begins at that sector.
+# spoil_leaf DEVICE SECTOR ROOT: damages the first block of an array. The metadata
+# begins at SECTOR of the device, and the superblock has the array's root at byte ROOT.
 spoil_leaf() {
 	local start=$(($2 * 512)) root leaf
 	root=$(od -An -tu8 -j$((start + $3)) -N8 "$1")
@@ -229,8 +230,8 @@ spoil_leaf() {
 	printf damage | dd of="$1" bs=1 seek=$((start + leaf * 4096 + 100)) conv=notrunc,fsync status=none
 }
 
-# by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": a cache made with dmsetup of
-# $META, $FAST and $SLOW.
+# by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": makes a cache of $META, $FAST and
+# $SLOW with dmsetup.
 # shellcheck disable=SC2153
 by_hand() {
 	local name=$1 block=$2 features=$3 policy=${4:-default 0}
@@ -240,7 +241,8 @@ by_hand() {
 		"0 $(sectors "$SLOW") cache $META $FAST $SLOW $block $# $* $policy"
 }
 
-# Devices META, FAST and SLOW for by_hand: by_hand_devices [FAST_MIB [SLOW_MIB]]
+# by_hand_devices [FAST_MIB [SLOW_MIB]]: makes the devices META, FAST and SLOW for
+# by_hand
 by_hand_devices() {
 	device META 8 ram
 	device FAST "${1:-16}" ssd
@@ -248,9 +250,9 @@ by_hand_devices() {
 	zero "$META" 1
 }
 
-# --- what the cache says ----------------------------------------------------
+# --- the status of a cache ----------------------------------------------------
 
-# Reads the status line of NAME into ST.
+# read_status NAME: reads the status line of NAME into ST.
 read_status() {
 	local -a f
 	local i n
@@ -281,15 +283,15 @@ stat_of() {
 	echo "${ST[$2]}"
 }
 
-# field FIELD [LV]
+# field FIELD [LV]: prints a field of lvs
 field() {
 	lvs -a --noheadings --nosuffix --units "${UNITS:-k}" -o "$1" "${2:-vg/lv}" | tr -d ' '
 }
 
-# lvs_is FIELD=VALUE...: one lvs for them all, which has nothing to complain of.
+# lvs_is FIELD=VALUE...: calls lvs once for all fields, and lvs must print no warning.
 lvs_is() {
 	local have want
-	# lv_attr says whether a volume is open, by udev as well.
+	# lv_attr says whether a volume is open, and udev opens volumes too
 	udevadm settle
 	have=$(IFS=,; lvs --noheadings --nosuffix --units k --separator '|' -o "${*%%=*}" vg/lv 2>&1)
 	want=$(IFS='|'; echo "${*#*=}")
@@ -300,12 +302,12 @@ message() {
 	dmsetup message -- "$1" 0 "${@:2}"
 }
 
-# counter CACHE NAME: one of those that only the message stats prints.
+# counter CACHE NAME: prints a counter that only the message stats has.
 counter() {
 	message "$1" stats | awk -v name="$2" '$1 == name { print $2 }'
 }
 
-# is_at_rest NAME: its status is what it was when this was last asked.
+# is_at_rest NAME: the status has not changed since the last call.
 is_at_rest() {
 	local before=${AT_REST:-}
 	AT_REST=$(dmsetup status --noflush "$1")
@@ -320,7 +322,7 @@ used_at_least() {
 	[ "$(stat_of "$1" used)" -ge "$2" ]
 }
 
-# warm NAME MIB [BLOCKS]: reads the first MIB again and again until so many
+# warm NAME MIB [BLOCKS]: reads the first MIB of NAME again and again until so many
 # blocks are in the cache (default: three quarters of them).
 warm() {
 	local name=$1 mib=$2 i
@@ -336,13 +338,12 @@ read_all() {
 	fio_quiet --filename="$1" --rw=randread --bs=16k --size="${2}M"
 }
 
-# reads OFFSET_MIB MIB IO_SIZE: 4 KiB random reads of vg/lv.
+# reads OFFSET_MIB MIB IO_SIZE: reads 4 KiB at random places of vg/lv.
 reads() {
 	fio_quiet --readonly --filename=/dev/vg/lv --rw=randread --bs=4k --offset="$1M" --size="$2M" --io_size="$3"
 }
 
-# counted FIELD COMMAND...: COUNT becomes by how much a command raised a counter
-# of vg/lv.
+# counted FIELD COMMAND...: sets COUNT to how far the command raised a counter of vg/lv.
 # shellcheck disable=SC2034
 counted() {
 	local counter=$1 before
@@ -360,14 +361,15 @@ drop_caches() {
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# Kernel memory that is not page cache, KiB.
+# Prints the kernel's memory without the page cache, in KiB.
 kernel_memory() {
 	drop_caches
 	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
 }
 
-# All memory that no process and no file has, KiB: pages that nobody accounts for, too.
-# What was freed but waits on a list of free pages or of free objects is not part of it.
+# Prints all memory that belongs to no process and no file, in KiB, including pages that
+# no counter of the kernel covers. Freed memory that waits on a list of free pages or
+# free objects is left out.
 memory_held() {
 	local list
 	drop_caches
@@ -386,7 +388,7 @@ memory_available() {
 	awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
 }
 
-# leave_memory MIB: the rest is taken away from everybody, until give_memory_back.
+# leave_memory MIB: takes all other memory away from everybody, until give_memory_back.
 leave_memory() {
 	local available
 	available=$(memory_available)
@@ -398,8 +400,8 @@ give_memory_back() {
 	[ ! -e /proc/sys/vm/nr_hugepages ] || echo 0 >/proc/sys/vm/nr_hugepages
 }
 
-# A device of null_blk takes a page of memory for each page that is written: all
-# of them now, so that they take no more later.
+# Writes all of a null_blk device. null_blk allocates a page of memory at the first
+# write to each page, so later writes allocate nothing.
 fill_device() {
 	zero "$1" $(($(sectors "$1") / 128))
 }
@@ -414,18 +416,18 @@ fio_quiet() {
 	}
 }
 
-# A test's load is its child LOAD.
+# The load of a test is its child process LOAD.
 load_is_over() {
 	! kill -0 "$LOAD" 2>/dev/null
 }
 
-# write_data DEVICE SEED OFFSET_MIB MIB [BS]: blocks that carry their seed and
-# place. RW=randwrite: in another order.
+# write_data DEVICE SEED OFFSET_MIB MIB [BS]: writes blocks that carry their seed and
+# place. RW=randwrite writes them in random order.
 write_data() {
 	block_data write "$@"
 }
 
-# check_data: the arguments that wrote it.
+# check_data: takes the arguments with which write_data wrote the data.
 check_data() {
 	block_data check "$@" || fail "wrong data: $*"
 }
@@ -437,7 +439,7 @@ block_data() {
 		$((${size%k} * 1024)) $order
 }
 
-# The same, but expected to find something else there.
+# check_data_fails: as check_data, but the device must hold something else.
 check_data_fails() {
 	local code=0
 	(check_data "$@") >/dev/null 2>&1 || code=$?
@@ -458,7 +460,7 @@ unload_engine() {
 	[ ! -e /sys/module/dm_cache ] || rmmod dm_cache
 }
 
-# install_engine stock|hearth: which dm-cache this guest's modprobe finds.
+# install_engine stock|hearth: chooses which dm-cache this guest's modprobe finds.
 install_engine() {
 	local release tree=$HEARTH_MODS
 	release=$(uname -r)
@@ -466,7 +468,7 @@ install_engine() {
 	ln -sfn "$tree/lib/modules/$release" "/lib/modules/$release"
 }
 
-# load_engine stock|hearth: the one that is loaded, and no other, from here on.
+# load_engine stock|hearth: loads this engine; no other is loaded from here on.
 load_engine() {
 	unload_engine
 	install_engine "$1"
@@ -477,15 +479,15 @@ load_engine() {
 	esac
 }
 
-# The kernel's trace events, where they belong.
+# Mounts the kernel's trace events at their usual place.
 mount_trace() {
 	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 }
 
 # --- before the first test, and after each ----------------------------------
 
-# The root directory moves to memory, with everything mounted where it was: on
-# the shared file system each path, each link on it, is looked up at the host.
+# Moves the root directory to memory, and mounts everything where it was, because the
+# host looks up each path and each link of the shared file system.
 root_in_memory() {
 	local root=/mnt entry
 	mount -t tmpfs root $root
@@ -502,8 +504,8 @@ root_in_memory() {
 	cd "$PWD"
 }
 
-# They move to memory, where they are; LVM's configuration names the tools that
-# it runs, which this prints.
+# Copies the programs to memory and mounts them at their usual place. Prints the lines
+# of LVM's configuration that name the tools which LVM runs.
 use_programs() {
 	local tool place=${HEARTH_PROGRAMS%/bin}
 	mkdir /run/programs
@@ -533,7 +535,8 @@ guest_init() {
 		global { use_lvmpolld = 0 }
 	CONF
 	[ -z "$HEARTH_PROGRAMS" ] || use_programs >>$LVM_SYSTEM_DIR/lvm.conf
-	# /usr and /etc are overlays in memory over the host's: this copies files up
+	# /usr and /etc are overlays in memory over the host's; touch copies a file into
+	# memory
 	touch /etc/ld.so.cache /etc/ld.so.preload
 	xargs touch -c <"$TOP/build/hot-files"
 	modprobe null_blk nr_devices=0
@@ -556,7 +559,7 @@ unmount_all() {
 	done
 }
 
-# Removes a cache and has cache_check look at what it left.
+# Removes a cache, and runs cache_check on the metadata that it left.
 remove_cache() {
 	local name=$1 table meta
 	read -ra table < <(dmsetup table "$name")

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs inside the guest: every test of DIR/tests in turn, to which the host adds
-# lines until it says "end", each in a process of its own with a time limit, with the
-# kernel's log read after each. Tells the host through DIR/events. Ends early, for a fresh guest, if a test cannot be
-# cleaned up after, or the kernel has reported something: it may look less closely
-# from then on (lockdep does not look at all).
+# Runs inside the guest. It runs every test of DIR/tests in turn, each in a process of
+# its own with a time limit, and reads the kernel's log after each. The host appends
+# lines to DIR/tests until it appends "end". The results go to DIR/events. The guest
+# ends early, so that the host starts a fresh one, in two cases: cleaning up after a
+# test failed, or the kernel has reported a mistake. The kernel may check less from then
+# on (lockdep stops checking).
 set -uo pipefail
 exec 3>&- 4>&- 5>&- </dev/null
 
@@ -26,8 +27,9 @@ run_part() {
 	timeout -k 10 "$limit" bash "$here/one.sh" "$@"
 }
 
-# Each write to the host's directory is a round trip, and a test's trace has thousands of
-# lines: they are written here, and carried there now and then, should the guest die.
+# Each write to the host's directory is a round trip, and a test's trace has thousands
+# of lines. Therefore the trace goes to this file, which is copied to the host now and
+# then, in case the guest dies.
 log=/run/test.log
 
 carry_log() {
@@ -68,7 +70,7 @@ run_test() {
 	$usable
 }
 
-# The next line of DIR/tests, once it is whole.
+# Reads the next line of DIR/tests, once the host has written it to its end.
 next_test() {
 	local piece line=
 	until IFS= read -r -u 9 piece; do

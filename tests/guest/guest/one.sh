@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# One test of a suite (run SUITE NAME [WORD...]), or the cleaning up after it (clean
-# OUTCOME). Exit codes of clean: 1 the test left something wrong, 2 this guest
-# is of no further use.
+# Runs one test of a suite (run SUITE NAME [WORD...]), or cleans up after it (clean
+# OUTCOME). Exit codes of clean: 1 means that the test left something wrong, 2 means
+# that this guest cannot run further tests.
 set -euo pipefail
 exec 9>&-
 # shellcheck source=tests/guest/guest/lib.sh

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests of a race: a task stops where it is about to take a mutex.
+ * For tests of a race: stops a task where it is about to take a mutex.
  *
  *   insmod heldlock.ko caller=FUNCTION[,FUNCTION]... skip=N
  *
- * The first call of mutex_lock() by one of these functions that comes after N
- * others waits until "go" is set.  "held" says that it waits.
+ * The module skips the first N calls of mutex_lock() by these functions. The
+ * next call waits until "go" is set.  "held" says that it waits.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -33,7 +33,7 @@ static atomic_t left;
 #define LOCK_FUNCTION	"mutex_lock"
 #endif
 
-/* Takes the place of the call. */
+/* Replaces the held call of mutex_lock(). */
 static void late_mutex_lock(struct mutex *lock, unsigned int subclass)
 {
 	WRITE_ONCE(held, true);

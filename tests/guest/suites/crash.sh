@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Power cuts: recordings that are replayed to many instants (tests/crash), and
-# what an activation costs after one.
+# Power cuts: tests/crash replays recordings to many instants. Other tests here measure
+# what an activation costs after a cut.
 
-# What crashtest needs: the disks, no udev (which looks at every new table),
-# checkers, and a way to change engines. Undone when the test ends.
+# Sets up crashtest's needs: the disks, checkers, a way to change engines, and no udev,
+# because udev would open the device after each change of a table. The test's end undoes
+# it.
 crash_ready() {
 	udevadm settle
 	udevadm control --exit
@@ -27,8 +28,8 @@ crash_over() {
 	/lib/systemd/systemd-udevd --daemon
 }
 
-# cuts SEED ROUNDS CUTS LOOKS STOCK: crashtest's arguments; the seed is added
-# to the run's own.
+# cuts SEED ROUNDS CUTS LOOKS STOCK: runs crashtest with these arguments; the run's own
+# seed is added to SEED.
 cuts() {
 	local seed=$((${HEARTH_SEED:-1} * 1000 + $1))
 	shift
@@ -36,8 +37,8 @@ cuts() {
 	./crashtest "$seed" "$@"
 }
 
-# Eight seeds in a row go through all scripts of recordings; 11 is in writethrough
-# and has a bound on intents.
+# Eight seeds in a row use every script of recordings. Seed 11 records writethrough with
+# a bound on intents.
 #@ smp hearth-only fast timeout=60 on=0..7,11
 test_cuts() {
 	cuts "$1" 1 19 60 0
@@ -53,9 +54,10 @@ test_many_cuts() {
 	cuts "$1" 1 50 200 3
 }
 
-# --- what a cut costs ---------------------------------------------------------
+# --- cost of an activation after a cut -----------------------------------------
 
-# mapped XML_FILE SLOTS BLOCK_SECTORS: metadata with every slot mapped, clean.
+# mapped XML_FILE SLOTS BLOCK_SECTORS: makes metadata in which every slot is mapped and
+# clean.
 mapped() {
 	awk -v n="$2" -v bs="$3" 'BEGIN {
 		printf "<superblock uuid=\"\" block_size=\"%d\" nr_cache_blocks=\"%d\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n", bs, n
@@ -65,7 +67,7 @@ mapped() {
 	}' >"$1"
 }
 
-# empty_device VARIABLE MIB: takes what is written, and keeps nothing.
+# empty_device VARIABLE MIB: makes a device that accepts writes and keeps no data.
 empty_device() {
 	local -n path_of=$1
 	local dir=$NULLB/nullb$1
@@ -79,8 +81,8 @@ empty_device() {
 	[ -b "$path_of" ] || path_of=/dev/nullb$(cat "$dir/index")
 }
 
-# power_cut COPY: what is on the metadata device now goes to COPY. META is a
-# linear device over DISKMETA; nothing reaches that while it is suspended.
+# power_cut COPY: copies the metadata device, as it is now, to COPY. META is a linear
+# device over DISKMETA, and no write reaches DISKMETA while META is suspended.
 power_cut() {
 	dmsetup suspend --noflush --nolockfs meta
 	dd if="$DISKMETA" of="$1" bs=1M oflag=direct iflag=direct status=none
@@ -98,9 +100,10 @@ dirty_on_disk() {
 	cache_dump "$1" | awk '/dirty="true"/ { n++ } END { print n + 0 }'
 }
 
-# bounded MAX: random writes everywhere in writethrough, then a cut: at most so
-# many blocks are dirty on the disk, and so many are written back afterwards. What
-# can be swept is swept at once, so that it is cut again until there are some.
+# bounded MAX: writes at random places in writethrough, then cuts. At most MAX blocks
+# may be dirty on the disk, and the engine may write back no more than those. The engine
+# sweeps intents as soon as it can, so the loop repeats the cut until enough blocks are
+# dirty.
 bounded() {
 	local dirty=0 written cut
 	dmsetup create c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 64 1 writethrough smq ${2:-0}"
@@ -139,8 +142,8 @@ written_on() {
 	[ "$(stat_of c write_hits)" -ge "$1" ]
 }
 
-# The same while there is load. All that can be swept is swept at once: there may
-# be none left.
+# The same bound under load. A cut may find no dirty block, because the engine sweeps
+# intents as soon as it can.
 #@ smp hearth-only fast timeout=60
 test_intents_are_bounded_under_load() {
 	local dirty i most=0
@@ -165,8 +168,9 @@ test_intents_are_bounded_under_load() {
 	assert_ge "$most" 30 "blocks dirty on the disk, at most"
 }
 
-# levels DUMP: slot and block, queue and hits of each block of the cache, as the default
-# policy's hints say (heat.c). A hint fits the first byte of what is in base64.
+# levels DUMP: prints slot and block of each cached block, and its level: the queue and
+# the hits that the default policy's hints hold (heat.c). A hint is the first byte of
+# the base64 data.
 levels() {
 	awk -F'"' -v digits=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/ '
 		function digit(n) { return index(digits, substr($4, n, 1)) - 1 }
@@ -177,7 +181,7 @@ levels() {
 		}' "$1" | sort
 }
 
-# Some blocks are read often, some seldom, and what does not fit goes through.
+# Reads some blocks often and some seldom; the last range is larger than the cache.
 levels_cache() {
 	by_hand c 128 "metadata2 writethrough" "default 0"
 	message c seq_cutoff 64
@@ -186,8 +190,8 @@ levels_cache() {
 	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --offset=9M --size=20M --loops=2
 }
 
-# What the cut's session read and wrote is not known after it; what the session
-# before it knew is.
+# The session that was cut loses what it learnt of its reads and writes. The hints that
+# the session before saved are used.
 #@ hearth-only fast timeout=90
 test_saved_hints_are_used_after_a_cut() {
 	local blocks same
@@ -211,7 +215,7 @@ test_saved_hints_are_used_after_a_cut() {
 	levels "$T/used" >"$T/levels-used"
 	cut -d' ' -f2 "$T/levels-saved" | sort | uniq -c | tee "$T/levels"
 	assert_ge "$(awk '$1 >= 10' "$T/levels" | wc -l)" 2 "levels that ten blocks have"
-	# The cut's session has evicted some, and udev reads new devices.
+	# The session that was cut has evicted some blocks, and udev reads new devices.
 	join "$T/levels-saved" "$T/levels-used" >"$T/both"
 	blocks=$(wc -l <"$T/both")
 	same=$(awk '$2 == $3' "$T/both" | wc -l)
@@ -220,8 +224,8 @@ test_saved_hints_are_used_after_a_cut() {
 	assert_ge $((same * 100)) $((blocks * 95)) "levels kept, in hundredths"
 }
 
-# How long the cache of a metadata device takes to be there, in ms; what udev does
-# then is no part of it.
+# Measures in ms how long the kernel takes to activate a cache; udev's work afterwards
+# is not counted.
 time_activation() {
 	local began
 	began=$(date +%s%N)
@@ -235,7 +239,7 @@ min() {
 	echo $(($1 < $2 ? $1 : $2))
 }
 
-# What disturbs makes it slower: the fastest of six tell most.
+# A busy host only makes an activation slower, so the test compares the fastest of six.
 #@ hearth-only slow timeout=300
 test_activation_after_a_cut() {
 	local i clean=1000000 cut=1000000
@@ -256,7 +260,7 @@ test_activation_after_a_cut() {
 		echo "after a cut: $TOOK ms"
 		cut=$(min "$cut" "$TOOK")
 		time_activation "$COPY"
-		# Who probes the new device has read blocks into it.
+		# udev has read blocks into the cache while it probed the new device.
 		assert_ge "$(stat_of c used)" 400000 "blocks in the cache"
 		dmsetup remove c
 		echo "after a clean stop: $TOOK ms"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Stacks made by hand with dmsetup: every feature word, geometry, messages,
-# resizing, discards, suspending under load.
+# Stacks that dmsetup makes by hand: every feature word, geometry, messages, resizing,
+# discards, suspending under load.
 
-# Copies the origin's truth out from under the cache.
+# flush_by_hand NAME: writes all dirty blocks back with the policy cleaner.
 flush_by_hand() {
 	local table
 	table=$(dmsetup table "$1")
@@ -42,7 +42,7 @@ test_feature_writethrough() {
 #@ fast timeout=60
 test_feature_writeback() {
 	feature_word writeback
-	# Write-back may have come round since the last write.
+	# Write-back may have cleaned blocks since the last write, so write again.
 	RW=randwrite write_data /dev/mapper/c 2 0 6 4k
 	assert_ge "$(stat_of c dirty)" 1 dirty
 	flush_by_hand c
@@ -93,7 +93,8 @@ test_feature_writeonly() {
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
-# geometry BLOCK_SECTORS ORIGIN_SECTORS: a whole odd device, to its last sector.
+# geometry BLOCK_SECTORS ORIGIN_SECTORS: writes and checks an origin of odd length, to
+# its last sector.
 geometry() {
 	local block=$1 length=$2 sum
 	echo "=== block $block origin $length"
@@ -147,7 +148,7 @@ test_discards() {
 	check_data /dev/mapper/c 1 16 8
 	write_data /dev/mapper/c 2 10 4
 	check_data /dev/mapper/c 2 10 4
-	# parts of blocks
+	# These discards cover parts of blocks.
 	blkdiscard -o $((2 * 1048576 + 512)) -l 65536 /dev/mapper/c
 	check_data /dev/mapper/c 1 0 2
 	check_data /dev/mapper/c 1 3 5
@@ -181,8 +182,8 @@ test_fstrim_under_a_file_system() {
 	fsck.ext4 -fn "$SLOW"
 }
 
-# Runs fio with checked writes over NAME in the background, four times the
-# cache; load_ends waits for it.
+# load_starts NAME [BYTES]: fio writes and checks NAME in the background, by default
+# four times the cache's size; load_ends waits for it.
 load_starts() {
 	fio --name=load --filename="/dev/mapper/$1" --direct=1 --ioengine=libaio --iodepth=16 \
 		--thread --rw=randrw --bsrange=4k-128k --size=60M --io_size="${2:-240M}" \
@@ -196,8 +197,8 @@ load_wrote() {
 	written_to "$@" || load_is_over
 }
 
-# load_goes_on NAME: until it has written another MiB, or is over. UNDER_LOAD counts
-# how often it was not.
+# load_goes_on NAME: waits until the load has written another MiB or has ended.
+# UNDER_LOAD counts the calls after which the load still runs.
 load_goes_on() {
 	local more=$(($(sectors_written "/dev/mapper/$1") + 2048))
 	until_true 60 load_wrote "/dev/mapper/$1" $more || fail "the load stands still"
@@ -255,7 +256,7 @@ test_change_policy_under_load() {
 		load_goes_on c
 		dmsetup reload c --table "$base 1 writeback $policy 0"
 		dmsetup resume c
-		# The status has the name of the default, not the word.
+		# The status shows the policy's name, which is smq for the word default.
 		assert_eq "$(stat_of c policy)" "${policy/default/smq}" policy
 	done
 	assert_ge $UNDER_LOAD 3 "policies under load"
@@ -276,7 +277,7 @@ test_change_own_mode_under_load() {
 	load_ends
 }
 
-# Discards beyond the load, of whole blocks and parts, and of what is dirty.
+# Discards whole blocks and parts of blocks beyond the load's range, and dirty blocks.
 #@ smp fast timeout=180
 test_discards_under_load() {
 	local i
@@ -303,7 +304,7 @@ test_load_writethrough() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" sums
 }
 
-# every_other_page: of the first block, all at once.
+# every_other_page: writes every other page of the first block, all at once.
 every_other_page() {
 	local at
 	for ((at = 0; at < 16; at += 2)); do
@@ -312,8 +313,9 @@ every_other_page() {
 	done
 }
 
-# Writes to both devices wait for those that they overlap, and for no others: what
-# flushes the page cache writes a block in pages, and a disk takes a turn for each.
+# A write to both devices waits for overlapping writes, and for no others. This matters
+# because the kernel flushes a block from the page cache in pages, and a disk takes one
+# turn for each page that waits for another.
 #@ smp hearth-only fast timeout=60
 test_writethrough_writes_of_one_block_side_by_side() {
 	local before
@@ -443,12 +445,12 @@ test_smaller_cache_device_when_clean() {
 	check_data /dev/mapper/c 2 0 24
 }
 
-# The kernel's own may leave metadata that it refuses from then on.
+# Stock may leave metadata that stock itself refuses from then on.
 #@ hearth-only fast timeout=60
 test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
 	write_data /dev/mapper/c 1 0 24
-	# More than the smaller device has blocks.
+	# More blocks are dirty than the smaller device holds.
 	assert_ge "$(stat_of c dirty)" 150 dirty
 	dmsetup remove c
 	dmsetup reload fast --table "0 16384 linear $RAW 0"
@@ -545,8 +547,8 @@ rebuilt() {
 	kernel_log | grep -c 'hearth: .* blocks of'
 }
 
-# Others have written the metadata while it was suspended: each time the engine is
-# built anew, and the one before it goes, whoever asks for the status meanwhile.
+# Another program writes the metadata during each suspend, so each resume builds a new
+# engine. The old engine must go, even while another process reads the status.
 #@ hearth-only fast timeout=120
 test_replaced_engines_go() {
 	local i before
@@ -567,14 +569,14 @@ test_replaced_engines_go() {
 		[ $i != 1 ] || before=$(kernel_memory)
 	done
 	assert_eq "$(rebuilt)" 12 "engines built"
-	# Of one of 409,600 blocks more than 10 MiB are needed.
+	# One engine with 409,600 blocks needs more than 10 MiB.
 	assert_le $(($(kernel_memory) - before)) 8192 "KiB more after ten more engines"
 	dmsetup resume c
 }
 
-# A table that had joined the engine and is gone, because another target of it
-# could not be resumed, leaves nothing behind: those who wait for an event of the
-# first table are told.
+# A table joins the engine and is removed, because another target of the table could not
+# be resumed. It must leave nothing behind: the engine still wakes a process that waits
+# for an event of the first table.
 #@ hearth-only fast timeout=90
 test_event_after_a_table_that_did_not_resume() {
 	local events
@@ -600,8 +602,8 @@ test_event_after_a_table_that_did_not_resume() {
 
 # --- the man page's stack
 
-# man_example FIRST: the literal block of the man page that begins like that,
-# for this guest's devices.
+# man_example FIRST: prints the literal block of the man page that begins with FIRST,
+# with this guest's devices in it.
 man_example() {
 	local d edits=()
 	for d in "sdb1 $SLOW" "nvme0n1p1 $META" "nvme0n1p2 $FAST"; do
@@ -614,7 +616,8 @@ man_example() {
 	' "$TOP/man/hearth-target.8" | sed "${edits[@]}"
 }
 
-# unit_runs KEY: the commands of the unit's KEY= lines, as systemd joins them.
+# unit_runs KEY: prints the commands of the unit's KEY= lines, joined as systemd joins
+# them.
 unit_runs() {
 	sed -e ':join; /\\$/ { N; s/\\\n/ /; b join }' "$T/cached-home.service" |
 		sed -n "s/^$1=//p" >"$T/commands"
@@ -636,7 +639,7 @@ test_man_page_unit_restores_the_stack() {
 	assert_eq "$(systemd-analyze --man=no verify "$T/cached-home.service" 2>&1)" "" "the unit"
 	unit_runs ExecStop
 	assert_eq "$(dmsetup ls)" "No devices found" devices
-	# As after a boot: the kernel finds the modules by itself.
+	# As after a boot: the kernel loads the modules by itself.
 	unload_engine
 	unit_runs ExecStart
 	assert_eq "$(stat_of home used)" "$used" "blocks still cached"

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Failures that only the kernel of scripts/debug-kernel can cause: sectors that
-# cannot be read until they are written again (dm-dust), requests that fail now and
-# then, and memory that is refused.
+# Failures that only the kernel of scripts/debug-kernel can cause: dm-dust makes sectors
+# unreadable until they are written again, fault injection fails some requests, and it
+# refuses memory.
 
 # shellcheck source=tests/guest/suites/faults.sh
 . "${BASH_SOURCE%/*}/faults.sh"
 
-# Its sectors can go bad, 4 KiB at a time: see spoil.
+# dusty DEVICE: the table of a device whose pieces of 4 KiB can be made unreadable by
+# spoil.
 dusty() {
 	local -n real=real_$1
 	modprobe -q dm-dust
 	echo "0 $(sectors "$real") dust $real 0 4096"
 }
 
-# spoil DEVICE PIECE...: these pieces of 4 KiB cannot be read until written.
+# spoil DEVICE PIECE...: makes these pieces of 4 KiB unreadable until they are written.
 spoil() {
 	local name=${1,,} piece
 	shift
@@ -27,13 +28,13 @@ spoil() {
 
 # --- dm-dust ------------------------------------------------------------------
 
-# read_at DEVICE PIECE: can it be read?
+# read_at DEVICE PIECE: reads the piece, and fails if the device cannot read it.
 read_at() {
 	dd if="$1" of=/dev/null bs=4k skip="$2" count=1 iflag=direct status=none
 }
 
-# The reader gets the origin's copy, and the block is cached again when the slot
-# was written again.
+# The cache reads the origin's copy for the user, and caches the block again after the
+# slot was written again.
 #@ fast hearth-only debug-kernel timeout=90
 test_unreadable_piece_of_a_clean_block() {
 	clean_cache
@@ -51,7 +52,8 @@ test_unreadable_piece_of_a_clean_block() {
 	read_at "$FAST" 512
 }
 
-# Which of the blocks [first, last) of c cannot be read?
+# unreadable_blocks FIRST LAST: prints which of the blocks [FIRST, LAST) of c cannot be
+# read.
 unreadable_blocks() {
 	local block
 	for ((block = $1; block < $2; block++)); do
@@ -60,18 +62,19 @@ unreadable_blocks() {
 	done
 }
 
-# The only copy: its reader is told, and nothing else is wrong; it goes home
-# after it was written again.
+# The slot holds the only copy. The reader gets an error, and no other block is
+# affected. The block is written back after a user has written it again.
 #@ fast hearth-only debug-kernel timeout=120
 test_unreadable_piece_of_a_dirty_block() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback
-	now SLOW failing_writes		# nothing is written back meanwhile
+	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
 	assert_eq "$(stat_of c dirty)" 32
 	now FAST dusty
-	# Slots are taken in their order: the last 32 are dirty. In pieces, 16 to a slot.
+	# Slots are filled in their order, so the last 32 are dirty. A slot has 16
+	# pieces.
 	spoil FAST $((($(stat_of c used) - 16) * 16))
 	assert_eq "$(unreadable_blocks 128 160 | wc -l)" 1 "blocks that cannot be read"
 	assert_eq "$(unreadable_blocks 128 160 | wc -l)" 1 "and again"
@@ -89,7 +92,7 @@ test_unreadable_piece_of_a_dirty_block() {
 	check_data "$SLOW" 3 8 2
 }
 
-# What cannot be read is not promoted, and is good again after a write.
+# A block that the origin cannot read is not promoted, and works again after a write.
 #@ fast hearth-only debug-kernel timeout=90 on=writethrough,writeback
 test_unreadable_piece_of_the_origin() {
 	local promotions
@@ -113,7 +116,7 @@ test_unreadable_piece_of_the_origin() {
 	check_data "$SLOW" 2 8 1 4k
 }
 
-# A table whose metadata cannot be read is refused, and harms nothing.
+# The kernel refuses a table whose metadata cannot be read, and changes nothing.
 #@ fast hearth-only debug-kernel timeout=90
 test_unreadable_metadata() {
 	clean_cache
@@ -135,7 +138,7 @@ test_unreadable_metadata() {
 
 MANY=1000000
 
-# inject KIND SETTING=VALUE...: the kernel fails things of that kind.
+# inject KIND SETTING=VALUE...: makes the kernel fail operations of this kind.
 inject() {
 	local dir=/sys/kernel/debug/$1 setting
 	shift
@@ -144,7 +147,7 @@ inject() {
 	done
 }
 
-# How often it did since.
+# injected KIND: prints how many failures the kernel has injected since.
 injected() {
 	echo $((MANY - $(cat "/sys/kernel/debug/$1/times")))
 }
@@ -156,13 +159,13 @@ no_faults() {
 	done
 }
 
-# Two of a hundred requests of one device fail. What the cache makes of it is its
-# business; the user notices nothing.
+# Two of a hundred requests to one device fail. The test does not say how the cache
+# reacts, but no user may get an error.
 #@ fast hearth-only debug-kernel timeout=120 on=FAST,META
 test_requests_fail_now_and_then() {
 	local -n real=real_$1
 	local least=2
-	# The first of the metadata's ends its use.
+	# The cache stops using the metadata at its first failure.
 	[ "$1" != META ] || least=1
 	clean_cache
 	no_metadata_check
@@ -181,7 +184,7 @@ test_requests_fail_now_and_then() {
 
 # --- memory -------------------------------------------------------------------
 
-# Half of the allocations that may not wait fail, whoever asks.
+# Half of all allocations that may not wait fail, in every task.
 #@ fast hearth-only debug-kernel timeout=120 on=writethrough,writeback
 test_no_memory_at_once() {
 	by_hand_devices 16 32
@@ -198,17 +201,18 @@ test_no_memory_at_once() {
 	went_on
 }
 
-# A tenth of those that the kernel's workers ask for, also where they may wait.
+# A tenth of the allocations by kernel workers fail, also where the allocation may wait.
 #@ fast hearth-only debug-kernel timeout=150 on=writethrough,writeback
 test_no_memory_for_workers() {
 	by_hand_devices 16 32
-	# null_blk asks for memory when a page is written first, and fails as a bad SSD does.
+	# null_blk allocates a page at its first write, and an injected failure there
+	# looks like a bad SSD.
 	zero "$FAST" 256
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "$1"
 	warm c 4
 	trap no_faults EXIT
-	dmesg_allow 'Call Trace:'	# of vmalloc, which says that it failed
+	dmesg_allow 'Call Trace:'	# vmalloc logs a trace when it fails
 	inject failslab ignore-gfp-wait=N task-filter=Y probability=10
 	inject fail_page_alloc ignore-gfp-wait=N min-order=0 task-filter=Y probability=10
 	workers_may_fail
@@ -230,7 +234,7 @@ workers_may_fail() {
 	done
 }
 
-# After a shortage the cache is what it was before.
+# The cache works as before after the memory shortage.
 went_on() {
 	assert_eq "$(health c)" good
 	assert_eq "$(stat_of c rw)" rw
@@ -241,26 +245,27 @@ went_on() {
 	check_data /dev/mapper/c 2 28 4
 }
 
-# What kmemleak says of memory that modules of device-mapper asked for.
+# Prints kmemleak's reports on memory that device-mapper's modules allocated.
 leaked() {
 	local file=/sys/kernel/debug/kmemleak
 	echo scan >$file
-	sleep 6				# younger objects are not reported
+	sleep 6				# kmemleak does not report younger objects
 	echo scan >$file
 	cat $file >"$T/leaks"
-	# The kernel itself keeps the names of slabs and kobjects that it failed to make.
+	# The kernel itself leaks the names of slabs and kobjects when it fails to make
+	# them.
 	awk 'BEGIN { RS = "unreferenced object" }
 		/\[dm_/ && !/ (kmem_cache_create|dm_sysfs_init)[a-z_]*\+/ { print; found = 1 }
 		END { exit !found }' "$T/leaks"
 }
 
-# Each allocation of a load (resume) fails in its turn.
+# The kernel fails each allocation of a load (or resume) in its turn.
 #@ fast hearth-only debug-kernel timeout=600 on=load,resume
 test_no_memory_to() {
 	local used
 	grep -q kmemleak=on /proc/cmdline || skip "needs HEARTH_APPEND=kmemleak=on"
 	echo scan=off >/sys/kernel/debug/kmemleak
-	dmesg_allow 'Call Trace:'	# of vmalloc, which says that it failed
+	dmesg_allow 'Call Trace:'	# vmalloc logs a trace when it fails
 	clean_cache
 	used=$(stat_of c used)
 	dmsetup remove c

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Devices that fail under a running cache: what goes on, what is given up, what
-# is said, and that old content is never believed afterwards.
+# Devices that fail under a running cache. The tests check which operations still work,
+# which data the engine gives up, what it reports, and that it never trusts old content
+# afterwards.
 
-# breakable_devices [FAST_MIB [SLOW_MIB]]: as by_hand_devices, but each device
-# can be broken.
+# breakable_devices [FAST_MIB [SLOW_MIB]]: makes the devices of by_hand_devices, and a
+# test can break each of them.
 breakable_devices() {
 	by_hand_devices "$@"
 	local name
@@ -28,14 +29,15 @@ failing() {
 	echo "0 $(sectors "$real") error"
 }
 
-# Reads go on, writes and flushes fail.
+# Reads work; writes and flushes fail.
 failing_writes() {
 	local -n real=real_$1
 	modprobe -q dm-flakey
 	echo "0 $(sectors "$real") flakey $real 0 0 60 1 error_writes"
 }
 
-# Reads take 400 ms, writes fail, flushes do not. Once it is in use, losetup -D.
+# Reads take 400 ms, writes fail, flushes work. The caller runs losetup -D once the
+# device is in use.
 slow_and_read_only() {
 	local -n real=real_$1
 	local loop
@@ -44,7 +46,7 @@ slow_and_read_only() {
 	echo "0 $(sectors "$real") delay $loop 0 400 $loop 0 0"
 }
 
-# One 4 KiB piece at SECTOR can be neither read nor written.
+# The device can neither read nor write one piece of 4 KiB at SECTOR.
 bad_at() {
 	local -n real=real_$1
 	echo "0 $2 linear $real 0"
@@ -52,7 +54,7 @@ bad_at() {
 	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) linear $real $(($2 + 8))"
 }
 
-# One 4 KiB piece at SECTOR can be read, and not written.
+# The device can read one piece of 4 KiB at SECTOR, but cannot write it.
 unwritable_at() {
 	local -n real=real_$1
 	modprobe -q dm-flakey
@@ -61,7 +63,7 @@ unwritable_at() {
 	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) linear $real $(($2 + 8))"
 }
 
-# No writes, and one 4 KiB piece at SECTOR cannot be read either.
+# The device can write nothing, and cannot read one piece of 4 KiB at SECTOR either.
 bad_at_and_read_only() {
 	local -n real=real_$1
 	modprobe -q dm-flakey
@@ -70,12 +72,13 @@ bad_at_and_read_only() {
 	echo "$(($2 + 8)) $(($(sectors "$real") - $2 - 8)) flakey $real $(($2 + 8)) 0 60 1 error_writes"
 }
 
-# now DEVICE KIND [...]: the device behaves like that from here on.
+# now DEVICE KIND [...]: the device behaves as KIND from here on.
 now() {
 	becomes "${1,,}" "$("$2" "$1" "${@:3}")"
 }
 
-# What udev reads is in the cache before anybody can look.
+# Reads the kernel's message, because udev reads blocks into the cache before a test
+# could see it empty.
 started_empty() {
 	assert_match "$(dmesg | grep 'hearth: ' | tail -n 1)" ', 0 resident'
 }
@@ -88,7 +91,8 @@ health_is() {
 	[ "$(health "$1")" = "$2" ]
 }
 
-# A clean cache c of 16 MiB, half of it in use, over 32 MiB of data.
+# clean_cache [MODE]: makes a clean cache c of 16 MiB over 32 MiB of data, and fills
+# half of it.
 clean_cache() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
@@ -96,7 +100,7 @@ clean_cache() {
 	warm c 8
 }
 
-# Reads and writes of all kinds, and a check of everything.
+# Reads and writes in several ways, and checks all data.
 use_all() {
 	write_data /dev/mapper/c 2 0 4 4k
 	write_data /dev/mapper/c 2 4 4
@@ -116,7 +120,7 @@ origin_complete() {
 	check_data "$SLOW" 2 28 4
 }
 
-# The whole SSD dies, metadata and all, and comes back while the volume runs.
+# The whole SSD dies with the metadata, and returns while the volume is active.
 dead_ssd() {
 	clean_cache "$1"
 	no_metadata_check
@@ -129,7 +133,7 @@ dead_ssd() {
 	assert_eq "$(health c)" bypass-unfenced
 	assert_eq "$(kernel_said 'bypassed from now on')" 1 "messages"
 	origin_complete
-	# The table can be loaded again, though the metadata cannot.
+	# The kernel can load the table again, although it cannot read the metadata.
 	dmsetup suspend c
 	dmsetup resume c
 	write_data /dev/mapper/c 2 4 4
@@ -164,7 +168,8 @@ test_dead_metadata_passthrough() {
 	origin_complete
 }
 
-# Gone, and back after the volume was taken down: old content is not believed.
+# The SSD dies, and returns after the volume was removed. The engine must not trust its
+# old content.
 #@ fast hearth-only timeout=90
 test_ssd_returns_with_old_content() {
 	clean_cache
@@ -182,7 +187,7 @@ test_ssd_returns_with_old_content() {
 	origin_complete
 }
 
-# Only the data device dies: the mapping can be emptied.
+# Only the data device dies, so the engine can empty the mapping.
 #@ slow hearth-only timeout=90
 test_dead_data_device() {
 	clean_cache
@@ -200,7 +205,7 @@ test_dead_data_device() {
 	origin_complete
 }
 
-# An SSD that cannot write or flush any more, but can be read.
+# The SSD fails writes and flushes, but reads work.
 #@ slow hearth-only timeout=90
 test_ssd_fails_to_write() {
 	clean_cache
@@ -226,7 +231,8 @@ test_metadata_fails_to_write() {
 	origin_complete
 }
 
-# A clean cache whose SSD is gone with the metadata, where writes shall wait.
+# Makes a clean cache whose SSD and metadata are dead, and which holds writes (fail_open
+# 0).
 cache_that_holds() {
 	clean_cache
 	no_metadata_check
@@ -235,7 +241,7 @@ cache_that_holds() {
 	now FAST failing
 }
 
-# fail_open 0: what would make the metadata wrong waits.
+# With fail_open 0 the engine holds a write that would make the metadata wrong.
 #@ slow hearth-only timeout=90
 test_fail_open_0_holds_writes() {
 	cache_that_holds
@@ -253,7 +259,7 @@ test_fail_open_0_holds_writes() {
 	check_data /dev/mapper/c 1 0 32
 }
 
-# A suspend does not wait for what is held, and the device coming back ends it.
+# A suspend does not wait for held writes; they fail.
 #@ slow hearth-only timeout=90
 test_held_writes_end() {
 	cache_that_holds
@@ -268,15 +274,15 @@ test_held_writes_end() {
 	check_data "$SLOW" 1 0 32
 }
 
-# Two tables on one engine: one can be suspended, though what is written to it in
-# the course of that must wait, and the other goes on.
+# Two tables share one engine. A user can suspend one of them, although the engine holds
+# the write that the suspend causes, and the other table still works.
 #@ fast hearth-only timeout=90
 test_holding_two_tables() {
 	cache_that_holds
 	dmsetup create second --table "$(dmsetup table c)"
 	dd if=/dev/zero of=/dev/mapper/second bs=64k count=1 oflag=direct status=none &
 	until_true 10 health_is c holding || fail "health: $(health c)"
-	# Suspending has it written from the page cache.
+	# The suspend writes this block from the page cache.
 	exec 7<>/dev/mapper/c
 	dd if=/dev/zero bs=64k count=1 seek=2 of=/dev/mapper/c conv=notrunc status=none
 	if ! timeout 20 dmsetup suspend c; then
@@ -308,7 +314,8 @@ test_held_writes_go_on_when_the_ssd_is_back() {
 	check_data /dev/mapper/c 1 1 31
 }
 
-# One bad place: its block leaves the cache, the rest stays.
+# The SSD has one bad place. The engine retires its slot, and still caches the other
+# blocks.
 #@ fast hearth-only timeout=90
 test_one_bad_place() {
 	clean_cache
@@ -325,7 +332,7 @@ test_one_bad_place() {
 	check_data "$SLOW" 2 0 8
 }
 
-# The SSD does not answer for a while.
+# The SSD does not answer for some seconds.
 #@ slow hearth-only timeout=90
 test_ssd_hangs_and_returns() {
 	clean_cache
@@ -341,7 +348,8 @@ test_ssd_hangs_and_returns() {
 	origin_complete
 }
 
-# The origin is all there is, also after it has lost something itself.
+# The cache device fails, and then the origin fails a flush as well. The origin still
+# serves all data afterwards.
 #@ hearth-only fast timeout=90
 test_neither_device_can_flush() {
 	WRITE_CACHE=1 breakable_devices 16 32
@@ -361,8 +369,8 @@ test_neither_device_can_flush() {
 	check_data /dev/mapper/c 4 0 4 4k
 }
 
-# An SSD that has become read-only, as many do at their end. In writeback, too,
-# nobody is told: what it refuses goes to the origin ...
+# The SSD becomes read-only, as many SSDs do at the end of their life. No user gets an
+# error in writeback either, because the engine sends refused writes to the origin ...
 #@ fast hearth-only timeout=90
 test_ssd_fails_to_write_writeback() {
 	breakable_devices 16 32
@@ -375,7 +383,7 @@ test_ssd_fails_to_write_writeback() {
 	origin_complete
 }
 
-# ... behind what was written to the block before.
+# ... after the data that users wrote to the block before.
 #@ fast hearth-only timeout=90
 test_ssd_fails_to_write_dirty_blocks() {
 	breakable_devices 16 32
@@ -405,15 +413,15 @@ counter_at_least() {
 	[ "$(counter "$1" "$2")" -ge "$3" ]
 }
 
-# drain_by_hand: another table, which has all go home.
+# drain_by_hand: loads a table with which the engine writes all dirty blocks back.
 drain_by_hand() {
 	dmsetup suspend c
 	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 1 writethrough cleaner 0"
 	dmsetup resume c
 }
 
-# One block cannot be read, another's place on the origin cannot be written. The rest
-# goes home as if they were not there, and both are named once.
+# The SSD cannot read one dirty block, and the origin cannot write another. The engine
+# writes all others back as usual, and logs each of the two once.
 #@ smp fast hearth-only timeout=120
 test_bad_block_holds_up_nothing() {
 	breakable_devices 32 64
@@ -425,7 +433,7 @@ test_bad_block_holds_up_nothing() {
 	now SLOW unwritable_at $((10 * 128))
 	drain_by_hand
 	until_true 20 dirty_is c 2 || fail "$(stat_of c dirty) blocks still dirty"
-	# They are tried again, and do not keep a suspend.
+	# The engine tries both blocks again, and a suspend does not wait for them.
 	until_true 20 counter_at_least c cache_read_errors 2
 	until_true 20 counter_at_least c origin_errors 2
 	assert_eq "$(kernel_said 'write-back of block')" 2 "messages"
@@ -439,7 +447,7 @@ test_bad_block_holds_up_nothing() {
 	check_data "$SLOW" 1 28 4
 }
 
-# ... and refused writes of other blocks go to the origin.
+# ... and the engine sends refused writes of other blocks to the origin.
 #@ smp fast hearth-only timeout=120
 test_refused_write_beside_a_bad_block() {
 	local block failed=0
@@ -447,7 +455,7 @@ test_refused_write_beside_a_bad_block() {
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 2 writeback_idle 1"
 	warm c 8
-	now SLOW failing_writes		# nothing is written back meanwhile
+	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 0 8
 	assert_ge "$(stat_of c dirty)" 64 "dirty blocks"
 	now FAST bad_at_and_read_only $((60 * 128))
@@ -461,7 +469,8 @@ test_refused_write_beside_a_bad_block() {
 	assert_eq $failed 0 "refused writes that failed"
 }
 
-# Nothing can be written home: that is tried now and then, and said once.
+# The origin refuses every write-back. The engine tries again at intervals, and logs few
+# messages.
 #@ fast hearth-only timeout=120
 test_origin_refuses_everything() {
 	local began
@@ -481,7 +490,8 @@ test_origin_refuses_everything() {
 	check_data "$SLOW" 2 0 28
 }
 
-# An SSD that cannot be flushed, nor written, but read: all that it holds goes home.
+# The SSD fails flushes and writes, but reads work. The engine writes all dirty blocks
+# back.
 #@ fast hearth-only timeout=120 on=apart,together
 test_ssd_cannot_flush_drains() {
 	WRITE_CACHE=1 breakable_devices 16 32
@@ -505,7 +515,8 @@ test_ssd_cannot_flush_drains() {
 		check_data /dev/mapper/c 3 0 8 4k
 		check_data "$SLOW" 3 0 8 4k
 	else
-		# The metadata says dirty: nothing reaches the origin alone.
+		# The metadata says dirty, so the engine must not write to the origin
+		# alone.
 		must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct
 		check_data "$SLOW" 2 0 4
 		check_data /dev/mapper/c 2 0 4
@@ -515,8 +526,9 @@ test_ssd_cannot_flush_drains() {
 	dmsetup remove c
 }
 
-# Writeback, and the metadata dies: what is dirty goes home, and is written on both
-# devices from then on, since the disk goes on to call it dirty.
+# The metadata dies in writeback. The engine writes all dirty blocks back. From then on
+# it writes such a block to both devices, because the metadata still calls the block
+# dirty.
 #@ fast hearth-only timeout=90
 test_dead_metadata_lets_all_go_home() {
 	breakable_devices 16 32
@@ -535,7 +547,7 @@ test_dead_metadata_lets_all_go_home() {
 	assert_eq "$(stat_of c dirty)" 0
 	check_data "$SLOW" 3 8 1 4k
 	check_data /dev/mapper/c 3 8 1 4k
-	# One copy alone is not enough.
+	# A write that reaches one copy alone must fail.
 	now FAST failing_writes
 	must_fail dd if=/dev/zero of=/dev/mapper/c bs=64k seek=140 count=1 oflag=direct
 	now FAST working
@@ -546,7 +558,8 @@ test_dead_metadata_lets_all_go_home() {
 	check_data /dev/mapper/c 3 8 1 4k
 }
 
-# striped VARIABLE: in its place a stripe of its halves, which splits requests.
+# striped VARIABLE: replaces the device by a stripe over its two halves, which splits
+# requests.
 striped() {
 	local -n device=$1
 	local half=$(($(sectors "$device") / 2))
@@ -555,7 +568,7 @@ striped() {
 	device=/dev/mapper/${1,,}_striped
 }
 
-# ... nor does it matter that both devices split what they get.
+# ... also if both devices split their requests.
 #@ fast hearth-only timeout=90
 test_refused_requests_that_were_split() {
 	breakable_devices 16 32
@@ -578,8 +591,8 @@ test_refused_requests_that_were_split() {
 	check_data "$SLOW" 1 4 28
 }
 
-# An SSD without a volatile cache, over a disk that has one: what has to be
-# durable is so on the disk, too.
+# The SSD has no volatile cache, but the disk has one. A write that must be durable has
+# to be durable on the disk, too.
 #@ fast hearth-only timeout=90
 test_refused_write_stays_durable() {
 	local trace=/sys/kernel/tracing disk ssd
@@ -601,7 +614,7 @@ test_refused_write_stays_durable() {
 	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
 }
 
-# ... and it is not kept waiting by those who read its block all the time.
+# ... and a refused write does not wait for users who keep reading its block.
 #@ smp fast hearth-only timeout=90
 test_refused_write_beside_readers() {
 	local readers
@@ -624,14 +637,15 @@ test_refused_write_beside_readers() {
 	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
 }
 
-# Writeback: only what is nowhere else is lost, and it is back with the SSD.
+# The SSD dies in writeback. Only data without a second copy is lost, and it is there
+# again when the SSD returns.
 #@ fast hearth-only timeout=120
 test_dead_ssd_writeback() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback
 	warm c 4
-	now SLOW failing_writes		# nothing is written back meanwhile
+	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
 	assert_ge "$(stat_of c dirty)" 32 "dirty blocks"
 	now FAST failing
@@ -661,15 +675,16 @@ test_dead_ssd_writeback() {
 	check_data /dev/mapper/c 2 26 4
 }
 
-# Nobody is told: a write to a clean block that its slot does not take goes to the
-# origin, when the block has left the cache; slots that cannot be read, either.
+# No user gets an error. A write to a clean block that the SSD refuses goes to the
+# origin once the block has left the cache, and so do reads of slots that the SSD cannot
+# read.
 #@ fast hearth-only timeout=90
 test_refused_first_writes_go_to_the_origin() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 2 writeback_idle 1"
 	warm c 8
-	write_data /dev/mapper/c 2 0 1	# its neighbours' intents come with it
+	write_data /dev/mapper/c 2 0 1	# the engine sets the neighbours' intents, too
 	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks dirty"
 	now FAST failing
 	dd if=/dev/zero of=/dev/mapper/c bs=4k seek=517 count=1 oflag=direct
@@ -681,9 +696,9 @@ test_refused_first_writes_go_to_the_origin() {
 	origin_complete
 }
 
-# Data and metadata are on one SSD, as LVM has it, and it dies with one block dirty.
-# All others can be read, from the origin alone, also when a write to them was
-# refused. What the death is noticed by: a commit, or writes that need none.
+# Data and metadata are on one SSD, as with LVM, and it dies with one dirty block. Users
+# can read all other blocks from the origin, even after a refused write to one. The
+# engine notices the death by a commit, or by writes that need no commit.
 #@ fast hearth-only timeout=120 on=commit,writes
 test_whole_ssd_dies_writeback() {
 	local block errors
@@ -712,7 +727,8 @@ test_whole_ssd_dies_writeback() {
 	done
 	check_data /dev/mapper/c 1 4 3
 	check_data /dev/mapper/c 1 8 24
-	# Its way home is tried, too; what users read is not asked of it.
+	# The engine may try to write the dirty block back, but it must not send the
+	# users' reads to the SSD.
 	assert_le $(($(counter c cache_read_errors) - errors)) 5 "reads sent to the dead SSD"
 	must_fail dd if=/dev/mapper/c of=/dev/null bs=64k skip=127 count=1 iflag=direct
 	now META working
@@ -724,7 +740,7 @@ test_whole_ssd_dies_writeback() {
 	cmp -n 65536 -i 8323072:0 /dev/mapper/c /dev/zero
 }
 
-# Writeback, and the metadata dies: dirty data stays readable and writable.
+# The metadata dies in writeback. Users can still read and write dirty data.
 #@ fast hearth-only timeout=90
 test_dead_metadata_writeback() {
 	breakable_devices 16 32
@@ -735,7 +751,8 @@ test_dead_metadata_writeback() {
 	now SLOW failing_writes
 	write_data /dev/mapper/c 2 8 2
 	now META failing
-	# Before a write-back ends that cannot be recorded: its block takes no writes.
+	# This write makes the engine notice the death before a write-back ends. The
+	# engine could not record the end of one, and its block would take no writes.
 	must_fail dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct
 	now SLOW working
 	assert_eq "$(health c)" read-only
@@ -754,8 +771,8 @@ test_dead_metadata_writeback() {
 	check_data /dev/mapper/c 3 8 2
 }
 
-# dirty_and_blind CACHE: its metadata has died, and it has noticed; 32 blocks at 8 MiB
-# are dirty.
+# dirty_and_blind CACHE: the metadata has died, and the engine notices it here; the 32
+# blocks at 8 MiB are dirty.
 dirty_and_blind() {
 	must_fail message "$1" max_promote_mbps 1
 	still_knows "$1"
@@ -768,15 +785,15 @@ still_knows() {
 	check_data "/dev/mapper/$1" 1 10 22
 }
 
-# Suspended and resumed, with the table that it has and with others; one with which
-# its blocks would be forgotten is refused, and the next finds them again.
+# The table is suspended and resumed, and replaced by others. The kernel refuses a table
+# that would forget dirty blocks, and the next table finds them again.
 survives_by_hand() {
 	local table shorter
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback "default 2 writeback_idle 0"
 	warm c 4
-	now SLOW failing_writes		# nothing goes home meanwhile
+	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
 	table=$(dmsetup table c)
 	shorter="0 49152 ${table#* * }"
@@ -813,8 +830,8 @@ survives_by_hand() {
 	check_data /dev/mapper/c 3 0 1
 }
 
-# An empty metadata device is not taken for that of a cache that has dirty blocks, and
-# not formatted.
+# The metadata device comes back empty. The engine refuses it and does not format it,
+# because the cache has dirty blocks.
 comes_back_empty() {
 	local -n real=real_META
 	cp "$real" "$T/meta"
@@ -828,7 +845,8 @@ comes_back_empty() {
 	dd if="$T/meta" of="$real" bs=1M oflag=direct status=none
 }
 
-# metadata_volume working|failing: the disk of the metadata; LVM's label stays readable.
+# metadata_volume working|failing: prints the table of the metadata's disk; LVM's label
+# stays readable.
 metadata_volume() {
 	local rest=$(($(sectors "$RAWMETA") - 2048))
 	echo "0 2048 linear $RAWMETA 0"
@@ -836,7 +854,7 @@ metadata_volume() {
 	[ "$1" = working ] || echo "2048 $rest error"
 }
 
-# What lvm2 does to a volume: a snapshot made and removed, another policy.
+# lvm2 changes the volume: it makes and removes a snapshot, and changes the policy.
 survives_lvm() {
 	device DISK 128 disk
 	device SSD 64 ssd
@@ -870,15 +888,15 @@ survives_lvm() {
 	still_knows vg-lv
 }
 
-# The metadata dies, and the SSD's data is well: no dirty block is forgotten, whatever
-# tables come and go.
+# The metadata dies, but the data on the SSD is sound. No change of tables may forget a
+# dirty block.
 #@ fast hearth-only timeout=150 on=by_hand,lvm
 test_dead_metadata_survives_reload() {
 	no_metadata_check
 	"survives_$1"
 }
 
-# The origin refuses writes for a while: blocks stay dirty, and go home later.
+# The origin refuses writes for a while. Blocks stay dirty, and are written back later.
 #@ slow hearth-only timeout=120
 test_origin_fails_to_write() {
 	breakable_devices 16 32
@@ -899,7 +917,7 @@ test_origin_fails_to_write() {
 	check_data "$SLOW" 2 0 2
 }
 
-# What the origin cannot read is the reader's error, and is not promoted.
+# A read that the origin fails ends with an error, and its block is not promoted.
 #@ slow hearth-only timeout=90
 test_origin_fails_to_read() {
 	local promotions
@@ -917,7 +935,7 @@ test_origin_fails_to_read() {
 	check_data /dev/mapper/c 1 0 32
 }
 
-# lvm2's view of a dead SSD, and the way back.
+# The SSD of an LVM volume dies. lvm2 reports it, and removes the cache.
 #@ fast hearth-only timeout=150
 test_lvm_dead_ssd() {
 	device DISK 128 disk

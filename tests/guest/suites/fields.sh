@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What lvs and the status line say, compared with what was done.
+# The fields of lvs and of the status line, compared with what the test did.
 
-# percent PART WHOLE: as lvs prints it.
+# percent PART WHOLE: prints the percentage as lvs prints it.
 percent() {
 	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b ? 100 * a / b : 0 }'
 }
@@ -70,7 +70,7 @@ test_hits_and_misses_are_counted() {
 	check_data /dev/vg/lv 2 0 8 4k
 }
 
-# The kernel's own forgets what it counted since it last wrote it down.
+# Stock loses all counts since it last wrote its counters to the metadata.
 #@ hearth-only fast timeout=120
 test_counters_survive_a_reload() {
 	local hits
@@ -115,20 +115,20 @@ test_dump_agrees_with_status() {
 
 # --- the status line, field by field, as stock prints it ---------------------
 
-# The settings that hearth's target has and stock's does not, of each policy.
+# Settings of each policy that only hearth's target has.
 OWN_CORE="promote_ahead max_promote_mbps max_promote_share fail_open max_intents dirty_high dirty_low dirty_limit writeback_idle"
 HEAT_SETTINGS="read_level write_level full_write_level seq_cutoff seq_again"
 declare -A OWN_SETTINGS=(
 	[smq]=$HEAT_SETTINGS [mq]=$HEAT_SETTINGS [heat]=$HEAT_SETTINGS
 	[lru]="seq_cutoff" [nhit]="visits trigger seq_cutoff" [cleaner]=""
 )
-# What stock prints of each policy.
+# Settings of each policy that stock prints.
 declare -A SETTINGS=(
 	[mq]="random_threshold 0 sequential_threshold 0 discard_promote_adjustment 0 read_promote_adjustment 0 write_promote_adjustment 0"
 )
 
-# counted_words "WORDS" "KEYS": their number and the words; the keys, of hearth's
-# own, come behind them, each with some number.
+# counted_words "WORDS" "KEYS": prints the number of words and the words. Hearth's own
+# keys follow them, each with any number.
 counted_words() {
 	local -a words keys
 	local key
@@ -140,14 +140,14 @@ counted_words() {
 	echo ${#words[@]} "${words[@]}"
 }
 
-# The policy that the status names, of one in a table.
+# Prints the policy's name in the status for the policy word of a table.
 named_policy() {
 	[ "$1" = default ] && echo smq || echo "$1"
 }
 
-# status_is "FEATURES" POLICY [MIGRATION_THRESHOLD]: each field of the status of
-# c, a new cache of 256 blocks of 64 KiB. One space is between two words, and one
-# at the end.
+# status_is "FEATURES" POLICY [MIGRATION_THRESHOLD]: compares each field of the status
+# of c, a new cache of 256 blocks of 64 KiB. One space separates two words, and one
+# space ends the line.
 status_is() {
 	local want have
 	want="0 131072 cache 8 [0-9]+/2048 128 [0-9]+/256( [0-9]+){6} 0"
@@ -158,8 +158,8 @@ status_is() {
 	assert_match "$have" "^$want\$" "features '$1', policy $2"
 }
 
-# status_of "FEATURES" "POLICY ARGS" [MIGRATION_THRESHOLD]: the features in the
-# order in which the status has them.
+# status_of "FEATURES" "POLICY ARGS" [MIGRATION_THRESHOLD]: the caller gives the
+# features in the order in which the status prints them.
 status_of() {
 	zero "$META" 1
 	by_hand c 128 "$1" "$2"
@@ -167,7 +167,8 @@ status_of() {
 	dmsetup remove c
 }
 
-# Each policy meets each mode, and each feature each of both.
+# The test combines each policy with each mode, and each other feature with each policy
+# and each mode.
 #@ fast timeout=120
 test_status_line() {
 	by_hand_devices
@@ -210,8 +211,8 @@ test_every_status_line_of_its_own() {
 	status_lines "smq mq lru nhit cleaner" "writearound writeonly"
 }
 
-# after_discard check_data|check_data_fails "FEATURES": what the status says, and
-# what is done to the origin.
+# after_discard check_data|check_data_fails "FEATURES": compares the status, and checks
+# whether the discard changed the origin.
 after_discard() {
 	zero "$META" 1
 	write_data "$SLOW" 7 40 8

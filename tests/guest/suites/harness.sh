@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The ground the other suites stand on: the right modules are loaded, and the
-# checks can fail.
+# What the other suites rely on: the right modules are loaded, and the checks can fail.
 
 #@ fast timeout=60
 test_engine_is_ours() {
@@ -15,7 +14,7 @@ test_engine_is_ours() {
 	[ -e /sys/module/dm_cache_smq ] || fail "dm-cache-smq is not loaded"
 }
 
-# Pages that the kernel counts nowhere are seen, and nothing else is.
+# memory_held counts pages that no counter of the kernel covers, and no other memory.
 #@ fast timeout=60
 test_memory_held_is_seen() {
 	local before with after
@@ -46,8 +45,8 @@ test_data_checks_can_fail() {
 	RW=randwrite check_data_fails "$DISK" 5 0 8 4k
 }
 
-# What the kernel says when it has found a mistake, one a line. A test with such a line in
-# its log fails.
+# Each line is what the kernel logs when it finds a mistake. A test whose log has such a
+# line fails.
 #@ fast timeout=60
 test_reports_of_the_kernel_are_noticed() {
 	local report

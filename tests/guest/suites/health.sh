@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The metadata device of a volume fails while dirty data is in the cache: what
-# lvs, the status line and the log say, and that nothing is lost.
+# A volume's metadata device fails while the cache holds dirty data. The tests check
+# lvs, the status line and the log, and that no data is lost.
 
-# sick_lv SECTOR pool|vol [format1]: a cached LV with dirty blocks in its cache,
-# whose metadata refuses writes from that sector on. META becomes the name of
-# the metadata's device.
+# sick_lv SECTOR pool|vol [format1]: makes a cached LV with dirty blocks, whose metadata
+# device refuses writes from SECTOR on. META is set to the name of the metadata device.
 sick_lv() {
 	modprobe dm-flakey
 	standard_vg
@@ -16,14 +15,15 @@ sick_lv() {
 	write_data /dev/vg/lv 1 0 24
 	fails_from "$1" >"$T/table"
 	dmsetup load "$META" "$T/table"
-	# One block at a time goes home, so that some are dirty in the end.
+	# The cache writes one block back at a time, so that some are still dirty at the
+	# end.
 	message vg-lv migration_threshold 0
 	write_data /dev/vg/lv 1 0 24
 	dmsetup suspend --noflush --nolockfs "$META"
 	dmsetup resume "$META"
 }
 
-# The metadata's table, with writes failing from sector $1 on; reads do not.
+# fails_from SECTOR: writes to the metadata device fail from SECTOR on; reads work.
 fails_from() {
 	local length dev offset
 	read -r _ length _ dev offset < <(dmsetup table "$META")
@@ -35,7 +35,7 @@ is_read_only() {
 	[ "$(stat_of vg-lv rw)" = ro ]
 }
 
-# Writes to what is not in the cache, which has to be mapped, until that fails.
+# Writes to blocks that are not cached, which the cache has to map, until that fails.
 provoke() {
 	local i
 	for i in 64 68 72 76; do
@@ -45,7 +45,7 @@ provoke() {
 	fail "the metadata's failure was not noticed"
 }
 
-# Bit 1 of the flags in the superblock.
+# Reads bit 1 of the flags in the superblock.
 needs_check_on_disk() {
 	local flags
 	flags=$(dd if="/dev/mapper/$META" bs=4k count=1 iflag=direct status=none | od -An -tu4 -j4 -N4)
@@ -56,8 +56,8 @@ data_is_all_there() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-# says_sick NEEDS_CHECK ATTRIBUTES LVS_WORD: what was dirty goes home, and then lvs
-# and the status agree.
+# says_sick NEEDS_CHECK ATTRIBUTES LVS_WORD: waits until the dirty blocks are written
+# back; then lvs and the status must agree.
 says_sick() {
 	until_true 30 all_clean vg-lv || fail "$(stat_of vg-lv dirty) blocks still dirty"
 	check_data /dev/mapper/vg-lv_corig 1 0 24
@@ -71,7 +71,8 @@ says_sick() {
 		cache_dirty_blocks="${ST[dirty]}" cache_used_blocks="${ST[used]}"
 }
 
-# The volume is taken down and comes back well, checked by lvm2 on the way.
+# Deactivates the volume and activates it on a working device; lvm2 checks the metadata
+# on the way.
 recovers() {
 	lvchange -an vg/lv
 	lvchange -ay vg/lv
@@ -90,7 +91,7 @@ is_well() {
 	check_data /dev/vg/lv 2 24 4
 }
 
-# Changes cannot be committed, but the superblock can still say so.
+# The engine cannot commit changes, but it can still set the flag in the superblock.
 goes_sick() {
 	sick_lv 8 "$@"
 	provoke
@@ -106,7 +107,8 @@ test_metadata_write_errors() {
 	recovers
 }
 
-# Without lvm2's check in between, NEEDS_CHECK stays and nothing is written.
+# lvm2 does not check the metadata in between, so NEEDS_CHECK stays and the engine
+# writes nothing.
 #@ hearth-only timeout=90 slow=pool,vol
 test_needs_check_outlives_activation() {
 	local unchecked=(--config 'global/cache_check_executable=""')
@@ -122,7 +124,7 @@ test_needs_check_outlives_activation() {
 	is_well
 }
 
-# 0.9.0's cache_repair loses the dirty bits of format 2.
+# cache_repair 0.9.0 loses the dirty bits of format 2.
 #@ hearth-only fast timeout=120
 test_repair_after_metadata_write_errors() {
 	goes_sick pool format1
@@ -133,7 +135,7 @@ test_repair_after_metadata_write_errors() {
 	is_well
 }
 
-# Not even the superblock can be written.
+# The device refuses every write, even of the superblock.
 #@ hearth-only fast timeout=90 on=vol slow=pool
 test_metadata_device_refuses_all_writes() {
 	sick_lv 0 "$1"

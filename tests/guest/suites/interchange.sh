@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A volume goes back and forth between hearth and the kernel's own dm-cache
-# with dirty data in the cache, stopped cleanly and not.
+# A volume goes back and forth between hearth and stock, the kernel's own dm-cache, with
+# dirty data in the cache. Some tests stop it cleanly, others cut its power.
 
-# Something of what was written is in the cache alone.
+# Fails unless some of the written data is in the cache alone.
 origin_is_stale() {
 	dmsetup create origin --table "0 131072 linear $DISK 2048"
 	if block_data check /dev/mapper/origin 1 0 8 2>/dev/null &&
@@ -15,15 +15,16 @@ origin_is_stale() {
 	dmsetup remove origin
 }
 
-# hand_over FROM TO pool|vol [format1]: dirtied by one, read and written on by
-# the other, read by the first again.
+# hand_over FROM TO pool|vol [format1]: the engine FROM leaves dirty blocks, TO reads
+# them and writes more, and FROM reads all again.
 hand_over() {
 	local from=$1 to=$2 dirty
 	load_engine "$from"
 	standard_vg
 	cached_lv "$3" writeback "${@:4}"
 	write_data /dev/vg/lv 1 0 24
-	# Nothing goes home from here on: stock is quick at that when idle.
+	# The engine writes nothing back from here on; stock does that quickly when
+	# idle.
 	message vg-lv migration_threshold 0
 	RW=randwrite write_data /dev/vg/lv 2 8 8 4k
 	dirty=$(stat_of vg-lv dirty)
@@ -65,8 +66,8 @@ test_hearth_to_stock() {
 	hand_over hearth stock "$@"
 }
 
-# What a power cut leaves: the devices' content at one instant, under load's
-# pause, while the cache is live. The copies take the devices' place.
+# Cuts the power: copies the devices at one instant, while the load pauses and the cache
+# is active. The copies then replace the content of the devices.
 cut_power() {
 	local d
 	sync
@@ -133,8 +134,8 @@ test_power_cut_leaves_it_warm_and_mostly_clean() {
 	check_data /dev/mapper/c 1 0 12
 }
 
-# dirty_and_damaged FORMAT ROOT: a volume that is stopped with dirty blocks, and
-# damage in the array whose root is at that byte of the superblock.
+# dirty_and_damaged FORMAT ROOT: stops a volume with dirty blocks, and damages the array
+# whose root is at byte ROOT of the superblock.
 dirty_and_damaged() {
 	local dev offset
 	standard_vg
@@ -146,8 +147,8 @@ dirty_and_damaged() {
 	spoil_leaf "/dev/block/$dev" "$offset" "$2"
 }
 
-# Damaged dirty bits, of format 2, or hints, of format 1: all that was dirty is
-# dirty still, and the kernel's own target opens it.
+# The damage is in the dirty bits of format 2, or in the hints of format 1. After the
+# repair every block that was dirty still is, and stock opens the metadata.
 #@ hearth-only fast timeout=180 on=2:284 slow=1:200
 test_stock_opens_what_was_repaired() {
 	dirty_and_damaged "$@"
@@ -162,8 +163,8 @@ test_stock_opens_what_was_repaired() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-# A damaged mapping: dirty blocks are lost, and lvm2 is not told that all is
-# well. The metadata is what it was until somebody accepts the loss.
+# The damage is in the mapping, so dirty blocks are lost, and the repair must report a
+# failure to lvm2. The metadata stays as it is until the administrator accepts the loss.
 #@ hearth-only fast timeout=180
 test_repair_that_loses_is_not_taken_for_one() {
 	local before

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Devices whose queues have other limits than each other: the largest request, the
-# logical block, requests that must not wait.
+# Devices whose queues have different limits: the largest request, the logical block,
+# requests that must not wait.
 
 queue_of() {
 	echo "/sys/block/$(basename "$(readlink -f "$1")")/queue"
 }
 
-# small_requests DEVICE: it takes 16 KiB at a time, a quarter of a cache block.
+# small_requests DEVICE: limits its requests to 16 KiB, a quarter of a cache block.
 small_requests() {
 	echo 16 >"$(queue_of "$1")/max_sectors_kb"
 }
 
-# Neither device was blamed for anything.
+# The engine has counted no error of either device.
 no_errors() {
 	read_status c
 	assert_eq "${ST[rw]} ${ST[needs_check]}" "rw -" health
@@ -26,7 +26,8 @@ test_small_requests_of_the_cache_device() {
 	by_hand_devices
 	small_requests "$FAST"
 	by_hand c 128 "metadata2 $1" "smq 0"
-	# Else it would say how far the origin is read ahead.
+	# The cache device must not lower this limit, because it sets how far the kernel
+	# reads ahead.
 	is_stock || assert_eq "$(cat "$(queue_of /dev/mapper/c)/max_sectors_kb")" \
 		"$(cat "$(queue_of "$SLOW")/max_sectors_kb")" "the largest request in KiB"
 	write_data /dev/mapper/c 1 0 24 1024k
@@ -44,7 +45,7 @@ test_small_requests_of_the_cache_device() {
 }
 
 # blocks_are META_BYTES FAST_BYTES SLOW_BYTES: the cache has the larger logical block of
-# cache device and origin, takes requests of it, and none below.
+# cache device and origin, and refuses smaller requests.
 blocks_are() {
 	BLOCKSIZE=$1 device META 8 ram
 	BLOCKSIZE=$2 device FAST 16 ssd
@@ -72,7 +73,7 @@ test_logical_blocks() {
 	blocks_are "$@"
 }
 
-# An origin that ends within a logical block of the cache device has no place under it.
+# The kernel refuses an origin that ends within a logical block of the cache device.
 #@ fast timeout=60
 test_logical_block_that_does_not_fit() {
 	local odd
@@ -95,9 +96,9 @@ test_logical_block_that_does_not_fit() {
 	no_errors
 }
 
-# without_waiting read|write BLOCKS: each of them, of 64 KiB, by a request that must
-# not wait, and whole; prints how many were served, and how many were to be tried again.
-# What is written is what is there.
+# without_waiting read|write BLOCKS: reads or writes each block of 64 KiB whole, by a
+# request that must not wait. Prints how many requests the cache served, and how many
+# were to be tried again. A write repeats the block's content.
 without_waiting() {
 	python3 - "$@" <<-'PYTHON'
 		import errno
@@ -124,8 +125,8 @@ without_waiting() {
 	PYTHON
 }
 
-# More of them than errors that would make the cache device a dead one. The kernel's own
-# target takes no such requests.
+# The test sends more such requests than the number of errors at which the engine gives
+# the cache device up. Stock takes no requests that must not wait.
 #@ hearth-only fast timeout=120 on=writeback,writethrough
 test_hits_that_must_not_wait() {
 	local how served again

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# How often hearth's locks are taken, as LOCK_STAT of the kernel of
-# scripts/debug-kernel counts.
+# How often hearth takes its locks, as LOCK_STAT in the kernel of scripts/debug-kernel
+# counts.
 
 # shellcheck source=tests/guest/suites/faults.sh
 . "${BASH_SOURCE%/*}/faults.sh"
 
-# The locks of hearth's sources, one a line, as the kernel names them.
+# Prints the locks of hearth's sources, one a line, by the names that the kernel uses.
 our_locks() {
 	sed -nE \
 		-e 's/.*(spin_lock_init|mutex_init|init_waitqueue_head)\((.*)\);.*/\2/p' \
@@ -16,9 +16,9 @@ our_locks() {
 		sort -u
 }
 
-# acquisitions COMMAND...: how often our locks were taken meanwhile, each, and in
-# total in TOTAL; TOOK is its time, in seconds. Names of the kernel's own that are the
-# same count as ours.
+# acquisitions COMMAND...: prints how often each of our locks was taken while the
+# command ran. TOTAL is the sum, and TOOK is the command's time in seconds. A lock of
+# the kernel with the name of one of ours counts as ours.
 acquisitions() {
 	our_locks >"$T/ours"
 	assert_match "$(<"$T/ours")" 'policy_lock' "locks"
@@ -31,7 +31,7 @@ acquisitions() {
 	TOTAL=$(awk '{ n += $1 } END { print n + 0 }' "$T/counts")
 }
 
-# The eighth column; a name may end in a subclass, #1 or /1.
+# The eighth column counts acquisitions; a name may end in a subclass, #1 or /1.
 count_ours() {
 	awk '
 	NR == FNR { ours[$0] }
@@ -62,8 +62,8 @@ misses_nothing() {
 	[ "$(misses)" = "$before" ]
 }
 
-# The clock ticks once a second, whatever the I/Os.
-# hits_take_no_lock RW
+# hits_take_no_lock RW: hits must add almost no acquisitions. The limit grows with the
+# seconds, because the engine's clock takes locks once a second.
 hits_take_no_lock() {
 	udevadm settle
 	misses_nothing acquisitions hits "$1" || fail "misses"
@@ -71,12 +71,12 @@ hits_take_no_lock() {
 	assert_le "$TOTAL" $((IOS / 1000 + 4 * TOOK)) "acquisitions"
 }
 
-# All of the first 16 MiB in the cache c.
+# resident_cache MODE: makes a cache c that holds all of the first 16 MiB.
 resident_cache() {
 	breakable_devices 32 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "$1"
-	# promotions take them: so it is seen when none is counted
+	# promotions take locks, which shows that the count can rise
 	acquisitions read_all /dev/mapper/c 16
 	assert_ge "$TOTAL" 256 "acquisitions of promotions"
 	until_true 60 misses_nothing read_all /dev/mapper/c 16 || fail "not all is resident"
@@ -91,7 +91,7 @@ test_read_hits_take_no_lock() {
 #@ fast hearth-only debug-kernel timeout=120
 test_write_hits_on_dirty_blocks_take_no_lock() {
 	resident_cache writeback
-	now SLOW failing_writes		# they stay dirty
+	now SLOW failing_writes		# the blocks stay dirty
 	write_data /dev/mapper/c 2 0 16
 	assert_ge "$(stat_of c dirty)" 256
 	hits_take_no_lock randwrite

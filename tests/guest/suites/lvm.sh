@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# lvm2's own commands that make, convert, change and take apart cached volumes.
+# lvm2's own commands make, convert, change and take apart cached volumes.
 
 #@ fast timeout=90
 test_lvcreate_cache_on_existing_lv() {
@@ -72,7 +72,7 @@ test_table_is_what_lvm_wrote() {
 	assert_match "$(stat_of vg-lv core)" 'migration_threshold 4096' core
 }
 
-# One round of a cache's life with data in it.
+# One round of a cache's life, with data in it.
 #@ fast timeout=90 on=pool:writethrough,pool:writeback,pool:passthrough,pool:writeback:format1,vol:writeback slow=vol:writethrough,vol:passthrough,pool:writethrough:format1,pool:passthrough:format1
 test_life() {
 	standard_vg
@@ -154,8 +154,8 @@ test_lvconvert_repair() {
 	repaired 1
 }
 
-# thin-provisioning-tools 0.9.0 of Debian 12 lose the dirty bits of format 2,
-# whose cache_dump shows none either; those of the next release do not.
+# thin-provisioning-tools 0.9.0 of Debian 12 lose the dirty bits of format 2, and their
+# cache_dump shows none either. The next release keeps them.
 #@ fast timeout=120
 test_lvconvert_repair_format_2() {
 	local tool=$TOP/build/trixie/bin/cache_repair
@@ -163,13 +163,13 @@ test_lvconvert_repair_format_2() {
 	repaired 2 --config "global/cache_repair_executable=\"$tool\""
 }
 
-# hearth's own, of sound metadata: it is called as lvm2 calls cache_repair.
+# hearth's program repairs sound metadata; lvm2 calls it as it calls cache_repair.
 #@ fast timeout=120 on=2 slow=1
 test_lvconvert_repair_by_hearth() {
 	repaired "$1" --config "$(hearth_repairs)"
 }
 
-# lvm2 has no repair for these; nothing may be lost by asking for it.
+# lvm2 cannot repair a cachevol; the attempt must lose nothing.
 #@ fast timeout=90
 test_lvconvert_repair_of_cachevol_is_refused() {
 	standard_vg
@@ -266,7 +266,7 @@ test_mq_accepts_its_old_settings() {
 	check_data /dev/vg/lv 1 0 8
 }
 
-# The counters live on in the metadata: only differences count.
+# The metadata keeps the counters, so the test compares differences.
 #@ fast timeout=120 on=pool,vol
 test_still_warm_after_reactivation() {
 	local used hits misses
@@ -279,9 +279,11 @@ test_still_warm_after_reactivation() {
 	assert_ge "$used" 256 used
 	lvchange -an vg/lv
 	lvchange -ay vg/lv
-	# The first miss fills the reserve of free slots, which a small cache notices.
+	# The first miss fills the reserve of free slots, which takes some blocks from a
+	# small cache.
 	assert_ge "$(stat_of vg-lv used)" $((used - 16)) "used after activation"
-	# What is read does not take the place of what has yet to be.
+	# In writeonly the check's reads promote nothing, so they cannot displace blocks
+	# that the check reads later.
 	is_stock || message vg-lv mode writeonly
 	check_data /dev/vg/lv 1 0 24
 	read_status vg-lv

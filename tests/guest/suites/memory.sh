@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# When memory is short, what frees it goes through the cache: swapped pages.
+# Memory is short, and the kernel frees it by writing through the cache: it swaps pages.
 
 volume_for_memory() {
 	standard_vg 320
@@ -19,8 +19,8 @@ cache_is_well() {
 		"complaints of the kernel"
 }
 
-# swapping LEFT MIB ROUNDS COMMAND...: the command has a program use MIB of memory
-# where there are LEFT.
+# swapping LEFT MIB ROUNDS COMMAND...: the command runs a program that uses MIB of
+# memory where only LEFT are free.
 swapping() {
 	local out in
 	mkswap /dev/vg/lv
@@ -35,9 +35,9 @@ swapping() {
 	cache_is_well
 }
 
-# in_cgroup MIB COMMAND...: with so much memory, and swap. Who is over it has to wait, and
-# is not killed unless that does not help: where pages take long to be written,
-# all of them may be on their way.
+# in_cgroup MIB COMMAND...: runs the command with so much memory, and swap. The kernel
+# delays a process above that limit, and kills it only above one and a half times the
+# limit, because slow writes can keep all of its pages busy.
 in_cgroup() {
 	local group=$T/cgroup/small
 	mkdir "$T/cgroup"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The modes that lvm2 does not know, writearound and writeonly: set by message
-# on volumes that lvm2 made, which goes on showing the mode it set itself.
+# The modes that lvm2 does not know, writearound and writeonly. The tests set them by
+# message on volumes that lvm2 made, and lvm2 still shows the mode that it set itself.
 
 # cached_in_mode MODE OWN_MODE pool|vol [format1]
 cached_in_mode() {
@@ -12,7 +12,8 @@ cached_in_mode() {
 	mode_is "$1" "$2"
 }
 
-# mode_is MODE OWN_MODE: what lvm2 and the status line show, and what runs.
+# mode_is MODE OWN_MODE: lvm2 and the status line show MODE, and the engine runs
+# OWN_MODE.
 mode_is() {
 	lvs_is cache_mode="$1" lv_health_status=
 	assert_match "$(stat_of vg-lv features)" "(^| )$1( |\$)" "mode in the status line"
@@ -25,7 +26,7 @@ reactivate() {
 	lvchange -ay vg/lv
 }
 
-# promoted COMMAND...: COUNT becomes the number of blocks that it brought in.
+# promoted COMMAND...: sets COUNT to the number of blocks that the command promoted.
 promoted() {
 	counted promotions "$@"
 }
@@ -33,7 +34,7 @@ promoted() {
 #@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
 test_writearound_by_message() {
 	cached_in_mode writethrough writearound "$@"
-	# udev's own reads bring some blocks in.
+	# udev's own reads promote some blocks.
 	promoted write_data /dev/vg/lv 1 0 16
 	assert_le "$COUNT" 40 "promotions by writes"
 	assert_ge "$(counter vg-lv write_misses)" 200 "write misses"
@@ -82,7 +83,8 @@ test_writeonly_by_message() {
 	check_data /dev/vg/lv 2 64 4
 }
 
-# lvm2 changes its own mode below; a mode that does not go with that rests.
+# lvm2 changes its own mode below the mode of the message. The engine does not use the
+# message's mode while the two do not fit together.
 #@ hearth-only fast timeout=120
 test_own_mode_and_lvchange() {
 	cached_in_mode writethrough writearound pool
@@ -100,7 +102,7 @@ test_own_mode_and_lvchange() {
 	check_data /dev/vg/lv 1 8 8
 }
 
-# A session of the kernel's own target voids what was set by message.
+# A session of stock discards the mode that a message set.
 #@ hearth-only slow timeout=180
 test_stock_forgets_the_own_mode() {
 	cached_in_mode writeback writeonly pool

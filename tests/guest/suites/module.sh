@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Loading, unloading, many caches, large caches: nothing is left behind.
+# Loading, unloading, many caches, large caches. Nothing may be left behind.
 
 #@ fast timeout=90
 test_unload_and_load_again() {
@@ -22,8 +22,8 @@ running_engine() {
 	if [ -e /sys/module/dm_cache/version ]; then echo hearth; else echo stock; fi
 }
 
-# As a package is installed, or removed, while a cache is in use; then what
-# docs/administration.md says under "Changing modules without a reboot".
+# A package is installed, or removed, while a cache is in use. Then the test follows
+# "Changing modules without a reboot" in docs/administration.md.
 #@ hearth-only fast timeout=120 on=hearth:stock,stock:hearth
 test_files_change_under_a_running_cache() {
 	local used
@@ -79,7 +79,7 @@ test_policy_is_loaded_on_demand() {
 	rmmod dm_cache_lru
 }
 
-# lvm2 leaves the settings of the policy before in the table.
+# lvm2 leaves the old policy's settings in the table.
 #@ fast hearth-only timeout=60
 test_settings_of_a_policy_that_is_not_loaded() {
 	by_hand_devices

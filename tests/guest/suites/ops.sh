@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What administrators do to a volume that happens to be cached: grow, shrink,
-# rename, move, snapshot, remove; RAID below it, a thin pool above it, several
-# caches on one SSD.
+# Administrators change a volume that happens to be cached: they grow, shrink, rename,
+# move, snapshot and remove it. They also put RAID below it, a thin pool above it, and
+# several caches on one SSD.
 
 #@ fast timeout=90 on=pool:writeback,vol:writeback slow=pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
 test_lvextend() {
@@ -59,9 +59,9 @@ test_lvreduce() {
 	check_data /dev/vg/lv 3 56 8
 }
 
-# Dirty blocks beyond the new end are never cut off: the kernel refuses, lvm2
-# leaves the volume suspended (with the stock target too), and extending it
-# again brings everything back. Once clean, it shrinks.
+# The engine must keep dirty blocks beyond the new end. The kernel refuses the shorter
+# table, lvm2 leaves the volume suspended (with stock, too), and extending it again
+# brings all data back. A clean volume shrinks.
 #@ fast timeout=90 on=pool slow=vol,pool:format1
 test_lvreduce_with_dirty_blocks_beyond() {
 	standard_vg
@@ -82,13 +82,13 @@ test_lvreduce_with_dirty_blocks_beyond() {
 	check_data /dev/vg/lv 1 0 8
 }
 
-# table_of SECTORS: of a cache of so many sectors.
+# table_of SECTORS: prints the table of a cache of so many sectors.
 table_of() {
 	echo "0 $1 cache $META $FAST $SLOW 128 1 writeback default 2 writeback_idle 0"
 }
 
-# shrinks reload|stop WHY DEVICE_SECTORS TABLE_SECTORS: is refused, and c is as
-# before afterwards.
+# shrinks reload|stop WHY DEVICE_SECTORS TABLE_SECTORS: the kernel must refuse the
+# shorter cache. Then the function restores c.
 shrinks() {
 	local table
 	[ "$1" = reload ] || dmsetup remove c
@@ -111,8 +111,9 @@ shrinks() {
 	fi
 }
 
-# The origin's device ends before what is dirty, or within it: nothing is forgotten,
-# and nothing written home. What a device still has past the end of the table goes home.
+# The origin's device ends before a dirty block, or within one: the engine forgets no
+# block and writes none back. If only the table is shorter, the device still has the
+# block's place, and the engine writes the block back.
 #@ hearth-only fast timeout=90 on=reload,stop
 test_shrink_keeps_dirty_blocks() {
 	by_hand_devices 16 32
@@ -211,8 +212,8 @@ test_snapshot_of_cached_lv() {
 	check_data /dev/vg/lv 1 12 12
 }
 
-# Not every lvm2 makes one over a cachevol (2.03.16 does not, 2.03.31 does); either way
-# nothing may be lost by asking.
+# Not every lvm2 makes a snapshot over a cachevol (2.03.16 does not, 2.03.31 does).
+# Either way the attempt must lose nothing.
 #@ fast timeout=120
 test_snapshot_over_cachevol() {
 	local seed=1
@@ -247,7 +248,7 @@ test_snapshot_merge() {
 	write_data /dev/vg/lv 2 0 16
 	udevadm settle
 	lvconvert -i 1 --merge vg/snap
-	# 2.03.31 may leave it to the next activation
+	# 2.03.31 may leave the merge to the next activation
 	snapshot_is_gone || lvchange -an vg/lv
 	lvchange -ay vg/lv
 	until_true 60 snapshot_is_gone || fail "not merged"
@@ -278,7 +279,7 @@ test_on_raid1() {
 	check_data /dev/vg/lv 1 0 24
 }
 
-# cached_as pool|vol LV ORIGIN_SIZE CACHE_SIZE: one of several cached volumes.
+# cached_as pool|vol LV ORIGIN_SIZE CACHE_SIZE: makes one of several cached volumes.
 cached_as() {
 	lvcreate -y -L "$3" -n "$2" vg "$DISK"
 	cache_it "$1" "$2" "$4"
@@ -364,7 +365,8 @@ test_xfs_of_real_files() {
 	(cd "$T/m" && sha256sum --quiet -c "$T/sums")
 }
 
-# The whole metadata of c, whose slots are all mapped and clean: a million of 32 KiB.
+# a_million_blocks MODE: makes a cache c of a million slots of 32 KiB, all mapped and
+# clean.
 a_million_blocks() {
 	# shellcheck source=tests/guest/suites/crash.sh
 	. "${BASH_SOURCE%/*}/crash.sh"
@@ -382,8 +384,8 @@ slab_now() {
 	awk '/^SUnreclaim:/ { print $2 }' /proc/meminfo
 }
 
-# watched COMMAND...: with commits, and writes to the last MiB of c, in $T/trace;
-# SLAB becomes how much more kernel memory was in use meanwhile at most, in KiB.
+# watched COMMAND...: traces commits, and writes to the last part of c, into $T/trace.
+# SLAB is the largest increase of kernel memory while the command ran, in KiB.
 watched() {
 	local trace=/sys/kernel/tracing before watcher
 	mount_trace
@@ -412,7 +414,8 @@ largest_group() {
 	grep -o 'dm_cache_commit: .* ops=[0-9]*' "$T/trace" | sed 's/.*ops=//' | sort -n | tail -n 1
 }
 
-# First writes, each to blocks whose bits are not set yet with those of others.
+# write_beside COMMAND...: while the command runs, writes to one block after another.
+# The blocks lie so far apart that each write has to wait for its own bit.
 write_beside() {
 	local at=30000
 	"$@" &
@@ -423,7 +426,8 @@ write_beside() {
 	wait $!
 }
 
-# For each write that was seen: how many groups were committed until its bit was.
+# Prints, for each traced write, how many groups the engine committed until the write's
+# bit was set.
 waited_groups() {
 	awk '/block_bio_queue: / { waits = 1; n = 0 }
 		/dm_cache_commit: / && waits {
@@ -432,8 +436,8 @@ waited_groups() {
 		}' "$T/trace" | sort -n | uniq -c
 }
 
-# However many blocks leave the cache at once: a group of commits stays short, and
-# little memory is taken.
+# However many blocks leave the cache at once, a group of commits stays short, and the
+# engine takes little memory.
 #@ hearth-only fast timeout=240 on=invalidated,discarded
 test_unmap_a_million() {
 	local waited
@@ -444,7 +448,7 @@ test_unmap_a_million() {
 	else
 		a_million_blocks writeback
 		watched write_beside blkdiscard -o 0 -l 30000M /dev/mapper/c
-		# What udev reads may come back.
+		# udev's reads may promote some blocks again.
 		assert_le "$(stat_of c used)" 41000 "blocks left"
 		waited=$(waited_groups)
 		echo "$waited"
@@ -464,8 +468,8 @@ stops_in() {
 	grep -q "$2" "/proc/$1/stack"
 }
 
-# A second table is resumed on a running engine whose last table is suspended
-# meanwhile: it does not get an engine that is being stopped.
+# A second table joins a running engine while the engine's last table is being
+# suspended. The kernel must not give it an engine that is stopping.
 #@ smp hearth-only fast timeout=90
 test_shared_engine_resume_race() {
 	local late last

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the default policy promises, seen from outside: scans, moved working
-# sets, hints, limits, settings.
+# The default policy's promises, as its users see them: scans, moved working sets,
+# hints, limits, settings.
 
-# A cache of 256 blocks of 64 KiB over a disk; streams are cut as on a disk
-# with seeks, which these devices do not say they are.
+# Makes a cache of 256 blocks of 64 KiB over a disk. The message sets seq_cutoff as for
+# a disk with seeks, because these devices do not report that they have any.
 policy_cache() {
 	by_hand_devices 16 256
 	by_hand c 128 "metadata2 writethrough" "default 0"
 	message c seq_cutoff 64
 }
 
-# touch_set OFFSET_MIB MIB [LOOPS]: 16 KiB random reads of the whole range.
+# touch_set OFFSET_MIB MIB [LOOPS]: reads the whole range in random order, 16 KiB at a
+# time.
 touch_set() {
 	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k \
 		--offset="${1}M" --size="${2}M" --loops="${3:-1}"
 }
 
-# Read hits per 1000 reads of touch_set's next round.
+# Prints the read hits per 1000 reads of one more touch_set.
 hits_per_mille() {
 	local hits misses
 	hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
@@ -35,7 +36,7 @@ test_scan_leaves_the_working_set() {
 	touch_set 0 14 6
 	before=$(hits_per_mille 0 10)
 	assert_ge "$before" 900 "hits per mille before the scan"
-	# by a reader that is moved from one CPU to the other 64 times
+	# The kernel moves the reader from one CPU to the other 64 times.
 	for ((i = 0; i < 64; i++)); do
 		taskset $((1 + i % 2)) dd if=/dev/mapper/c of=/dev/null bs=256k \
 			skip=$((256 + 10 * i)) count=10 iflag=direct status=none
@@ -52,7 +53,7 @@ test_moved_working_set_gets_in() {
 	policy_cache
 	touch_set 0 15 6
 	before=$(hits_per_mille 0 10)
-	# Twice the bytes of the new set.
+	# The test reads twice the bytes of the new set.
 	touch_set 100 10 2
 	after=$(hits_per_mille 100 10)
 	echo "hits per mille: $before of the old set, $after of the new one"
@@ -63,7 +64,8 @@ test_moved_working_set_gets_in() {
 test_hints_survive_a_clean_stop() {
 	local before after
 	policy_cache
-	# A set that fits: a full cache of this size evicts a few at its first miss.
+	# This set fits; a full cache of this size evicts a few blocks at its first
+	# miss.
 	touch_set 0 12 4
 	before=$(hits_per_mille 0 12)
 	dmsetup remove c
@@ -102,10 +104,10 @@ promoted_at_least() {
 	[ "$(stat_of c promotions)" -ge "$1" ]
 }
 
-# promoted_by_read_at AT WANT: PROMOTED becomes the promotions that a random read of 4 KiB at
-# AT KiB brings. The table is not suspended to wait for them: udev reads a device that
-# resumes. Those that are not wanted would be under way beside the others, and have a
-# second more.
+# promoted_by_read_at AT WANT: sets PROMOTED to the number of promotions that a random
+# read of 4 KiB at AT KiB causes. The function cannot suspend the table to wait for
+# them, because udev reads a device that resumes. It waits one second more, so that
+# promotions beyond WANT are counted as well.
 promoted_by_read_at() {
 	local before
 	udevadm settle
@@ -124,7 +126,7 @@ promotes() {
 
 #@ fast hearth-only timeout=60
 test_a_read_brings_what_lies_behind() {
-	local before at=9728	# KiB; udev looks at whole MiB when the device appears
+	local before at=9728	# in KiB; udev reads at whole MiB when the device appears
 	by_hand_devices 16 256
 	write_data "$SLOW" 1 9 2
 	echo 1 >"/sys/block/${SLOW#/dev/}/queue/rotational"
@@ -179,7 +181,8 @@ test_settings_outlive_the_table() {
 	assert_match "${ST[core]}" "dirty_limit 71" "a setting given with leading zeros"
 	assert_match "${ST[settings]}" "seq_cutoff 64" "policy settings"
 	assert_eq "$(message c stats | head -n1)" "mode writearound" mode
-	# What the table names wins; losing the mode means the table's.
+	# The table's own setting takes precedence, and "mode table" returns to the
+	# table's mode.
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough" "default 2 seq_cutoff 128"
 	message c mode table
@@ -192,7 +195,7 @@ test_settings_outlive_the_table() {
 	refused "unknown message or setting" message c no_such_key 1
 }
 
-# figure NAME: what the policy of c tells under that name.
+# figure NAME: prints a figure that the policy of c reports.
 figure() {
 	message c policy_stats | awk -v name="$1" '$1 == name { print $2 }'
 }

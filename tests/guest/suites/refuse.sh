@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Bad input: each refused with a message that says why, and nothing changed.
+# Bad input: the kernel must refuse each with a message that gives the reason, and must
+# change nothing.
 
 sums_of_devices() {
 	dd if="$META" bs=1M iflag=direct status=none | md5sum
@@ -11,8 +12,9 @@ sums_of_devices() {
 	done
 }
 
-# bad REGEX "WORDS AFTER cache": a table of $LENGTH sectors (the full origin's)
-# that must be refused. The devices must be as they were: nothing_changed.
+# bad REGEX "WORDS AFTER cache": the kernel must refuse a table of $LENGTH sectors
+# (default: the whole origin). nothing_changed then checks that the devices are as they
+# were.
 bad() {
 	[ -n "${SUMS:-}" ] || SUMS=$(sums_of_devices)
 	refused "$1" dmsetup create bad --table "0 ${LENGTH:-$(sectors "$SLOW")} cache $2"
@@ -24,7 +26,7 @@ nothing_changed() {
 	SUMS=
 }
 
-# A table with devices to refuse the rest of.
+# bad_after_devices REGEX "WORDS": the kernel must refuse the words after the devices.
 bad_after_devices() {
 	bad "$1" "$META $FAST $SLOW $2"
 }
@@ -127,7 +129,7 @@ test_foreign_metadata_is_not_formatted_over() {
 	nothing_changed
 }
 
-# A cache with data in it, taken down.
+# Makes a cache, fills it with data and removes it.
 used_once() {
 	by_hand_devices
 	by_hand c 128 writeback
@@ -135,7 +137,7 @@ used_once() {
 	dmsetup remove c
 }
 
-# spoil BLOCK OFFSET: one byte of the metadata is another.
+# spoil BLOCK OFFSET: changes one byte of the metadata.
 spoil() {
 	dd if="$META" of="$T/block" bs=4k skip="$1" count=1 iflag=direct status=none
 	printf '\377' | dd of="$T/block" bs=1 seek="$2" conv=notrunc status=none
@@ -151,8 +153,8 @@ test_bad_superblock_checksum() {
 	nothing_changed
 }
 
-# The root of the mapping, which the superblock has at offset 192. The kernel's own
-# refuses, too, but writes needs_check.
+# The superblock has the root of the mapping at offset 192. Stock also refuses this, but
+# it writes needs_check.
 #@ hearth-only fast timeout=60
 test_bad_mapping_checksum() {
 	local root
@@ -174,7 +176,7 @@ test_block_size_differs_from_metadata() {
 	check_data /dev/mapper/c 1 0 8
 }
 
-# The kernel's own takes any cache device with it.
+# Stock accepts any cache device with this metadata.
 #@ hearth-only fast timeout=60
 test_metadata_in_use_by_another_cache() {
 	by_hand_devices
@@ -187,7 +189,7 @@ test_metadata_in_use_by_another_cache() {
 	check_data /dev/mapper/c 1 0 8
 }
 
-# All that a message or a table could have changed.
+# Prints everything that a message or a table could have changed.
 state_of() {
 	dmsetup table "$1"
 	read_status "$1"
@@ -203,7 +205,7 @@ bad_message() {
 	assert_eq "$(state_of c)" "$before" "state changed"
 }
 
-# Blocks in a cache c of MODE, to lose or not.
+# warm_cache MODE: makes a cache c whose blocks a bad message could remove.
 warm_cache() {
 	by_hand_devices
 	by_hand c 128 writethrough
@@ -243,7 +245,7 @@ test_bad_values_of_own_messages() {
 #@ fast timeout=90
 test_bad_invalidations() {
 	local range too_large=4294967296
-	# The kernel's own takes that for 0.
+	# Stock takes this number for 0.
 	! is_stock || too_large=
 	warm_cache passthrough
 	for range in 256 0-257 300-310 99999999999999 $too_large; do
@@ -261,7 +263,8 @@ test_bad_invalidations() {
 	check_data /dev/mapper/c 1 0 8
 }
 
-# What lvm2 passes on unread is refused by the kernel, and lvm2 goes back.
+# lvm2 passes such settings on without reading them. The kernel refuses them, and lvm2
+# restores the old ones.
 #@ hearth-only fast timeout=90
 test_bad_settings_by_lvchange() {
 	local before

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Soak: checked load of all kinds on a volume that lvm2 caches, while all that an
-# administrator may do is done to it in random order, for HEARTH_MINUTES. Nothing
-# may fail, hang, or be found wrong, and memory must stay where it was.
+# Soak: checked load of all kinds runs on a volume that lvm2 caches. Meanwhile the test
+# makes every change that an administrator may make, in random order, for
+# HEARTH_MINUTES. No step may fail or hang, no data may be wrong, and memory use must
+# not grow.
 
-# The volume, in MiB: a region for each writer, one that is written once, one
-# for discards, and what it is made longer and shorter by.
+# The volume, in MiB: a region for each writer, a region that is written once, a region
+# for discards, and the part by which the volume grows and shrinks.
 WRITERS=4
 REGION=24
 STEADY=$((WRITERS * REGION))
@@ -15,12 +16,12 @@ BASE=$((DISCARDS + 32))
 MOST=$((BASE + 32))
 POLICIES=(smq smq default lru nhit mq cleaner)
 
-# Kept by the kernel at the end, KiB: of the same volume in the same state, and
-# after it was removed.
+# How much more memory the kernel may hold at the end, in KiB: for the same volume in
+# the same state, and after the volume was removed.
 MAY_GROW=4096
 MAY_LEAK=2048
 
-# Sets PICKED. (A subshell's RANDOM is not seeded.)
+# pick WORD...: sets PICKED. It does not print, because a subshell's RANDOM has no seed.
 pick() {
 	local from=("$@")
 	PICKED=${from[RANDOM % $#]}
@@ -43,7 +44,7 @@ soak_volume() {
 
 # --- load ---------------------------------------------------------------------
 
-# One writing of a region, checked while it is written or after.
+# one_load N: writes a region once, and checks it during the writing or afterwards.
 one_load() {
 	local n=$1 options=("--randseed=$((RANDOM * 32768 + RANDOM))")
 	pick write randwrite randwrite randrw rw && options+=("--rw=$PICKED")
@@ -57,7 +58,7 @@ one_load() {
 		--verify_state_save=0 --output="$T/fio.$n" "${options[@]}"
 }
 
-# writer N: until there is $T/stop; does nothing while there is $T/pause.
+# writer N: writes until $T/stop exists, and pauses while $T/pause exists.
 writer() {
 	local n=$1
 	set +x
@@ -95,7 +96,7 @@ no_failure() {
 
 # --- administration -----------------------------------------------------------
 
-# Each step ends well within two minutes, whatever the load.
+# run COMMAND...: each step ends well within two minutes under any load.
 run() {
 	timeout 360 "$@" || fail "soak: $*"
 }
@@ -105,7 +106,7 @@ step_cachemode() {
 	run lvchange -y --cachemode "$PICKED" vg/lv
 }
 
-# As long as the policy is cleaner, lvm2 loads writethrough whatever the mode.
+# lvm2 loads writethrough for every mode as long as the policy is cleaner.
 is_writethrough() {
 	dmsetup table vg-lv | grep -q ' writethrough '
 }
@@ -164,7 +165,8 @@ step_size() {
 	fi
 }
 
-# Whole and in parts, of what was just written and of what was not.
+# step_discard: discards whole blocks and parts of blocks, of data that was just written
+# and of other data.
 step_discard() {
 	local seed=$RANDOM at=$((DISCARDS * 1048576 + RANDOM % 4096 * 512))
 	write_data /dev/vg/lv $seed $DISCARDS 8
@@ -188,7 +190,7 @@ STEPS=(cachemode cachemode cachepolicy cachepolicy cachesettings message message
 	suspend suspend status size size discard discard own_mode own_mode
 	snapshot passthrough split)
 
-# administer UNTIL: counts what was done in DID.
+# administer UNTIL: counts its steps in DID.
 administer() {
 	local step
 	while [ $SECONDS -lt "$1" ]; do
@@ -209,19 +211,19 @@ where_memory_is() {
 	echo | tee -a "$T/figures"
 }
 
-# What each kind of object takes, KiB.
+# objects: prints how much memory each kind of object takes, in KiB.
 objects() {
 	awk 'NR > 2 { print $1, $6 * $15 * 4 }' /proc/slabinfo | sort
 }
 
-# objects_grown FILE: those that take more than they did then.
+# objects_grown FILE: prints the kinds of object that take more than FILE says.
 objects_grown() {
 	objects | join "$1" - | awk '$3 - $2 >= 64 { print $1 " " $3 - $2 " KiB" }' | paste -sd, |
 		sed 's/^/objects that take more: /' | tee -a "$T/figures"
 }
 
-# The same volume in the same state as every time, without load; sets HELD, in
-# KiB.
+# measure: stops the load, brings the volume to the same state each time, and sets HELD
+# to the memory in use, in KiB.
 measure() {
 	touch "$T/pause"
 	until_true 600 all_idle || fail "a writer hangs"
@@ -229,7 +231,7 @@ measure() {
 	run lvchange -y --cachemode writeback vg/lv
 	run lvchange -y --cachepolicy smq vg/lv
 	[ "$(sectors /dev/vg/lv)" = $((MOST * 2048)) ] || run lvextend -L ${MOST}M vg/lv "$DISK"
-	# what discards gave back
+	# writes the range again, because discards freed memory of the devices
 	write_data /dev/vg/lv 9 $DISCARDS $((MOST - DISCARDS))
 	HELD=$(memory_held)
 	echo "held $HELD KiB after $SECONDS s; steps: $(declare -p DID)" | tee -a "$T/figures"
@@ -239,7 +241,8 @@ measure() {
 
 # --- the whole ----------------------------------------------------------------
 
-# Everything goes; cache_check looks at what the cache leaves.
+# soak_over: removes everything, and runs cache_check on the metadata that the cache
+# leaves.
 soak_over() {
 	touch "$T/stop"
 	wait
@@ -252,12 +255,13 @@ soak_over() {
 	remove_nullb
 }
 
-# What stays in memory once it was used.
+# load_modules: loads the modules that stay in memory once they were used.
 load_modules() {
 	modprobe -a dm-snapshot dm-cache-lru dm-cache-nhit dm-cache-cleaner
 }
 
-# soak SECONDS: memory is looked at each fifth of it, first when all is warm.
+# soak SECONDS: measures memory after each fifth of the time, first when the cache is
+# warm.
 soak() {
 	local i before began first kept
 	declare -gA DID=()

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Nothing waits for ever: what stops, flushes or takes apart a cache comes to an
-# end under load, during promotions, and with devices that fail. An interrupted drain
-# is in tool.sh.
+# No request may wait for ever. Operations that stop, flush or take apart a cache must
+# end under load, during promotions, and with devices that fail. tool.sh has the test of
+# an interrupted drain.
 
-# For devices that fail.
+# For the functions that make devices fail.
 # shellcheck source=tests/guest/suites/faults.sh
 . "$(dirname "${BASH_SOURCE[0]}")/faults.sh"
 
-# in_time COMMAND...: as the command, which has a minute; a busy host needs it.
+# in_time COMMAND...: runs the command for at most a minute, because a busy host needs
+# that long.
 in_time() {
 	local code=0
 	timeout -s KILL 60 "$@" || code=$?
@@ -17,8 +18,8 @@ in_time() {
 	return $code
 }
 
-# load_all_over NAME [FIO OPTION...]: random reads, writes and flushes, until they
-# fail or stop_load.
+# load_all_over NAME [FIO OPTION...]: reads, writes and flushes at random places, until
+# a request fails or until stop_load.
 load_all_over() {
 	fio --name=load --filename="/dev/mapper/$1" --direct=1 --ioengine=libaio --iodepth=32 \
 		--thread --rw=randrw --bs=4k --norandommap --time_based --runtime=600 \
@@ -36,14 +37,14 @@ promotes() {
 	[ "$(stat_of c promotions)" -gt "$PROMOTED" ]
 }
 
-# Promotions are under way.
+# promoting: waits until the engine has promoted another block.
 promoting() {
 	PROMOTED=$(stat_of c promotions)
 	until_true 60 promotes || fail "no promotion"
 }
 
-# promoting_cache MODE: it promotes what it does not have, from a disk so slow
-# that some promotion is always under way.
+# promoting_cache MODE: makes a cache that promotes every miss, over a disk so slow that
+# some promotion is always in flight.
 promoting_cache() {
 	device META 8 ram
 	device FAST 16 ssd
@@ -70,7 +71,7 @@ test_suspend_and_flush_while_promoting() {
 	in_time dmsetup remove --retry c
 }
 
-# The table is replaced by one of errors, as "dmsetup remove --force" does first.
+# A table of errors replaces the cache's, as "dmsetup remove --force" does first.
 #@ smp hearth-only fast timeout=120 on=writeback
 test_remove_while_promoting() {
 	promoting_cache "$1"
@@ -82,7 +83,7 @@ test_remove_while_promoting() {
 	assert_eq "$(stat_of c rw)" rw
 }
 
-# Whatever device fails, everything ends; what was dirty may stay so.
+# Every operation must end, whichever device fails; dirty blocks may stay dirty.
 #@ smp hearth-only fast timeout=180 on=FAST
 test_stopped_with_failing() {
 	no_metadata_check

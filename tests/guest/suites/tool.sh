@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The command hearth on real caches: what it says is compared with what was done,
-# and what it does with what lvm2 and the target say afterwards.
+# The command hearth on real caches. The tests compare its output with what they did,
+# and its effects with the reports of lvm2 and of the target.
 
 hearth() {
 	"$TOP/build/lvm-plugin/hearth" "$@"
 }
 
-# told FIELD [CACHE]: the first of that name in the JSON of hearth status.
+# told FIELD [CACHE]: prints the first field of that name in the JSON of hearth status.
 told() {
 	hearth status --json "${2:-vg/lv}" >"$T/json"
 	sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?$/\1/p" "$T/json" | head -n1
@@ -24,7 +24,7 @@ fails_with() {
 	grep -qE "$why" "$T/said" || fail "no '$why' from $*"
 }
 
-# agrees: lvs and hearth status say the same of vg/lv.
+# agrees: lvs and hearth status must report the same of vg/lv.
 agrees() {
 	udevadm settle
 	hearth status
@@ -43,11 +43,12 @@ test_status_agrees_with_lvs() {
 	cached_lv pool writeback
 	is_stock || message vg-lv writeback_idle 0
 	write_data /dev/vg/lv 1 0 16
-	# Or all of it is clean before anybody has looked.
+	# Without this, stock could write all blocks back before the test reads the
+	# status.
 	! is_stock || message vg-lv migration_threshold 0
 	reads 0 8 1m
 	reads 64 8 1m
-	# Nothing goes home between two looks.
+	# The engine cannot write blocks back between the two reports.
 	dmsetup suspend --noflush --nolockfs vg-lv_corig
 	agrees
 	assert_ge "$(told dirty_blocks)" 1 "dirty blocks"
@@ -103,14 +104,15 @@ test_set_outlives_activation() {
 	check_data /dev/vg/lv 1 0 8
 }
 
-# The modes that are the table's and those that are not, on its way out, and given up.
+# The modes of the table and of messages, then a cache that cleaner drains, then one
+# that was given up.
 #@ fast hearth-only timeout=150
 test_status_agrees_with_lvs_in_every_state() {
 	local mode
 	standard_vg
 	cached_lv pool writeback
 	write_data /dev/vg/lv 1 0 8
-	# So that nothing moves between two looks.
+	# Drained, so that nothing changes between the two reports.
 	hearth drain vg/lv
 	for mode in writeonly writeback writethrough writearound passthrough; do
 		hearth set vg/lv "mode=$mode"
@@ -147,7 +149,7 @@ test_json_of_a_real_cache() {
 	assert_eq "$(field segtype)" linear type
 }
 
-# The kernel's own target opens vg/lv, and it holds what it held.
+# with_stock: stock opens vg/lv, and the volume's data is as before.
 with_stock() {
 	lvchange -an vg/lv
 	load_engine stock
@@ -196,14 +198,14 @@ test_stock_opens_the_profiles_that_say_so() {
 	done
 }
 
-# times_of KIND: how many requests were timed, and their nanoseconds, at one
-# moment: udev may read meanwhile.
+# times_of KIND: prints the number of timed requests and their nanoseconds. It reads
+# both at one moment, because udev may read meanwhile.
 times_of() {
 	message c stats | awk -v nr="timed_$1" -v ns="$1_ns" '$1 == nr { a = $2 } $1 == ns { b = $2 } END { print a, b }'
 }
 
-# timed KIND HOW_MANY MILLISECONDS_LEAST MOST COMMAND...: so many requests were
-# timed, and took so long in the mean.
+# timed KIND HOW_MANY MILLISECONDS_LEAST MOST COMMAND...: the engine must time at least
+# so many requests of the command, with a mean between the two limits.
 timed() {
 	local kind=$1 want=$2 least=$3 most=$4 before after nr ns
 	shift 4
@@ -211,7 +213,7 @@ timed() {
 	"$@"
 	read -ra after < <(times_of "$kind")
 	nr=$((after[0] - before[0])) ns=$((after[1] - before[1]))
-	# udev looks at what was written, and hits as well
+	# udev reads the written data, and its reads are hits, too
 	[ "$want" != 0 ] || assert_eq $nr 0 "$kind timed"
 	assert_ge $nr "$want" "$kind timed"
 	assert_ge $ns $((nr * least * 1000000)) "time of $kind"
@@ -261,7 +263,7 @@ test_drain_interrupted_and_resumed() {
 	message vg-lv writeback_idle 0
 	message vg-lv dirty_high 100
 	write_data /dev/vg/lv 1 0 30
-	# one block at a time goes home
+	# the cache writes one block back at a time
 	message vg-lv migration_threshold 0
 	assert_ge "$(told dirty_blocks)" 250 dirty
 	"$TOP/build/lvm-plugin/hearth" drain vg/lv &
@@ -321,7 +323,7 @@ test_profile_reaches_the_target() {
 	lvcreate -qq -y -L 64M -n lv vg "$DISK"
 	lvcreate -qq -y --type cache-pool --metadataprofile hearth-low-wear -L 32M -n fast vg "$SSD"
 	lvconvert -y --type cache --cachepool vg/fast vg/lv
-	# What it said is in the volume group now.
+	# The volume group has the profile's settings now.
 	rm -r "$LVM_SYSTEM_DIR/profile"
 	reactivated
 	assert_eq "$(told mode)/$(told policy)" writethrough/heat "mode and policy"
@@ -331,13 +333,12 @@ test_profile_reaches_the_target() {
 	assert_eq "$(told read_level)" 4 "setting that the table had"
 }
 
-# A round in which every read was a hit.
+# seen: top has shown a round in which every read was a hit.
 seen() {
 	grep -qE '^vg/lv +back .* [1-9][^ ]* +100\.0 ' "$T/top"
 }
 
-# What else there is, in one go: it is asked of a sound cache, and of one that
-# has something wrong.
+# The test runs the other commands together, on a sound cache and on one with a fault.
 #@ fast hearth-only timeout=90
 test_doctor_top_and_export() {
 	local pid i
@@ -371,7 +372,7 @@ test_advise_live() {
 	standard_vg
 	mount_trace
 	lvcreate -qq -y -L 64M -n plain vg "$DISK"
-	# what udev reads of the new volume would be recorded as well
+	# otherwise the command would also record udev's reads of the new volume
 	udevadm settle
 	"$TOP/build/lvm-plugin/hearth" advise --live vg/plain --json >"$T/advice" &
 	pid=$!
@@ -384,8 +385,8 @@ test_advise_live() {
 	if ls -d /sys/kernel/tracing/instances/hearth-*; then fail "the instance is left behind"; fi
 }
 
-# Everything that has dmeventd watch caches, where make install puts it, and a
-# log of what it tells.
+# monitoring: installs all files that make dmeventd watch caches, where make install
+# puts them, and logs what it reports.
 monitoring() {
 	trap monitoring_over EXIT
 	mkdir -p /usr/lib/hearth /etc/hearth /run/udev/rules.d
@@ -404,7 +405,7 @@ s.bind("/dev/log")
 while True:
     print(s.recv(4096).decode(), flush=True)' >"$T/syslog" &
 	until_true 60 test -e /dev/log
-	# Of udev's it would not live long.
+	# A dmeventd that udev starts would not live long.
 	dmeventd
 }
 
@@ -433,7 +434,7 @@ test_dmeventd_watches_and_tells() {
 	standard_vg
 	cached_lv pool writeback
 	until_true 20 is_monitored || fail "udev's rule does not work"
-	# Nothing goes home while the origin stands still.
+	# The engine cannot write blocks back while the origin is suspended.
 	write_data /dev/vg/lv 1 0 8
 	dmsetup suspend --noflush --nolockfs vg-lv_corig
 	until_true 20 told_of '^vg/lv dirty begins 2[0-9]% of the cache is dirty' || fail "dirty"
@@ -457,7 +458,7 @@ test_dmeventd_watches_and_tells() {
 	until_true 20 no_longer_watched || fail "watched after it was uncached"
 }
 
-# steady MIB SECONDS: reads of 8 MiB from there on.
+# steady MIB SECONDS: reads the 8 MiB at MIB for so long.
 steady() {
 	fio_quiet --readonly --filename=/dev/vg/lv --rw=randread --bs=4k --offset="$1M" --size=8M \
 		--time_based --runtime="$2"
@@ -472,11 +473,12 @@ test_dmeventd_tells_of_metadata_and_hits() {
 	device SSD 256 ssd
 	vgcreate -y vg "$DISK" "$SSD"
 	lvcreate -qq -y -L 128M -n lv vg "$DISK"
-	# So many blocks that the mapping of none is more than one percent of it.
+	# The pool has so many blocks that even an empty mapping takes more than one
+	# percent of the metadata.
 	lvcreate -qq -y --type cache-pool -L 160M --chunksize 32k --poolmetadatasize 8M -n fast vg "$SSD"
 	lvconvert -y --type cache --cachepool vg/fast --cachemode writeback vg/lv
 	until_true 20 told_of '^vg/lv metadata-full begins [1-9]% of the metadata device is used' || fail "metadata"
-	# As the manual says: nobody can extend it.
+	# The manual says that nobody can extend it.
 	must_fail lvextend -y --poolmetadatasize +4M vg/lv
 	must_fail lvextend -y --poolmetadatasize +4M vg/fast_cpool
 	must_fail lvextend -y -L +4M vg/fast_cpool_cmeta
@@ -512,7 +514,7 @@ test_dmeventd_tells_of_needs_check() {
 	recovers
 }
 
-# on_which vg/LV: the device of a hidden volume.
+# on_which vg/LV: prints the device of a hidden volume.
 on_which() {
 	lvs -a --noheadings -o devices "$1" | sed 's/(.*//; s/ //g'
 }
@@ -539,7 +541,8 @@ test_replace_a_living_ssd() {
 	check_data /dev/vg/lv 1 0 16
 }
 
-# is_refused WHY COMMAND...: and the cache is as it was, on the old SSD.
+# is_refused WHY COMMAND...: the command fails, and the cache stays as it was, on the
+# old SSD.
 is_refused() {
 	fails_with 1 "$@"
 	grep -q "its cache is as it was, on $SSD, in writeback" "$T/said" || fail "does not say what the volume is"
@@ -572,7 +575,7 @@ test_replace_by_a_device_that_will_not_do() {
 	check_data /dev/vg/lv 1 0 16
 }
 
-# The SSD is gone, and LVM knows it.
+# ssd_dies: takes the SSD's power away, and LVM reports that it is missing.
 ssd_dies() {
 	lvchange -an vg/lv
 	echo 0 >"$NULLB/nullbSSD/power"
@@ -615,7 +618,7 @@ test_replace_a_dead_ssd_that_was_dirty() {
 #@ fast hearth-only timeout=60
 test_doctor_loads_the_right_module() {
 	load_engine stock
-	# As if hearth had been installed meanwhile.
+	# This is the state after hearth was installed beside a loaded stock module.
 	install_engine hearth
 	fails_with 6 "hearth is installed, but the kernel's own target is loaded" hearth doctor --fix </dev/null
 	[ ! -e /sys/module/dm_cache/version ] || fail "replaced without an answer"
@@ -634,9 +637,9 @@ at_terminal() {
 
 terminal() {
 	trap terminal_over EXIT
-	# The host's is not to be written to.
+	# The shell must not write to the host's /root.
 	mount -t tmpfs tmpfs /root
-	# Its number tells one prompt from the next.
+	# The number tells one prompt from the next.
 	echo "PS1='ready \# \$?: '" >"$T/rc"
 	at_terminal -f /dev/null new-session -d -x 80 -y 24 -s user "exec bash --rcfile $T/rc"
 	until_true 30 prompt 1 || fail "no terminal"
@@ -653,12 +656,13 @@ terminal_over() {
 	monitoring_over
 }
 
-# What is on it; a line that was too long for it is one again.
+# screen: prints the terminal's content; a wrapped line is one line again.
 screen() {
 	at_terminal capture-pane -p -J -t user
 }
 
-# prompt NUMBER [CODE]: the last line is that prompt, and the command before it ended so.
+# prompt NUMBER [CODE]: the last line is this prompt, and the command before it ended
+# with CODE.
 prompt() {
 	screen | grep -v '^$' | tail -n 1 | grep -qE "^ready $1 ${2:-[0-9]+}: *$"
 }
@@ -668,7 +672,7 @@ types() {
 	at_terminal send-keys -t user Enter
 }
 
-# ends CODE: the command that runs does so, and nothing was wider than 80.
+# ends CODE: the running command ends with CODE, and no line was wider than 80 columns.
 ends() {
 	PROMPT=$((PROMPT + 1))
 	until_true 60 prompt $PROMPT || fail "it does not end"
@@ -681,7 +685,7 @@ shows() {
 	screen | grep -qE "$1"
 }
 
-# In the page's own words, but for the names and sizes of this guest's devices.
+# page_says: prints the page's own commands, with this guest's devices and sizes.
 page_says() {
 	sed -n '/^\.SH EXAMPLES/,/^A minute/p' "$TOP/man/hearth.8" | sed -n '/^\.nf/,/^\.fi/p' | grep -v '^\.' |
 		sed "s|/dev/sdb|$DISK|; s|/dev/nvme0n1|$SSD|; s|100G|32M|"
@@ -697,7 +701,7 @@ test_first_time_user() {
 	terminal
 	types "hearth --help"
 	ends 0
-	# From the first line to the prompt it is on the screen.
+	# The first line is still on the screen when the prompt appears.
 	screen | head -n 1 | grep -q '^Usage: hearth'
 	page_says >"$T/lines"
 	assert_eq "$(wc -l <"$T/lines")" 12 "lines of the manual"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The trace events of dm_cache: as many as the counters count, with reasons and
-# times that can be.
+# The trace events of dm_cache: their number must match the counters, and their reasons
+# and times must be plausible.
 
 TRACE=/sys/kernel/tracing
 
@@ -19,7 +19,7 @@ tracing_off() {
 	echo 8 >$TRACE/buffer_size_kb
 }
 
-# traced EVENT REGEX: how many of those, of all CPUs.
+# traced EVENT REGEX: prints how many such events all CPUs have traced.
 traced() {
 	grep -E "dm_cache_$1: " "$T/trace" | grep -cE "$2" || true
 }
@@ -28,13 +28,13 @@ traced() {
 test_events_agree_with_counters() {
 	local dev
 	by_hand_devices 8 64
-	# Before the cache begins, for udev reads it at once.
+	# Tracing begins before the cache exists, because udev reads the cache at once.
 	tracing_on
 	by_hand c 128 "metadata2 writeback" "default 6 read_level 0 write_level 0 seq_cutoff 0"
 	write_data /dev/mapper/c 1 0 6
 	read_all /dev/mapper/c 24
 	blkdiscard -o 0 -l 1M /dev/mapper/c
-	# Left alone, it writes back.
+	# An idle cache writes its dirty blocks back.
 	until_true 60 all_clean c || fail "not clean"
 	dmsetup suspend c
 	cp $TRACE/trace "$T/trace"
@@ -57,7 +57,7 @@ test_events_agree_with_counters() {
 	dmsetup resume c
 }
 
-# As the docs have it: hits and misses are two heaps.
+# The histogram shows hits and misses apart, as the docs say.
 #@ fast hearth-only timeout=90
 test_dm_statistics_of_a_cache() {
 	local reads fast slow
@@ -72,7 +72,7 @@ test_dm_statistics_of_a_cache() {
 	fio_quiet --readonly --filename=/dev/mapper/c --rw=randread --bs=4k --size=2M --io_size=160k
 	fio_quiet --readonly --filename=/dev/mapper/c --rw=randread --bs=4k --offset=8M --size=2M --io_size=40k
 	dmstats report --noheadings -o read_count,hist_count c | tee "$T/report"
-	# reads, under 100 ms and above, udev's among them
+	# number of reads, reads under 100 ms, reads above; udev's reads are among them
 	read -r reads fast slow < <(tr -s ' ,|:' ' ' <"$T/report")
 	assert_ge "$reads" 50 reads
 	assert_ge "$fast" 40 "fast ones"
@@ -80,7 +80,7 @@ test_dm_statistics_of_a_cache() {
 	dmstats delete --allregions c
 }
 
-# one_liner NUMBER: the program of the nth line for bpftrace in the docs.
+# one_liner NUMBER: prints the program of the nth bpftrace command in the docs.
 one_liner() {
 	sed -n "s/^    bpftrace -e '\(.*\)'$/\1/p" "$TOP/docs/administration.md" | sed -n "$1p"
 }
@@ -89,12 +89,12 @@ is_attached() {
 	grep -q '^Attaching' "$T/bpf"
 }
 
-# observe NUMBER: what it shows of blocks that come, are written, and go home.
+# observe NUMBER: runs the program while blocks are promoted, written and written back.
 observe() {
 	local program pid
 	program=$(one_liner "$1")
 	[ -n "$program" ] || fail "no line $1 for bpftrace in docs/administration.md"
-	# A shell has what it runs in the background ignore interrupts.
+	# A shell makes its background processes ignore interrupts.
 	env --default-signal=INT bpftrace -e "$program" >"$T/bpf" 2>&1 &
 	pid=$!
 	until_true 120 is_attached || { cat "$T/bpf"; fail "it does not begin: $program"; }

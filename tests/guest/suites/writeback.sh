@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# When dirty blocks go home while they need not, and how many there may be.
+# When the engine writes dirty blocks back before it has to, and how many blocks may be
+# dirty.
 
-# A cache of 256 blocks that writes nothing back of its own accord and holds
-# the first 12 MiB, or so many blocks of them: keeping_cache [BLOCKS].
+# keeping_cache [BLOCKS]: makes a cache of 256 blocks that writes nothing back while
+# idle, and that holds at least BLOCKS (180) blocks of the first 12 MiB.
 keeping_cache() {
 	by_hand_devices 16 64
 	by_hand c 128 "metadata2 writeback" "default 0"
@@ -23,7 +24,8 @@ dirty_at_most() {
 	[ "$(stat_of c dirty)" -le "$1" ]
 }
 
-# The data is right from the cache and, when it is clean, on the origin.
+# right_everywhere SEED OFFSET_MIB MIB: the data is right in the cache and, once that is
+# clean, on the origin.
 right_everywhere() {
 	check_data /dev/mapper/c "$@"
 	message c writeback_idle 1
@@ -56,8 +58,8 @@ test_write_back_between_watermarks() {
 	right_everywhere 1 0 10
 }
 
-# pieces FIRST NR KIB LENGTH_KIB: writes to NR blocks of 64 KiB, from the FIRST on, at
-# such a place in each; to $T/reference as well.
+# pieces FIRST NR KIB LENGTH_KIB: writes LENGTH_KIB at KIB of each of NR blocks of 64
+# KiB, from block FIRST on, and writes the same to $T/reference.
 pieces() {
 	local i
 	for ((i = $1; i < $1 + $2; i++)); do
@@ -69,7 +71,8 @@ pieces() {
 	done
 }
 
-# What the origin is written until all is clean, in sectors: GOES_HOME.
+# goes_home: lets the engine write all dirty blocks back, and sets GOES_HOME to the
+# number of sectors that this writes to the origin.
 goes_home() {
 	local before
 	before=$(sectors_written "$SLOW")
@@ -87,7 +90,8 @@ test_only_what_was_written_goes_home() {
 	assert_eq $GOES_HOME $((12 * 2048)) "sectors of whole blocks"
 	dd if=/dev/mapper/c of="$T/reference" bs=1M count=12 iflag=direct status=none
 
-	# A quarter of each; two; and all but the last, for what lies between goes too.
+	# The test writes to one quarter of each block, then to two. Then it writes to
+	# the first and the third, and the engine writes the second back as well.
 	pieces 0 20 20 4
 	goes_home
 	assert_eq $GOES_HOME $((20 * 32)) "sectors of quarters"
@@ -99,7 +103,7 @@ test_only_what_was_written_goes_home() {
 	goes_home
 	assert_eq $GOES_HOME $((20 * 96)) "sectors of three quarters"
 
-	# Nobody remembers what it was after another start.
+	# A restart loses which quarters of a block were written.
 	pieces 60 20 60 4
 	dmsetup remove c
 	by_hand c 128 "metadata2 writeback" "default 0"
@@ -114,7 +118,8 @@ test_only_what_was_written_goes_home() {
 test_dirty_limit_holds() {
 	keeping_cache
 	message c dirty_limit 25
-	# Blocks that are there, in another order, and others.
+	# The load writes resident blocks in random order, and then blocks that are not
+	# resident.
 	RW=randwrite write_data /dev/mapper/c 1 0 12
 	assert_le "$(percent_dirty)" 30 "percent dirty of resident blocks"
 	assert_ge "$(counter c invalidations)" 30 "blocks that made way for a write"

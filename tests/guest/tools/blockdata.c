@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes data that says where it belongs and which writing it is from, or
- * checks it:  blockdata write|check DEVICE SEED OFFSET LENGTH BLOCK seq|rand
+ * Writes data that carries its place and the seed of its writing, or checks it:
+ * blockdata write|check DEVICE SEED OFFSET LENGTH BLOCK seq|rand
  *
  * Every 512-byte sector holds the seed, its place on the device, and words
- * derived from both, so that stale, misplaced and torn data are all found.
- * Direct I/O, a few processes at a time, each block once; "rand" only changes
+ * derived from both. The check therefore finds stale, misplaced and torn data.
+ * A few processes write each block once with direct I/O; "rand" changes only
  * the order.
  */
 #define _GNU_SOURCE
@@ -70,7 +70,7 @@ static int check_block(const struct job *j, uint64_t at, const uint64_t *buf, in
 static int work(const struct job *j, uint64_t worker)
 {
 	uint64_t blocks = j->length / j->block, i, s;
-	/* an odd step without a factor in common walks every block once */
+	/* An odd step without a common factor visits every block once. */
 	uint64_t step = j->random ? 7919 : 1;
 	uint64_t *buf;
 	int reports = 0, bad = 0, fd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Uses memory, all of it again and again in random order, and checks that it
- * holds what was put there:  dirtymem MIB ROUNDS SEED
+ * Writes and reads memory again and again in random order, and checks that each
+ * page holds what was stored in it:  dirtymem MIB ROUNDS SEED
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int check(const uint64_t *at, uint64_t seed, uint64_t round, uint64_t pag
 	return 0;
 }
 
-/* Each page once, in an order that no read-ahead guesses. */
+/* Visits each page once, in an order that no read-ahead guesses. */
 static int one_round(uint64_t *memory, uint64_t pages, uint64_t seed, uint64_t round)
 {
 	uint64_t step = 7919, n, page;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 2;
 	}
-	/* small pages only, which are swapped one by one */
+	/* The kernel swaps small pages one by one. */
 	madvise(memory, pages * PAGE, MADV_NOHUGEPAGE);
 	for (round = 0; round < rounds; round++) {
 		time_t began = time(NULL);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Brings a device-mapper device up again and again, and each time one more of the
- * kernel's allocations succeeds before one fails: failnth NAME load|resume TABLE.
- * Ends when the allocations of that step are through. Needs a kernel with fault
- * injection that was told which allocations may fail (suites/faults-debug.sh).
- * TABLE is one line. The device is gone afterwards.
+ * Brings a device-mapper device up again and again, and each time the kernel
+ * fails a later allocation: failnth NAME load|resume TABLE. The program ends
+ * when the step makes no more allocations. It needs a kernel with fault
+ * injection, in which the caller has set which allocations may fail
+ * (suites/faults-debug.sh). TABLE is one line. The program removes the device
+ * at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static int load(const char *table)
 	return dm(DM_TABLE_LOAD);
 }
 
-/* What udev looks at cannot be removed yet. */
+/* Retries, because udev may still have the device open. */
 static void remove_device(void)
 {
 	int tries = 500, r;
@@ -75,7 +76,10 @@ static void remove_device(void)
 		die("remove");
 }
 
-/* The file of this thread; 0 in it: the failure has happened, or none was asked for. */
+/*
+ * This thread's fail-nth file. It reads 0 once the allocation has failed, or if
+ * none was to fail.
+ */
 static int fail_nth;
 
 static void arm(int nth)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Prints the frequency of the host's TSC in kHz. An emulated guest reads the
- * same counter, and would measure it wrongly on a busy host.
+ * same counter, and would measure a wrong frequency on a busy host.
  */
 #include <stdio.h>
 #include <time.h>
