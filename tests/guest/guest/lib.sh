@@ -52,7 +52,7 @@ assert_match() {
 must_fail() {
 	if "$@" >"$T/said" 2>&1; then
 		cat "$T/said"
-		fail "should have failed: $*"
+		fail "the command should have failed: $*"
 	fi
 	cat "$T/said"
 }
@@ -443,7 +443,7 @@ block_data() {
 check_data_fails() {
 	local code=0
 	(check_data "$@") >/dev/null 2>&1 || code=$?
-	[ $code != 0 ] || fail "data found that should not be there: $*"
+	[ $code != 0 ] || fail "the device holds data that it must not hold: $*"
 }
 
 sum_of() {

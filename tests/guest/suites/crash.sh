@@ -158,7 +158,7 @@ test_intents_are_bounded_under_load() {
 	LOAD=$!
 	trap 'kill $LOAD; wait' EXIT
 	for i in 1 2 3 4; do
-		until_true 60 written_on $((i * 777)) || fail "no load"
+		until_true 60 written_on $((i * 777)) || fail "the load writes nothing"
 		power_cut "$COPY"
 		dirty=$(dirty_on_disk "$COPY")
 		echo "cut $i, dirty on the disk: $dirty"

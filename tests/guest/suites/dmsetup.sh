@@ -328,7 +328,7 @@ test_writethrough_writes_of_one_block_side_by_side() {
 	dmsetup suspend --noflush --nolockfs slow
 	trap 'dmsetup resume slow; wait' EXIT
 	every_other_page
-	until_true 30 written_to "$FAST" $((before + 64)) || fail "they wait for each other"
+	until_true 30 written_to "$FAST" $((before + 64)) || fail "the writes wait for each other"
 	every_other_page
 	sleep 2
 	assert_eq "$(sectors_written "$FAST")" $((before + 64)) "written over each other"
@@ -596,7 +596,7 @@ test_event_after_a_table_that_did_not_resume() {
 	assert_ge "$(stat_of c dirty)" 1 "dirty blocks"
 	events=$(dmsetup info -c --noheadings -o events c)
 	message c writeback_idle 1
-	timeout 30 dmsetup wait c "$events" || fail "nobody was told that all is clean"
+	timeout 30 dmsetup wait c "$events" || fail "no event said that the cache is clean"
 	all_clean c
 }
 

@@ -280,6 +280,6 @@ test_no_memory_to() {
 	check_data /dev/mapper/c 1 0 32
 	dmsetup remove c
 	if leaked; then
-		fail "memory was not given back"
+		fail "the modules did not free all memory"
 	fi
 }

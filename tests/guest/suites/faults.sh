@@ -610,7 +610,7 @@ test_refused_write_stays_durable() {
 	echo 0 >$trace/events/block/block_bio_queue/enable
 	grep -E "block_bio_queue: ${disk/:/,} W" $trace/trace | tee "$T/writes"
 	echo >$trace/trace
-	grep -q ' WF[A-Z]* 40 + 8 ' "$T/writes" || fail "no FUA"
+	grep -q ' WF[A-Z]* 40 + 8 ' "$T/writes" || fail "the write to the disk has no FUA"
 	cmp -n 4096 -i 20480:0 "$SLOW" /dev/zero
 }
 
@@ -872,7 +872,7 @@ survives_lvm() {
 	message vg-lv writeback_idle 0
 	write_data /dev/vg/lv 1 0 32
 	lvchange -y --cachepolicy cleaner vg/lv
-	until_true 60 all_clean vg-lv || fail "not clean"
+	until_true 60 all_clean vg-lv || fail "the cache is still dirty"
 	lvchange -y --cachepolicy smq vg/lv
 	warm vg-lv 4
 	write_data /dev/vg/lv 2 8 2
@@ -907,7 +907,7 @@ test_origin_fails_to_write() {
 	dmsetup resume c
 	now SLOW failing_writes
 	write_data /dev/mapper/c 2 0 2
-	until_true 40 counter_at_least c origin_errors 1 || fail "nothing was tried"
+	until_true 40 counter_at_least c origin_errors 1 || fail "the engine did not try to write back"
 	assert_eq "$(stat_of c dirty)" 32
 	timeout 20 dmsetup suspend c || fail "suspend is stuck"
 	dmsetup resume c

@@ -54,7 +54,7 @@ test_reports_of_the_kernel_are_noticed() {
 		echo "hearth-test: $report" >/dev/kmsg
 		dmesg_clean
 		echo "$report" >/dev/kmsg
-		if dmesg_clean; then fail "not noticed: $report"; fi
+		if dmesg_clean; then fail "the report was not noticed: $report"; fi
 	done <<-'END'
 		BUG: KASAN: slab-out-of-bounds in cache_message+0x1f/0x30 [dm_cache]
 		BUG: sleeping function called from invalid context at mm/slab.h:494

@@ -42,7 +42,7 @@ provoke() {
 		write_data /dev/vg/lv 9 $i 4 || true
 		if until_true 3 is_read_only; then return; fi
 	done
-	fail "the metadata's failure was not noticed"
+	fail "the engine did not notice the metadata's failure"
 }
 
 # Reads bit 1 of the flags in the superblock.

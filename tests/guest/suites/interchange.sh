@@ -10,7 +10,7 @@ origin_is_stale() {
 	if block_data check /dev/mapper/origin 1 0 8 2>/dev/null &&
 		block_data check /dev/mapper/origin 2 8 8 4k 2>/dev/null &&
 		block_data check /dev/mapper/origin 1 16 8 2>/dev/null; then
-		fail "the origin has everything: nothing was dirty"
+		fail "the origin has all data: no block was dirty"
 	fi
 	dmsetup remove origin
 }
@@ -153,7 +153,7 @@ dirty_and_damaged() {
 test_stock_opens_what_was_repaired() {
 	dirty_and_damaged "$@"
 	lvconvert -y --repair --config "$(hearth_repairs)" vg/lv | tee "$T/log"
-	grep -q 'has a bad checksum' "$T/log" || fail "the damage was not met"
+	grep -q 'has a bad checksum' "$T/log" || fail "the repair did not find the damage"
 	load_engine stock
 	lvchange -ay vg/lv
 	assert_ge "$(stat_of vg-lv used)" 64 "mapped blocks"
@@ -171,7 +171,7 @@ test_repair_that_loses_is_not_taken_for_one() {
 	dirty_and_damaged 2 192
 	before=$(lvs --noheadings -a -o lv_name,lv_uuid vg/fast_cpool_cmeta)
 	must_fail lvconvert -y --repair --config "$(hearth_repairs)" vg/lv >"$T/log" 2>&1
-	grep -q 'lost, and was dirty: [0-9]' "$T/log" || fail "not listed: $(cat "$T/log")"
+	grep -q 'lost, and was dirty: [0-9]' "$T/log" || fail "the repair does not list the lost blocks: $(cat "$T/log")"
 	assert_eq "$(lvs --noheadings -a -o lv_name,lv_uuid vg/fast_cpool_cmeta)" "$before" metadata
 	lvconvert -y --repair --config "$(hearth_repairs --accept-lost)" vg/lv
 	load_engine stock

@@ -66,7 +66,7 @@ misses_nothing() {
 # seconds, because the engine's clock takes locks once a second.
 hits_take_no_lock() {
 	udevadm settle
-	misses_nothing acquisitions hits "$1" || fail "misses"
+	misses_nothing acquisitions hits "$1" || fail "some requests were misses"
 	echo "locks: $TOTAL acquisitions in $IOS I/Os and $TOOK seconds"
 	assert_le "$TOTAL" $((IOS / 1000 + 4 * TOOK)) "acquisitions"
 }
@@ -79,7 +79,7 @@ resident_cache() {
 	# promotions take locks, which shows that the count can rise
 	acquisitions read_all /dev/mapper/c 16
 	assert_ge "$TOTAL" 256 "acquisitions of promotions"
-	until_true 60 misses_nothing read_all /dev/mapper/c 16 || fail "not all is resident"
+	until_true 60 misses_nothing read_all /dev/mapper/c 16 || fail "not all blocks are resident"
 }
 
 #@ fast hearth-only debug-kernel timeout=120

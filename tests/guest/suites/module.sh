@@ -12,7 +12,7 @@ test_unload_and_load_again() {
 	dmsetup remove c
 	unload_engine
 	assert_eq "$(dmsetup targets | grep -c '^cache ')" 0 targets
-	grep -E '^(dm_cache|hearth|dm_hearth)' /proc/slabinfo && fail "slab caches left"
+	grep -E '^(dm_cache|hearth|dm_hearth)' /proc/slabinfo && fail "the modules have left slab caches behind"
 	modprobe dm-cache-smq
 	by_hand c 128 writeback
 	check_data /dev/mapper/c 1 0 8

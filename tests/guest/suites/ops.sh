@@ -251,7 +251,7 @@ test_snapshot_merge() {
 	# 2.03.31 may leave the merge to the next activation
 	snapshot_is_gone || lvchange -an vg/lv
 	lvchange -ay vg/lv
-	until_true 60 snapshot_is_gone || fail "not merged"
+	until_true 60 snapshot_is_gone || fail "the snapshot was not merged"
 	check_data /dev/vg/lv 1 0 16
 }
 
@@ -404,7 +404,7 @@ watched() {
 	echo 0 >$trace/events/dm_cache/dm_cache_commit/enable
 	cp $trace/trace "$T/trace"
 	echo 8 >$trace/buffer_size_kb
-	if grep -q '\[LOST' "$T/trace"; then fail "events were lost"; fi
+	if grep -q '\[LOST' "$T/trace"; then fail "the kernel lost trace events"; fi
 	SLAB=$(($(sort -n "$T/slab" | tail -n 1) - before))
 	echo "at most $SLAB KiB more"
 	grep -o ' ops=[0-9]*' "$T/trace" | sort | uniq -c | sort -rn | sed -n 1,20p

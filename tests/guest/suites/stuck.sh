@@ -40,7 +40,7 @@ promotes() {
 # promoting: waits until the engine has promoted another block.
 promoting() {
 	PROMOTED=$(stat_of c promotions)
-	until_true 60 promotes || fail "no promotion"
+	until_true 60 promotes || fail "the engine promotes nothing"
 }
 
 # promoting_cache MODE: makes a cache that promotes every miss, over a disk so slow that
@@ -111,7 +111,7 @@ test_uncache_under_load() {
 		--rw=randrw --bsrange=4k-64k --size=48M --io_size=96M --loops=50 --verify=crc32c \
 		--verify_fatal=1 --verify_backlog=64 --verify_state_save=0 --output="$T/load.out" &
 	LOAD=$!
-	until_true 60 used_at_least vg-lv 200 || fail "little in the cache"
+	until_true 60 used_at_least vg-lv 200 || fail "the cache holds too few blocks"
 	in_time lvconvert -y --uncache vg/lv
 	load_is_over && fail "the load is over already"
 	assert_eq "$(field segtype)" linear type
@@ -119,6 +119,6 @@ test_uncache_under_load() {
 	until_true 60 written_to /dev/vg/lv $more || fail "the load stands still"
 	load_is_over && fail "errors: $(cat "$T/load.out")"
 	stop_load
-	if grep -E 'err= *[1-9]|verify: bad' "$T/load.out"; then fail "errors under the load"; fi
+	if grep -E 'err= *[1-9]|verify: bad' "$T/load.out"; then fail "the load met errors"; fi
 	check_data /dev/vg/lv 1 64 16
 }

@@ -117,7 +117,7 @@ test_status_agrees_with_lvs_in_every_state() {
 	for mode in writeonly writeback writethrough writearound passthrough; do
 		hearth set vg/lv "mode=$mode"
 		reads 0 16 256k
-		until_true 20 is_at_rest vg-lv || fail "$mode: it never rests"
+		until_true 20 is_at_rest vg-lv || fail "$mode: the status keeps changing"
 		agrees
 		assert_eq "$(told mode)" "$mode" mode
 		lvs_is lv_health_status= lv_check_needed=
@@ -376,13 +376,13 @@ test_advise_live() {
 	udevadm settle
 	"$TOP/build/lvm-plugin/hearth" advise --live vg/plain --json >"$T/advice" &
 	pid=$!
-	until_true 20 is_recorded || fail "nothing is recorded"
+	until_true 20 is_recorded || fail "advise records nothing"
 	fio_quiet --filename=/dev/vg/plain --rw=randread --bs=64k --size=16M --io_size=20M
 	kill -INT $pid
 	wait $pid
 	cat "$T/advice"
 	assert_eq "$(sed -n 's/^ *"requests": \([0-9]*\),*$/\1/p' "$T/advice" | head -n 1)" 320 requests
-	if ls -d /sys/kernel/tracing/instances/hearth-*; then fail "the instance is left behind"; fi
+	if ls -d /sys/kernel/tracing/instances/hearth-*; then fail "advise has left its trace instance behind"; fi
 }
 
 # monitoring: installs all files that make dmeventd watch caches, where make install
@@ -433,29 +433,29 @@ test_dmeventd_watches_and_tells() {
 	monitoring
 	standard_vg
 	cached_lv pool writeback
-	until_true 20 is_monitored || fail "udev's rule does not work"
+	until_true 20 is_monitored || fail "udev's rule did not make dmeventd watch the cache"
 	# The engine cannot write blocks back while the origin is suspended.
 	write_data /dev/vg/lv 1 0 8
 	dmsetup suspend --noflush --nolockfs vg-lv_corig
-	until_true 20 told_of '^vg/lv dirty begins 2[0-9]% of the cache is dirty' || fail "dirty"
+	until_true 20 told_of '^vg/lv dirty begins 2[0-9]% of the cache is dirty' || fail "dmeventd did not report dirty data"
 	dmsetup resume vg-lv_corig
 	hearth drain --stay vg/lv
-	until_true 20 told_of '^vg/lv dirty over' || fail "not dirty"
+	until_true 20 told_of '^vg/lv dirty over' || fail "dmeventd did not report that the data is clean again"
 
 	lvchange -an vg/lv
 	lvchange -ay vg/lv
-	until_true 20 is_monitored || fail "not after another activation"
+	until_true 20 is_monitored || fail "dmeventd does not watch the cache after another activation"
 	assert_eq "$(grep -vc dirty "$T/told")" 0 "other things told"
 
 	dmesg_allow 'device-mapper: cache'
 	dies vg-fast_cpool_cdata
 	reads 0 8 1m
-	until_true 20 told_of '^vg/lv health begins bypass: ' || fail "health"
-	told_of '^vg/lv cache-device-errors begins' || fail "errors"
-	grep -q 'hearth: vg/lv: health: bypass: the cache was given up' "$T/syslog" || fail "syslog"
+	until_true 20 told_of '^vg/lv health begins bypass: ' || fail "dmeventd did not report the health"
+	told_of '^vg/lv cache-device-errors begins' || fail "dmeventd did not report the device's errors"
+	grep -q 'hearth: vg/lv: health: bypass: the cache was given up' "$T/syslog" || fail "dmeventd did not write to the system's log"
 
 	lvconvert -qq -y --uncache vg/lv
-	until_true 20 no_longer_watched || fail "watched after it was uncached"
+	until_true 20 no_longer_watched || fail "dmeventd still watches the uncached volume"
 }
 
 # steady MIB SECONDS: reads the 8 MiB at MIB for so long.
@@ -477,22 +477,22 @@ test_dmeventd_tells_of_metadata_and_hits() {
 	# percent of the metadata.
 	lvcreate -qq -y --type cache-pool -L 160M --chunksize 32k --poolmetadatasize 8M -n fast vg "$SSD"
 	lvconvert -y --type cache --cachepool vg/fast --cachemode writeback vg/lv
-	until_true 20 told_of '^vg/lv metadata-full begins [1-9]% of the metadata device is used' || fail "metadata"
+	until_true 20 told_of '^vg/lv metadata-full begins [1-9]% of the metadata device is used' || fail "dmeventd did not report the full metadata"
 	# The manual says that nobody can extend it.
 	must_fail lvextend -y --poolmetadatasize +4M vg/lv
 	must_fail lvextend -y --poolmetadatasize +4M vg/fast_cpool
 	must_fail lvextend -y -L +4M vg/fast_cpool_cmeta
 	sed -i 's/metadata_percent = 1/metadata_percent = 80/' /etc/hearth/monitor.conf
-	until_true 20 told_of '^vg/lv metadata-full over' || fail "metadata again"
+	until_true 20 told_of '^vg/lv metadata-full over' || fail "dmeventd did not report that the metadata has room again"
 
 	message vg-lv mode writeonly
 	write_data /dev/vg/lv 1 0 8
 	steady 0 25
 	assert_eq "$(grep -c hits-fell "$T/told")" 0 "told of the hits too early"
 	steady 64 15
-	until_true 10 told_of '^vg/lv hits-fell begins [0-9.]*% of the requests hit, where [19][0-9.]*% are usual' || fail "hits"
+	until_true 10 told_of '^vg/lv hits-fell begins [0-9.]*% of the requests hit, where [19][0-9.]*% are usual' || fail "dmeventd did not report that the hits fell"
 	steady 0 15
-	until_true 10 told_of '^vg/lv hits-fell over' || fail "hits again"
+	until_true 10 told_of '^vg/lv hits-fell over' || fail "dmeventd did not report that the hits rose again"
 	assert_eq "$(wc -l <"$T/told")" 4 "things told"
 }
 
@@ -506,10 +506,10 @@ test_dmeventd_tells_of_needs_check() {
 	. "$(dirname "${BASH_SOURCE[0]}")/health.sh"
 	monitoring
 	sick_lv 8 pool
-	until_true 20 is_monitored || fail "not monitored"
+	until_true 20 is_monitored || fail "dmeventd does not watch the cache"
 	provoke
-	until_true 20 told_of '^vg/lv needs-check begins' || fail "needs-check"
-	told_of '^vg/lv health begins read-only: ' || fail "health"
+	until_true 20 told_of '^vg/lv needs-check begins' || fail "dmeventd did not report needs-check"
+	told_of '^vg/lv health begins read-only: ' || fail "dmeventd did not report the health"
 	fails_with 6 "marked as needing a check" hearth doctor
 	recovers
 }
@@ -545,7 +545,7 @@ test_replace_a_living_ssd() {
 # old SSD.
 is_refused() {
 	fails_with 1 "$@"
-	grep -q "its cache is as it was, on $SSD, in writeback" "$T/said" || fail "does not say what the volume is"
+	grep -q "its cache is as it was, on $SSD, in writeback" "$T/said" || fail "the message does not say in which state the volume is"
 	assert_eq "$(on_which vg/fast_cpool_cdata)" "$SSD" device
 	assert_eq "$(ls /var/lib/hearth 2>/dev/null)" "" "what is kept"
 }
@@ -621,11 +621,11 @@ test_doctor_loads_the_right_module() {
 	# This is the state after hearth was installed beside a loaded stock module.
 	install_engine hearth
 	fails_with 6 "hearth is installed, but the kernel's own target is loaded" hearth doctor --fix </dev/null
-	[ ! -e /sys/module/dm_cache/version ] || fail "replaced without an answer"
+	[ ! -e /sys/module/dm_cache/version ] || fail "the module was replaced without an answer"
 	echo y | hearth doctor --fix >"$T/said" || true
 	cat "$T/said"
 	grep -q 'hearth is loaded for kernel' "$T/said"
-	[ -e /sys/module/dm_cache/version ] || fail "not replaced"
+	[ -e /sys/module/dm_cache/version ] || fail "the module was not replaced"
 	modprobe dm-cache-smq
 }
 
@@ -642,7 +642,7 @@ terminal() {
 	# The number tells one prompt from the next.
 	echo "PS1='ready \# \$?: '" >"$T/rc"
 	at_terminal -f /dev/null new-session -d -x 80 -y 24 -s user "exec bash --rcfile $T/rc"
-	until_true 30 prompt 1 || fail "no terminal"
+	until_true 30 prompt 1 || fail "the terminal shows no prompt"
 	PROMPT=1
 }
 
@@ -675,9 +675,9 @@ types() {
 # ends CODE: the running command ends with CODE, and no line was wider than 80 columns.
 ends() {
 	PROMPT=$((PROMPT + 1))
-	until_true 60 prompt $PROMPT || fail "it does not end"
+	until_true 60 prompt $PROMPT || fail "the command does not end"
 	screen
-	prompt $PROMPT "$1" || fail "another exit status than $1"
+	prompt $PROMPT "$1" || fail "the command did not exit with $1"
 	assert_le "$(screen | wc -L)" 80 width
 }
 
@@ -726,7 +726,7 @@ test_first_time_user() {
 			screen | head -n 1 | grep -q '^vg/data  writethrough, policy smq, good$'
 			;;
 		"hearth advise"*)
-			until_true 30 is_recorded || fail "nothing is recorded"
+			until_true 30 is_recorded || fail "advise records nothing"
 			fio_quiet --filename=/srv/file --rw=randread --bs=64k --size=8M --io_size=16M --direct=1
 			at_terminal send-keys -t user C-c
 			ends 0
@@ -738,7 +738,7 @@ test_first_time_user() {
 			until_true 30 shows '^vg/data +thru '
 			fio_quiet --filename=/srv/file --rw=randread --bs=4k --size=8M --direct=1 \
 				--time_based --runtime=20 &
-			until_true 30 shows '^vg/data +thru +[0-9.]+ +[0-9.]+ +[1-9][0-9.k]* ' || fail "no reads in top"
+			until_true 30 shows '^vg/data +thru +[0-9.]+ +[0-9.]+ +[1-9][0-9.k]* ' || fail "top shows no reads"
 			screen | tee "$T/top"
 			wait $!
 			assert_le "$(wc -L <"$T/top")" 80 "width of top"

@@ -35,11 +35,11 @@ test_events_agree_with_counters() {
 	read_all /dev/mapper/c 24
 	blkdiscard -o 0 -l 1M /dev/mapper/c
 	# An idle cache writes its dirty blocks back.
-	until_true 60 all_clean c || fail "not clean"
+	until_true 60 all_clean c || fail "the cache is still dirty"
 	dmsetup suspend c
 	cp $TRACE/trace "$T/trace"
 	grep -o "dm_cache_[a-z]*: .*" "$T/trace" | sed "s/block=[0-9]* slot=[0-9]*//; s/usecs=[0-9]*//; s/ops=[0-9]* intents=[0-9]*//" | sort | uniq -c
-	if grep -q '\[LOST' "$T/trace"; then fail "events were lost"; fi
+	if grep -q '\[LOST' "$T/trace"; then fail "the kernel lost trace events"; fi
 	dev=$(lsblk -dno MAJ:MIN /dev/mapper/c | tr -d ' ')
 	assert_eq "$(grep -c 'dm_cache_' "$T/trace")" "$(grep -cE "dm_cache_[a-z]*: $dev (block|ops)=" "$T/trace")" device
 
@@ -97,11 +97,11 @@ observe() {
 	# A shell makes its background processes ignore interrupts.
 	env --default-signal=INT bpftrace -e "$program" >"$T/bpf" 2>&1 &
 	pid=$!
-	until_true 120 is_attached || { cat "$T/bpf"; fail "it does not begin: $program"; }
+	until_true 120 is_attached || { cat "$T/bpf"; fail "bpftrace does not begin: $program"; }
 	sleep 2
 	write_data /dev/mapper/c "$1" 0 6
 	read_all /dev/mapper/c 24
-	until_true 60 all_clean c || fail "not clean"
+	until_true 60 all_clean c || fail "the cache is still dirty"
 	sleep 1
 	kill -INT $pid || true
 	wait $pid || true
@@ -115,10 +115,10 @@ test_one_liners_for_bpftrace() {
 	by_hand_devices 8 64
 	by_hand c 128 "metadata2 writeback" "default 6 read_level 0 write_level 0 seq_cutoff 0"
 	observe 1
-	grep -qE '^@\[[0-3]\]: [1-9]' "$T/bpf" || fail "no reasons"
+	grep -qE '^@\[[0-3]\]: [1-9]' "$T/bpf" || fail "bpftrace shows no reasons"
 	observe 2
-	grep -qE '^\[.*\) +[1-9][0-9]* \|@' "$T/bpf" || fail "no histogram"
+	grep -qE '^\[.*\) +[1-9][0-9]* \|@' "$T/bpf" || fail "bpftrace shows no histogram"
 	observe 3
-	grep -qE '^@\[[0-9]+\]: [1-9]' "$T/bpf" || fail "no blocks"
+	grep -qE '^@\[[0-9]+\]: [1-9]' "$T/bpf" || fail "bpftrace shows no blocks"
 	assert_eq "$(one_liner 4)" "" "lines that are not tried"
 }

@@ -77,7 +77,7 @@ goes_home() {
 	local before
 	before=$(sectors_written "$SLOW")
 	message c writeback_idle 1
-	until_true 60 all_clean c || fail "not clean"
+	until_true 60 all_clean c || fail "the cache is still dirty"
 	message c writeback_idle 0
 	GOES_HOME=$(($(sectors_written "$SLOW") - before))
 }
