@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power cuts: what the parts of the program share.  README.md says how they
- * work together.
+ * Power cuts: the declarations that the parts of the program share.  README.md
+ * says how the parts work together.
  */
 #ifndef CRASH_H
 #define CRASH_H
@@ -19,7 +19,7 @@
 
 void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...);
 
-/* ---- Random numbers: all that is decided comes from a seed ---- */
+/* ---- Random numbers: a seed decides every choice ---- */
 
 struct rng {
 	uint64_t state;
@@ -33,8 +33,9 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
 }
 
 /*
- * Parts of a disk, by number: those whose memory may differ from the base.  A
- * cut changes little, and copying all takes longer than all the rest.
+ * A set of chunks of a disk, by number.  The disk's memory may differ from the
+ * base only there.  A cut changes few chunks, and to copy the whole disk would
+ * take longer than everything else.
  */
 #define CHUNK 32u		/* sectors */
 struct chunks {
@@ -42,7 +43,7 @@ struct chunks {
 	uint32_t nr;
 };
 
-/* ---- log.c: what was recorded, as requests in the order of completion ---- */
+/* ---- log.c: the recording, as requests in the order of completion ---- */
 
 struct op {
 	enum crash_kind kind;
@@ -50,7 +51,7 @@ struct op {
 	uint64_t sector;
 	uint32_t sectors;
 	const uint8_t *data;
-	uint32_t submit;	/* events, counted from the beginning */
+	uint32_t submit;	/* number of events before it */
 	uint32_t done;		/* NEVER: in flight at the end, or failed */
 };
 
@@ -60,28 +61,31 @@ struct mark {
 };
 
 struct log {
-	struct op *ops[NR_RECORDED];	/* by completion; those without last */
+	struct op *ops[NR_RECORDED];	/* by completion; not done: last */
 	uint32_t nr_ops[NR_RECORDED];
 	struct mark *marks;
 	uint32_t nr_marks;
 	uint32_t nr_events;
-	/* Events that concern the metadata device: cuts there are of interest. */
+	/*
+	 * Events that concern the metadata device; half of the cuts are near
+	 * one.
+	 */
 	uint32_t *meta_events;
 	uint32_t nr_meta_events;
 };
 
-/* What was written to the disks from offset @begin on. */
+/* Marks what the log has written to the disks from offset @begin on. */
 void log_mark_chunks(const struct crash_head *head, uint64_t begin,
 		     struct chunks *changed);
-/* From offset @begin of the log on. */
+/* Reads the log from offset @begin on. */
 void log_read(struct log *log, const struct crash_head *head, uint64_t begin);
 void log_free(struct log *log);
 
 /* ---- state.c: the disks at a cut ---- */
 
 /*
- * The base of a disk is what is certainly on it at @cut.  The window is what
- * was submitted and may or may not be there.
+ * The base of a disk at @cut is what is certainly on it.  The window is the set
+ * of later requests: each was submitted, and may or may not be on the disk.
  */
 struct disk_image {
 	uint8_t *data;
@@ -89,13 +93,13 @@ struct disk_image {
 	uint32_t next;		/* index of the first op that is not in data */
 };
 
-/* What a sector of the top may hold. */
+/* What a sector of the top may hold, by the requests that the user made. */
 struct replay {
 	const struct log *log;
 	uint32_t cut;		/* events before it have happened */
 	struct disk_image disk[NR_DISKS];
 	struct disk_image top;
-	uint8_t *unknown;	/* by sector: discarded, anything may be there */
+	uint8_t *unknown;	/* by sector: discarded, may be anything */
 	uint32_t block_sectors;	/* discards reach the origin in whole blocks */
 	uint64_t origin_sectors;
 	bool passdown;
@@ -103,14 +107,20 @@ struct replay {
 };
 
 void chunks_mark(struct chunks *c, uint64_t sector, uint32_t sectors);
-/* Go on to @cut, which does not go back; @changed has one for each disk. */
+/*
+ * Goes on to @cut, which must not be before the last one; @changed has one set
+ * for each disk.
+ */
 void replay_advance(struct replay *r, uint32_t cut, struct chunks *changed);
-/* What survives of the window, in @to: the disk's memory, which has the base. */
+/*
+ * Applies to @to, the disk's memory with the base in it, what survives of the
+ * window.
+ */
 void replay_survivors(struct replay *r, int disk, uint8_t *to,
 		      struct chunks *changed, struct rng *rng);
 /*
- * Compares @have, the whole top, with what may be there; prints up to a few
- * faults and returns how many there are.
+ * Compares @have, the whole top, with what may be there.  Prints a few faults,
+ * and returns how many there are.
  */
 uint64_t replay_check_top(struct replay *r, const uint8_t *have,
 			  uint64_t sectors, const char *when);
@@ -130,12 +140,18 @@ struct meta_view {
 	bool dirty[MAX_SLOTS];
 };
 
-/* Reads and verifies; false after printing what is wrong. */
+/*
+ * Reads and verifies the metadata.  Prints what is wrong, and then returns
+ * false.
+ */
 bool meta_read(struct meta_view *v, const uint8_t *meta, uint64_t sectors);
-/* The cached content of the first @sectors, as the metadata has it, in @to. */
+/* Composes in @to the first @sectors as the metadata caches them. */
 void meta_compose(const struct meta_view *v, const uint8_t *fast,
 		  const uint8_t *origin, uint8_t *to, uint64_t sectors);
-/* Mapped, clean, and yet the copies differ: how many. */
+/*
+ * Returns how many clean blocks (or with @dirty, dirty ones) have two different
+ * copies.
+ */
 uint32_t meta_unequal(const struct meta_view *v, const uint8_t *fast,
 		      const uint8_t *origin, uint64_t origin_sectors, bool dirty);
 
@@ -149,7 +165,7 @@ struct dm_dev {
 
 void dm_open(void);
 void dm_create(struct dm_dev *d, const char *name);
-/* 0 or a negative errno */
+/* Returns 0 or a negative errno. */
 int dm_load(struct dm_dev *d, uint64_t sectors, const char *type,
 	    const char *params);
 int dm_suspend(struct dm_dev *d);
@@ -176,7 +192,7 @@ struct world {
 	struct crash_head *head;
 	uint8_t *memory[NR_DISKS];
 	struct dm_dev disk[NR_DISKS], cache, top;
-	struct config now;	/* the disks' and the top's sizes */
+	struct config now;	/* sizes of the disks and of the top */
 	int control;
 };
 
@@ -184,16 +200,18 @@ extern const char *const disk_names[NR_DISKS];
 
 void world_open(struct world *w);
 void world_close(struct world *w);
-/* The devices get the sizes of @c; the cache has no table afterwards. */
+/* Gives the devices the sizes of @c; the cache has no table afterwards. */
 void world_sizes(struct world *w, const struct config *c);
-/* Returns how long it took, in microseconds, or a negative errno. */
+/*
+ * Returns how long the activation took, in microseconds, or a negative errno.
+ */
 int64_t world_activate(struct world *w, const struct config *c);
-/* Stops the cache cleanly; its device stays, and gives errors. */
+/* Stops the cache cleanly.  Its device stays, and returns errors. */
 void world_deactivate(struct world *w);
-/* From one table to another, while there is load. */
+/* Changes from one table to another while the load runs. */
 int world_change(struct world *w, const struct config *c);
 void world_mark(struct world *w, uint64_t number);
-/* The whole cache as it reads. */
+/* Reads the whole cache. */
 void world_read(struct world *w, uint8_t *to, uint64_t sectors);
 struct cache_counts {
 	uint32_t resident, dirty, demotions, promotions;
@@ -203,36 +221,41 @@ void world_counts(struct world *w, struct cache_counts *c);
 void world_delays(struct world *w, uint32_t meta, uint32_t fast, uint32_t origin);
 bool world_wait_clean(struct world *w, unsigned int seconds);
 
-/* ---- record.c: what a recording is made of ---- */
+/* ---- record.c: the contents of a recording ---- */
 
 /*
- * Marks: 2k before the change to configs[k], 2k + 1 when it is done.
+ * The log has mark 2k before the change to configs[k], and mark 2k + 1 after
+ * it.
  */
 struct recording {
 	uint64_t seed;
 	uint32_t nr_configs;
 	char script[16];
 	struct config configs[MAX_CONFIGS];
-	uint64_t end;		/* of the log */
+	uint64_t end;		/* offset of the log's end */
 	uint64_t faults;
 	uint64_t requests;
 };
 
 void record(struct world *w, struct recording *rec, uint64_t seed);
 
-/* ---- load.c: writes, reads, discards and flushes, checked while they run ---- */
+/*
+ * ---- load.c: writes, reads, discards and flushes, checked while they run ----
+ */
 
 struct load;
 
 struct load *load_new(const char *node, const struct crash_head *head,
 		      uint64_t seed, unsigned int threads);
-/* The first @sectors are used; from now on also while it runs. */
+/* Limits the load to the first @sectors.  May be called while the load runs. */
 void load_set_limit(struct load *l, uint64_t sectors);
 void load_expect(struct load *l, const uint8_t *content, uint64_t sectors);
 void load_start(struct load *l, bool discards);
-/* Returns the number of faults that reads have found. */
+/*
+ * Stops the load, and returns the number of faults that its reads have found.
+ */
 uint64_t load_stop(struct load *l);
-/* Until so many requests more are done. */
+/* Waits until the load has completed so many more requests. */
 void load_wait(const struct load *l, uint64_t requests);
 uint64_t load_requests(const struct load *l);
 void load_free(struct load *l);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the recorder (kernel/crashdisk.c) and its reader share: the log in
- * memory, mapped from /dev/crashdisk, and the memory of each disk behind it.
+ * What the recorder (kernel/crashdisk.c) shares with its reader: the log in
+ * memory, which the reader maps from /dev/crashdisk, and behind it the memory
+ * of each disk.
  *
- * The log is one for all disks, so that it has one order.  A request has an
- * entry when it is submitted and one when it is done; what happened between
- * two entries of different disks is what a power cut may tell apart.
+ * There is one log for all disks, because the log must have one order.  A
+ * request has an entry when it is submitted, and another when it is done.  A
+ * power cut may separate any two entries, also of different disks.
  */
 #ifndef CRASHLOG_H
 #define CRASHLOG_H
 
 #include <linux/types.h>
 
-/* The disks, and what is seen from above the cache. */
+/* The disks, and the requests to the top, above the cache. */
 enum crash_disk {
 	DISK_META,
 	DISK_FAST,
@@ -23,14 +24,14 @@ enum crash_disk {
 };
 
 enum crash_kind {
-	LOG_WRITE,		/* followed by its data */
+	LOG_WRITE,		/* its data follows */
 	LOG_FLUSH,
 	LOG_DISCARD,
-	LOG_DONE,		/* of the request whose entry is at .of */
-	LOG_MARK,		/* written to /dev/crashdisk: .of is its number */
+	LOG_DONE,		/* .of: the entry of the request that is done */
+	LOG_MARK,		/* written to /dev/crashdisk; .of: its number */
 };
 
-#define LOG_FUA		1u	/* in flags */
+#define LOG_FUA		1u	/* a bit of .flags */
 #define LOG_FAILED	2u
 
 struct crash_entry {
@@ -42,17 +43,17 @@ struct crash_entry {
 	__u64 of;
 };
 
-/* At offset 0 of the mapping; entries follow. */
+/* At offset 0 of the mapping; the entries follow. */
 struct crash_head {
-	__u64 size;		/* bytes, this head included */
-	__u64 used;		/* the same, of what is written */
-	__u64 disk_sectors[NR_DISKS];	/* the memory that each has */
+	__u64 size;		/* bytes, with this head */
+	__u64 used;		/* bytes in use, with this head */
+	__u64 disk_sectors[NR_DISKS];	/* length of each disk's memory */
 	__u32 recording;
-	__u32 overflow;		/* the log was full: worthless */
-	__u32 delay_us[NR_DISKS];	/* mean service time; 0: served at once */
+	__u32 overflow;		/* the log was full, so it is worthless */
+	__u32 delay_us[NR_DISKS];	/* mean service time; 0: no delay */
 };
 
-/* Offsets of the disks' memory in the mapping. */
+/* Offset of a disk's memory in the mapping. */
 #define CRASH_MAP_DISK(i)	(((__u64)(i) + 1) << 32)
 
 #endif

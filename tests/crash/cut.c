@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One cut: the disks as they may be, looked at without any kernel, then opened
- * by the engine, read, used, and perhaps cut again.
+ * One cut: puts the disks together as they may be, examines them without a
+ * kernel, and lets the engine open, read and use them.  Some cuts are cut once
+ * more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "cut.h"
 
 #define INTENTS_SETTING "max_intents "
-#define REPAIRED_CUTS 4		/* of so many cuts, one opens repaired metadata */
-#define BLOCKS_UNDER_WAY 16	/* four requests, of up to four blocks */
+#define REPAIRED_CUTS 4		/* one cut in so many opens repaired metadata */
+#define BLOCKS_UNDER_WAY 16	/* four requests, of up to four blocks each */
 
-/* ---- Which table the cache has after the cut ---- */
+/* ---- The table that the cache has after the cut ---- */
 
 static bool shrinks_or_strict(const struct config *from, const struct config *to)
 {
@@ -24,9 +25,9 @@ static bool shrinks_or_strict(const struct config *from, const struct config *to
 }
 
 /*
- * Cut in the middle of a change, a machine comes up with either table; with
- * the new one for certain if the metadata has grown, and with the old one if
- * the new one has conditions that the change waits for.
+ * After a cut in the middle of a change a machine may come up with either
+ * table. It has the new one for certain if the metadata has grown.  It has the
+ * old one if the change waits for conditions of the new one.
  */
 static const struct config *config_at(const struct crash *x, uint32_t cut,
 				      const struct meta_view *v, struct rng *rng)
@@ -49,7 +50,7 @@ static const struct config *config_at(const struct crash *x, uint32_t cut,
 
 /* ---- Without a kernel ---- */
 
-/* What the metadata says of the two devices, and what a reader would find. */
+/* Checks the metadata, the copies that it maps, and what a reader would find. */
 static bool look(struct crash *x, struct replay *r, struct meta_view *v,
 		 const char *when)
 {
@@ -63,15 +64,16 @@ static bool look(struct crash *x, struct replay *r, struct meta_view *v,
 	}
 	meta_compose(v, fast, origin, x->buf, sectors);
 	if (meta_unequal(v, fast, origin, sectors, false)) {
-		printf("  %s: clean blocks have two contents\n", when);
+		printf("  %s: copies of clean blocks differ\n", when);
 		return false;
 	}
 	return !replay_check_top(r, x->buf, sectors, when);
 }
 
 /*
- * While nothing is ever dirty, what is dirty on the disk is intents: those that
- * the setting allows, and those of writes under way.
+ * As long as no block is ever dirty, the blocks that are dirty on the disk have
+ * intents: as many as the setting allows, and one for each block of a write in
+ * flight.
  */
 static bool intents_bounded(const struct crash *x, const struct meta_view *v)
 {
@@ -89,7 +91,7 @@ static bool intents_bounded(const struct crash *x, const struct meta_view *v)
 	bound += BLOCKS_UNDER_WAY;
 	if (v->nr_dirty <= bound)
 		return true;
-	printf("  intents: %u blocks dirty on the disk, %u are possible\n",
+	printf("  intents: %u blocks are dirty on the disk, at most %u may be\n",
 	       v->nr_dirty, bound);
 	return false;
 }
@@ -97,8 +99,8 @@ static bool intents_bounded(const struct crash *x, const struct meta_view *v)
 /* ---- With the engine ---- */
 
 /*
- * A full cache frees a few slots in advance.  Until that is committed, a block
- * that goes is counted as resident, and as demoted.
+ * A full cache frees a few slots in advance.  Until that is committed, the
+ * engine counts such a block as resident and as demoted.
  */
 static void settled_counts(struct crash *x, const struct meta_view *v,
 			   struct cache_counts *c)
@@ -120,9 +122,9 @@ static bool counts_match(struct crash *x, const struct meta_view *v)
 		printf("  the cache is not writable\n");
 		return false;
 	}
-	/* Write-back may have begun; nothing can have become dirty. */
+	/* Write-back may have begun, but no block can have become dirty. */
 	if (!x->stock && c.dirty > v->nr_dirty) {
-		printf("  %u dirty blocks, %u on the disk\n", c.dirty, v->nr_dirty);
+		printf("  the engine has %u dirty blocks, the disk has %u\n", c.dirty, v->nr_dirty);
 		return false;
 	}
 	if (c.resident + c.demotions != v->nr_mapped ||
@@ -143,7 +145,7 @@ static void use(struct crash *x, enum session kind, const struct config *c)
 	case SESSION_NONE:
 		break;
 	case SESSION_READ:
-		/* more than fits: blocks come and go */
+		/* reads more than the cache holds: blocks come and go */
 		world_read(&x->w, x->buf, c->origin_sectors);
 		break;
 	case SESSION_CLEAN:
@@ -158,7 +160,7 @@ static void use(struct crash *x, enum session kind, const struct config *c)
 		load_set_limit(load, c->origin_sectors);
 		load_expect(load, x->first, c->origin_sectors);
 		world_delays(&x->w, 30, 30, 60);
-		/* What is cached and discarded stays readable in stock. */
+		/* Stock still reads a cached block after its discard. */
 		load_start(load, !x->stock);
 		load_wait(load, 40);
 		x->tally.faults += load_stop(load);
@@ -168,7 +170,7 @@ static void use(struct crash *x, enum session kind, const struct config *c)
 	}
 }
 
-/* Opens the cache on what is on the disks; what it reads is left in @to. */
+/* Opens the cache on the disks, and reads it into @to. */
 static bool open_and_read(struct crash *x, struct replay *r,
 			  const struct config *c, const struct meta_view *v,
 			  uint8_t *to, const char *when, int64_t *us)
@@ -185,7 +187,7 @@ static bool open_and_read(struct crash *x, struct replay *r,
 	return !replay_check_top(r, to, c->origin_sectors, when);
 }
 
-/* After a clean stop: all equal, all that was @read still there. */
+/* After a clean stop the copies are equal, and what was @read is still there. */
 static bool closed_well(struct crash *x, struct replay *r, const uint8_t *read)
 {
 	struct meta_view v;
@@ -197,7 +199,7 @@ static bool closed_well(struct crash *x, struct replay *r, const uint8_t *read)
 		return false;
 	}
 	if (memcmp(x->buf, read, r->origin_sectors * SECTOR)) {
-		printf("  after a clean stop: not what was read before\n");
+		printf("  after a clean stop: the content differs from what was read before\n");
 		return false;
 	}
 	return true;
@@ -226,7 +228,7 @@ static void copy_chunks(struct crash *x, int disk, uint8_t *to,
 			       from + i * (size_t)CHUNK * SECTOR, CHUNK * SECTOR);
 }
 
-/* The disks at the first cut; what does not differ from the base can wait. */
+/* Saves the first cut's disks; complete_saved() adds what equals the base. */
 static void save_disks(struct crash *x)
 {
 	for (int i = 0; i < NR_DISKS; i++) {
@@ -242,7 +244,7 @@ static void complete_saved(struct crash *x)
 			    &x->changed[i], &x->in_saved[i]);
 }
 
-/* The disks at the cut, some way or other. */
+/* Puts the disks together as they may be at the cut; the seed chooses. */
 static void cut_disks(struct crash *x, struct replay *r, uint32_t cut)
 {
 	replay_advance(r, cut, x->changed);
@@ -254,7 +256,7 @@ static void cut_disks(struct crash *x, struct replay *r, uint32_t cut)
 	}
 }
 
-/* From here on, what is written to the disks is known by the log. */
+/* The log has all writes to the disks from here on. */
 static void begin_session(struct crash *x)
 {
 	x->w.head->used = x->rec.end;
@@ -288,7 +290,7 @@ uint32_t cut_event(const struct crash *x, uint32_t number)
 	return pick_event(&rng, &x->log);
 }
 
-/* Opened, read, perhaps used, and stopped. */
+/* Opens the cache, reads it, perhaps uses it, and stops it. */
 static bool open_after_second_cut(struct crash *x, struct replay *r,
 				  const struct config *c,
 				  const struct meta_view *v)
@@ -306,8 +308,8 @@ static bool open_after_second_cut(struct crash *x, struct replay *r,
 }
 
 /*
- * The session is cut as well.  What was read in it is what has to be found
- * after it, but for what was written in it.
+ * Cuts the session as well.  After this cut the cache must hold what the
+ * session read, except where the session wrote.
  */
 static bool second_cut(struct crash *x, const struct config *c,
 		       bool nothing_volatile)
@@ -347,7 +349,7 @@ static bool activated_cut(struct crash *x, const struct config *c,
 	int64_t us;
 	bool ok;
 
-	/* Reads go nowhere else: discards in a session confuse no one. */
+	/* Only a second cut checks a load: without one, read. */
 	if (!twice && kind == SESSION_LOAD)
 		kind = SESSION_READ;
 	if (twice)
@@ -359,7 +361,7 @@ static bool activated_cut(struct crash *x, const struct config *c,
 	if (ok && kind != SESSION_LOAD && kind != SESSION_NONE) {
 		world_read(&x->w, x->buf, c->origin_sectors);
 		if (memcmp(x->first, x->buf, c->origin_sectors * SECTOR)) {
-			printf("  read twice, and found different things\n");
+			printf("  two reads of the same data differ\n");
 			ok = false;
 		}
 	}
@@ -385,7 +387,7 @@ static bool written_back_by_tool(struct crash *x, const struct config *c)
 	return ok;
 }
 
-/* From here on the engine meets what the repair has made. */
+/* The engine opens the repaired metadata from here on. */
 static bool put_repaired(struct crash *x, struct meta_view *v)
 {
 	repair_take(x);
@@ -409,7 +411,7 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 
 	x->rng.state = mix64(x->rec.seed << 24 ^ number ^ 0x5eed00000000ull);
 	cut_disks(x, &x->main, event);
-	/* sizes first: which blocks exist depends on them */
+	/* The sizes come first, because they decide which blocks exist. */
 	if (!meta_read(&v, x->w.memory[DISK_META], x->w.head->disk_sectors[DISK_META])) {
 		printf("  the metadata is damaged\n");
 		return false;
@@ -426,7 +428,7 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	x->tally.differ += meta_unequal(&v, x->w.memory[DISK_FAST],
 					x->w.memory[DISK_ORIGIN],
 					c->origin_sectors, true);
-	/* Before the first commit there is nothing for the tools to read. */
+	/* The tools need metadata, which the first commit writes. */
 	if (ok && v.formatted && number % 64 == 0)
 		ok = tools_agree(x, &v);
 	if (ok && v.formatted && number % 64 == 32)
@@ -438,7 +440,7 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 		ok = activated_cut(x, c, &v);
 		x->tally.cuts++;
 	} else if (ok && number % 64 == 63 && v.nr_dirty) {
-		/* cache_writeback 1.1 crashes when there is nothing to write. */
+		/* cache_writeback 1.1 crashes when it has nothing to write. */
 		ok = written_back_by_tool(x, c);
 	}
 	if (!ok)
@@ -446,9 +448,9 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	return ok;
 }
 
-/* ---- The kernel's own engine ---- */
+/* ---- Stock, the kernel's own engine ---- */
 
-/* What its table can say. */
+/* Replaces what stock's table cannot express. */
 static void stock_config(struct config *to, const struct config *c)
 {
 	*to = *c;
@@ -460,8 +462,9 @@ static void stock_config(struct config *to, const struct config *c)
 }
 
 /*
- * Its own session is cut, and hearth opens what it left.  As stock does not
- * flush the cache device before it commits, its disks must not need that.
+ * Cuts stock's own session, and hearth opens the result.  Stock does not flush
+ * the cache device before it commits, so here the disks lose nothing that is
+ * done.
  */
 static bool stock_crash(struct crash *x, const struct config *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Device-mapper by ioctl: a process for each change of a table would take
- * longer than all the rest of a cut.
+ * Calls device-mapper by ioctl, because a process for each change of a table
+ * would take longer than the rest of a cut.
  */
 #include <errno.h>
 #include <fcntl.h>

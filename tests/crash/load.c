@@ -2,9 +2,10 @@
 /*
  * Load on the cache: threads that write, read, flush and discard.
  *
- * The device is cut into stripes, each of which is one thread's own, so that
- * a thread knows what it must read there.  Blocks of the cache do not end
- * where stripes do.  Every sector carries its version and its place.
+ * The device is cut into stripes, and each stripe belongs to one thread, so
+ * that a thread knows what it must read there.  Stripes and cache blocks end at
+ * different places, so threads share blocks.  Every sector carries its version
+ * and its place.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 #include "crash.h"
 
-#define STRIPE		208u	/* sectors; no multiple of a block's size */
+#define STRIPE		208u	/* sectors; no multiple of a block */
 #define MAX_IO		128u	/* sectors */
 #define TAIL		256u	/* sectors */
 #define MAX_THREADS	8u
@@ -42,10 +43,10 @@ struct load {
 	int fd;
 	unsigned int nr;
 	struct worker w[MAX_THREADS];
-	uint64_t *versions;	/* by sector; each its stripe's owner's */
+	uint64_t *versions;	/* by sector; its stripe's owner writes it */
 	uint64_t capacity;
 	uint64_t limit;		/* atomic; sectors in use */
-	uint64_t version;	/* atomic; the last one given */
+	uint64_t version;	/* atomic; the last one that a write has */
 	uint64_t begun;		/* atomic; requests */
 	unsigned int stop;	/* atomic */
 	bool discards;
@@ -64,7 +65,10 @@ static void fill(uint8_t *to, uint64_t version, uint64_t sector)
 		w[i] = x += 0x9e3779b97f4a7c15ull;
 }
 
-/* A range in one of the worker's stripes; most often in the first few. */
+/*
+ * Picks a range in one of the worker's stripes, most often in the first
+ * quarter.
+ */
 static uint64_t pick_range(struct worker *w, uint32_t *sectors)
 {
 	uint64_t limit = __atomic_load_n(&w->l->limit, __ATOMIC_ACQUIRE);
@@ -77,7 +81,7 @@ static uint64_t pick_range(struct worker *w, uint32_t *sectors)
 	return (uint64_t)(n * w->l->nr + w->index) * STRIPE + from;
 }
 
-/* The same, but whole and aligned units of 64 sectors, if there are. */
+/* As pick_range(), but picks one or two aligned units of 64 sectors. */
 static uint64_t pick_aligned(struct worker *w, uint32_t *sectors)
 {
 	uint64_t at = pick_range(w, sectors), begin = at - at % STRIPE;
@@ -131,9 +135,9 @@ static void do_discard(struct worker *w, uint64_t at, uint32_t n)
 }
 
 /*
- * Two requests of each thread in eight are made at the same time where the
- * stripes of two threads share a block, each time another one, which is often
- * not in the cache.
+ * Two of a thread's eight requests are meetings: at the same time two threads
+ * make a request where their stripes share a block.  Each meeting takes another
+ * block, which is often not in the cache.
  */
 static bool meet(struct worker *w)
 {
@@ -227,13 +231,17 @@ struct load *load_new(const char *node, const struct crash_head *head,
 
 void load_set_limit(struct load *l, uint64_t sectors)
 {
-	/* Not the tail: whether a block there is whole depends on the table. */
+	/*
+	 * Without the tail, because the table decides whether a block there is
+	 * whole.
+	 */
 	__atomic_store_n(&l->limit, sectors - TAIL, __ATOMIC_RELEASE);
 }
 
 /*
- * What is on the device when the load begins.  Versions that a cut has lost are
- * not given again.
+ * Takes @content as the data on the device when the load begins.  The new
+ * versions begin far above it, so that no write repeats a version that a cut
+ * has lost.
  */
 void load_expect(struct load *l, const uint8_t *content, uint64_t sectors)
 {
@@ -288,7 +296,7 @@ void load_wait(const struct load *l, uint64_t requests)
 
 	for (unsigned int i = 0; load_requests(l) < want; i++) {
 		if (i > 60000)
-			die("the cache hardly moves: no %llu requests in a minute",
+			die("the load stands still: fewer than %llu requests in a minute",
 			    (unsigned long long)requests);
 		usleep(1000);
 	}

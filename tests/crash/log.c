@@ -63,7 +63,7 @@ static struct op *add_op(struct log *log, const struct crash_entry *e)
 void log_read(struct log *log, const struct crash_head *head, uint64_t begin)
 {
 	uint64_t span = (head->used - begin) / sizeof(struct crash_entry) + 1;
-	/* by offset: entries are multiples of 32 bytes, and so is the head's place */
+	/* by offset: an entry takes a multiple of 32 bytes */
 	struct op **of = calloc(span, sizeof(*of));
 	const struct crash_entry *e;
 
@@ -79,7 +79,7 @@ void log_read(struct log *log, const struct crash_head *head, uint64_t begin)
 			log->marks[log->nr_marks].event = log->nr_events;
 			log->marks[log->nr_marks++].number = e->of;
 		} else if (e->kind == LOG_DONE) {
-			/* of a request from before @begin: nothing to say */
+			/* A request from before @begin has no entry here. */
 			slot = e->of < begin ? NULL : &of[(e->of - begin) / sizeof(*e)];
 			if (slot && !(e->flags & LOG_FAILED))
 				(*slot)->done = log->nr_events;

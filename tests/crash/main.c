@@ -2,10 +2,10 @@
 /*
  * crashtest SEED ROUNDS CUTS LOOKS STOCK [CUT]
  *
- * Records ROUNDS times (seeds SEED, SEED + 1, ...); of each recording, CUTS cuts
- * are opened by the engine, LOOKS more are only looked at, and STOCK are opened by
- * the kernel's own engine.  With CUT, that one alone, of a recording that a
- * failed run has saved in $CRASH_DIR if there is one.
+ * Makes ROUNDS recordings (seeds SEED, SEED + 1, ...).  Of each recording the
+ * engine opens CUTS cuts, the test examines LOOKS more without an engine, and
+ * stock opens STOCK.  With CUT the test checks only that cut.  It uses the
+ * recording that a failed run has saved in $CRASH_DIR, if there is one.
  *
  * $CRASH_TOOLS: see tools.c.  $CRASH_ENGINE: a command that loads an engine,
  * hearth or stock.
@@ -57,7 +57,7 @@ static void *zeroed(uint64_t bytes)
 	return memset(p, 0, bytes);
 }
 
-/* ---- A recording that failed is kept ---- */
+/* ---- Keeping a recording that failed ---- */
 
 static void recording_path(char *path, size_t len, uint64_t seed)
 {
@@ -164,7 +164,7 @@ static void run_cuts(struct crash *x, uint32_t cuts, uint32_t looks)
 	free(list);
 }
 
-/* ---- The kernel's own engine ---- */
+/* ---- Stock, the kernel's own engine ---- */
 
 void engine_load(const char *name)
 {
@@ -176,7 +176,7 @@ void engine_load(const char *name)
 		die("%s failed", command);
 }
 
-/* The first number is the one whose session is cut; that brings hearth back. */
+/* The first number comes last: its session is cut, and hearth is loaded. */
 static bool one_stock_cut(struct crash *x, uint32_t number)
 {
 	bool ok;
@@ -199,7 +199,7 @@ static void run_stock(struct crash *x, uint32_t cuts)
 			report_failure(x, FIRST_STOCK_CUT + cuts);
 }
 
-/* ---- All of a round, or one cut of it ---- */
+/* ---- A whole round, or one cut of it ---- */
 
 static void run_one(struct crash *x, uint32_t number)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Metadata in memory: a write is on it at once, and a flush has nothing to do.
- */
+/* Metadata in memory: a write changes it at once, and a flush does nothing. */
 #include "memory.h"
 
 static int memory_read(void *ctx, u64 block, void *data)

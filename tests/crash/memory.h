@@ -11,10 +11,10 @@
 struct memory {
 	u8 *data;
 	u64 blocks;
-	u64 writes;		/* so far */
+	u64 writes;		/* number of writes so far */
 };
 
-/* Needs no close; @m must stay while the backend is used. */
+/* The backend needs no close; @m must stay while the backend is used. */
 struct pd_backend memory_backend(struct memory *m);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the metadata on a disk says, read by the user-space build of the same
- * code and verified by hearth-metadata's checker; and what follows from it for
- * the two copies of each block.
+ * Reads the metadata on a disk with the user-space build of the same code,
+ * verifies it with hearth-metadata's checker, and compares the two copies of
+ * each block.
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool view(struct meta_view *v, struct cmd *cmd)
 	else if (metadata_check(cmd, print_fault, NULL))
 		r = -EILSEQ;
 	else if (mapped_twice(v)) {
-		printf("  metadata: two slots for one block\n");
+		printf("  metadata: two slots hold one block\n");
 		r = -EILSEQ;
 	} else if (cmd_needs_check(cmd)) {
 		printf("  metadata: needs_check is set\n");
@@ -66,7 +66,7 @@ static bool view(struct meta_view *v, struct cmd *cmd)
 
 bool meta_read(struct meta_view *v, const uint8_t *meta, uint64_t sectors)
 {
-	/* Opened for reading only. */
+	/* The device is opened for reading only, so the cast is safe. */
 	struct memory m = { (u8 *)meta, sectors * SECTOR / PD_BLOCK_SIZE, 0 };
 	struct pd_backend be = memory_backend(&m);
 	struct cmd_geometry geometry = {};

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Can the cuts fail?  Breaks one rule of the engine at a time, and says whether
-they notice: mutants.py [NAME...].  Needs a minute or two for each.
+"""Shows that the cuts can fail: mutants.py [NAME...].
 
-The rules of hearth-metadata repair are broken as well; its unit tests have to
-notice, which takes half a minute for each.
+Breaks one rule of the engine at a time, and says whether the cuts notice it. Each rule takes a
+minute or two.
+
+The program also breaks the rules of hearth-metadata repair, one at a time. Its unit tests have
+to notice that, which takes half a minute for each.
 """
 
 import contextlib
@@ -22,8 +24,8 @@ TREE = WORK / "tree"
 LIMIT = 40 * int(os.environ.get("HEARTH_SLACK", "3"))
 SEEDS = "1006 1004 1001 1003 1011"
 
-# name: file, the code as it is (once in the file), the code that breaks the rule,
-# and how many cuts of each recording stock opens (the first is cut again): 0
+# name: file, the code as it is (once in the file), the code that breaks the rule, and how many cuts
+# of each recording stock opens (default 0; the session of the first is cut again)
 MUTANTS = {
     "no-flush-before-commit": (
         "dm-target/cache-commit.c",
@@ -204,7 +206,7 @@ def test(names):
 
 
 def report(name):
-    """Says in which of the recordings it was noticed, and by what at first."""
+    """Says which recording has noticed the broken rule, and prints its first fault."""
     path = WORK / f"{name}.log"
     log = path.read_text(errors="replace") if path.exists() else ""
     recordings = len(re.findall(r"^seed", log, re.M))

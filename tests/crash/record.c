@@ -3,7 +3,7 @@
  * Recordings: load on a new cache while its table changes.
  *
  * The seed chooses mode, format, block size, policy and script, so that
- * consecutive seeds go through them all.
+ * consecutive seeds use them all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void pause_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
-/* So many portions of load. */
+/* Waits for so many portions of load. */
 static void work(struct session *s, unsigned int portions)
 {
 	load_wait(s->load, portions * PORTION);
@@ -67,7 +67,7 @@ static void start_load(struct session *s)
 	load_start(s->load, true);
 }
 
-/* Without load, and with nothing dirty. */
+/* Stops the load, and waits until no block is dirty. */
 static void settle(struct session *s)
 {
 	char mode[16];
@@ -80,7 +80,7 @@ static void settle(struct session *s)
 	strcpy(s->c.mode, mode);
 }
 
-/* ---- Scripts; load is running ---- */
+/* ---- Scripts; the load runs when one begins ---- */
 
 static void script_plain(struct session *s)
 {
@@ -92,10 +92,10 @@ static void script_suspend(struct session *s)
 	for (int i = 0; i < 6; i++) {
 		work(s, 2);
 		if (dm_suspend(&s->w->cache))
-			die("suspend");
+			die("the cache cannot be suspended");
 		pause_ms(20);
 		if (dm_resume(&s->w->cache))
-			die("resume");
+			die("the cache cannot be resumed");
 	}
 	work(s, 2);
 }
@@ -186,7 +186,7 @@ static void script_policy(struct session *s)
 	work(s, 4);
 }
 
-/* What happens when nothing happens: write-back, and intents taken back. */
+/* The engine is idle: it writes blocks back, and takes intents back. */
 static void script_idle(struct session *s)
 {
 	work(s, 8);
@@ -212,14 +212,14 @@ static const struct script {
 
 #define NR_SCRIPTS (sizeof(scripts) / sizeof(scripts[0]))
 
-/* ---- Choosing ---- */
+/* ---- The seed's choices ---- */
 
 static const char *const modes[] = {
 	"writeback", "writethrough", "writeonly", "writearound", "writeback",
 };
 
 static const char *const policies[] = {
-	/* intents are taken back all the time */
+	/* the engine takes intents back all the time */
 	"lru 6 max_promote_share 100 seq_cutoff 0 max_intents 6",
 	"lru 4 max_promote_share 100 seq_cutoff 0",
 	"smq 10 read_level 0 write_level 0 full_write_level 0 seq_cutoff 0 max_promote_share 100",
@@ -232,7 +232,9 @@ static const struct script *choose(struct config *c, uint64_t seed)
 	uint64_t n = seed;
 
 	memset(c, 0, sizeof(*c));
-	/* the periods have no factor in common, or a rest decides */
+	/*
+	 * Periods without a common factor, so that every combination comes up.
+	 */
 	strcpy(c->mode, modes[n % 5]);
 	c->format = 1 + (n / 5 + n) % 2;
 	c->block_sectors = blocks[n * 3 / 2 % 4];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth-metadata repair, given what a power cut left: the metadata as it is,
- * and with one block of it spoilt.
+ * Runs hearth-metadata repair on what a power cut left: on the metadata as it
+ * is, and with one block of it spoilt.
  *
- * What was mapped and dirty is known, because the metadata was read and held
- * against the model before.  tests/lib/repair-judge.h has the rules.
+ * The test knows what was mapped and dirty, because it has read the metadata
+ * and compared it with the model before.  tests/lib/repair-judge.h has the
+ * rules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,10 @@ static const char *const damage_names[NR_DAMAGES] = {
 /* One repair. */
 struct job {
 	struct crash *x;
-	const struct meta_view *v;	/* what the input held before it was spoilt */
+	const struct meta_view *v;	/* the input before it was spoilt */
 	struct memory in, out;
 	enum damage damage;
-	u64 block;			/* the one that is spoilt */
+	u64 block;			/* the block that is spoilt */
 	struct content *said;
 	struct repair_result result;
 };
@@ -40,9 +41,9 @@ static bool faulty(const struct job *j, const char *why)
 	return false;
 }
 
-/* ---- Spoiling ---- */
+/* ---- Spoiling a block ---- */
 
-/* A block that the last commit uses, by the space map. */
+/* Picks a block that the last commit uses, by the space map. */
 static u64 pick_used(struct memory *m, struct rng *rng)
 {
 	const struct cmd_geometry any = { 0 };
@@ -91,7 +92,7 @@ static void spoil(struct job *j, struct rng *rng)
 	}
 }
 
-/* ---- What came of it ---- */
+/* ---- Judging the result ---- */
 
 static void content_of_view(struct content *c, const struct meta_view *v)
 {
@@ -103,7 +104,7 @@ static void content_of_view(struct content *c, const struct meta_view *v)
 
 static bool same_geometry(const struct job *j, const struct meta_view *after)
 {
-	/* Nothing but the superblock tells the format. */
+	/* Only the superblock tells the format. */
 	bool format_known = !j->damage || j->block;
 
 	return after->nr_slots == j->v->nr_slots &&
@@ -122,29 +123,32 @@ static bool judge(struct job *j)
 	if (!meta_read(&after, j->out.data, j->out.blocks * (PD_BLOCK_SIZE / SECTOR)) ||
 	    !after.formatted || !same_geometry(j, &after)) {
 		content_free(was);
-		return faulty(j, "the result is damaged, or another cache's");
+		return faulty(j, "the result is damaged, or describes another cache");
 	}
 	content_of_view(was, j->v);
 	content_of_view(j->said, &after);
-	/* The view has as dirty what an unclean stop makes dirty. */
+	/* The view marks as dirty what an unclean stop makes dirty. */
 	ok = repair_judge(was, j->said, true, &o, fault, sizeof(fault));
 	if (!ok)
 		faulty(j, fault);
 	else if (!j->damage && o.lost_dirty + o.gone + o.guessed)
-		ok = faulty(j, "something is lost, and nothing was wrong");
+		ok = faulty(j, "the repair of sound metadata has lost something");
 	j->x->tally.repair_lost += o.lost_dirty;
 	j->x->tally.repair_guessed += o.guessed;
 	content_free(was);
 	return ok;
 }
 
-/* Only a lost superblock may be refused, in words, with nothing written. */
+/*
+ * A repair may only refuse a lost superblock, with a reason, and must write
+ * nothing.
+ */
 static bool refused_well(struct job *j)
 {
 	if (!j->damage || j->block)
 		return faulty(j, j->result.why);
 	if (!j->result.why[0] || j->out.writes)
-		return faulty(j, "it was refused without a word, or after a write");
+		return faulty(j, "the repair refused without a reason, or after a write");
 	j->x->tally.repairs_refused++;
 	return true;
 }
@@ -182,7 +186,7 @@ static u8 *copy_of(const u8 *data, size_t bytes)
 	return memcpy(copy, data, bytes);
 }
 
-/* Leaves the result in x->repaired, if all that was dirty is in it. */
+/* Leaves the result in x->repaired, if it has all blocks that were dirty. */
 static bool repair_one(struct crash *x, const struct meta_view *v,
 		       enum damage damage, struct rng *rng)
 {
@@ -198,7 +202,10 @@ static bool repair_one(struct crash *x, const struct meta_view *v,
 	j.in.blocks = j.out.blocks = bytes / PD_BLOCK_SIZE;
 	j.said = content_new(v->nr_slots);
 	if (damage) {
-		/* The superblock more often than others: it has rules of its own. */
+		/*
+		 * The superblock is spoilt more often, because it has rules of
+		 * its own.
+		 */
 		j.block = rng_below(rng, 8) ? pick_used(&j.in, rng) : 0;
 		spoil(&j, rng);
 	}
@@ -216,7 +223,10 @@ bool repair_keeps(struct crash *x, const struct meta_view *v)
 	struct rng rng = { mix64(x->rng.state ^ 0x4e9a1400000000ull) };
 	enum damage damage = 1 + rng_below(&rng, NR_DAMAGES - 1);
 
-	/* Before the first commit there is nothing to repair. */
+	/*
+	 * The first commit writes metadata; before it there is nothing to
+	 * repair.
+	 */
 	if (!v->formatted)
 		return true;
 	return repair_one(x, v, DAMAGE_NONE, &rng) &&

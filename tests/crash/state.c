@@ -2,13 +2,13 @@
 /*
  * The disks at a cut, and what a reader may find then.
  *
- * A write is certain to survive when it was done before a flush of the same
- * disk was submitted and that flush is done, or when it is FUA and done.  Of
- * all others each may be there, be missing, or be there in part, a sector at a
- * time; the disks are independent of each other.
+ * A write is certain to survive in two cases: it was done before a flush of the
+ * same disk was submitted, and that flush is done; or it is FUA and done.
+ * Every other write may be there, be missing, or be there in part, a sector at
+ * a time.  The disks are independent of each other.
  *
- * The same holds for what was written to the cache from above, with one
- * difference: there nothing is chosen, but compared.
+ * The same rules hold for writes to the cache from above.  There the code
+ * chooses nothing, but compares.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #include "crash.h"
 
 #define MAX_REPORTS 6
-#define RUN 64u		/* sectors that are compared at once */
+#define RUN 64u		/* sectors that one comparison covers */
 
-/* The submission of the last flush that is done. */
+/* Returns the submission of the latest flush that is done. */
 static uint32_t last_flush(const struct log *log, int disk, uint32_t cut)
 {
 	uint32_t latest = 0;
@@ -39,7 +39,7 @@ static bool durable(const struct op *op, uint32_t cut, uint32_t flush)
 	return op->done < flush || (op->fua && op->done < cut);
 }
 
-/* What was done before this is on the disk. */
+/* Returns the event before which everything done is on the disk. */
 static uint32_t certain_before(const struct replay *r, int disk, uint32_t cut)
 {
 	return r->nothing_volatile ? cut : last_flush(r->log, disk, cut);
@@ -79,10 +79,10 @@ static void apply_torn(uint8_t *to, const struct op *op, struct rng *rng)
 
 enum fate {
 	FATE_LOST,		/* nothing after the last flush survives */
-	FATE_KEPT,		/* all of it, what is in flight included */
-	FATE_FIRST,		/* what was done first, the next one torn */
-	FATE_SHUFFLED,		/* some, whole */
-	FATE_TORN,		/* some, and some in part */
+	FATE_KEPT,		/* all survives, also what is in flight */
+	FATE_FIRST,		/* the first ones survive, the next is torn */
+	FATE_SHUFFLED,		/* some survive, whole */
+	FATE_TORN,		/* some survive, and some in part */
 	NR_FATES
 };
 
@@ -169,7 +169,7 @@ static void advance_disk(struct replay *r, int disk, uint32_t cut,
 
 /* ---- The top ---- */
 
-/* The part of a discard that is passed to the origin: whole blocks. */
+/* The cache passes only the whole blocks of a discard to the origin. */
 static bool discard_reaches(const struct replay *r, const struct op *op,
 			    uint64_t sector)
 {
@@ -230,21 +230,21 @@ static bool is_zero(const uint8_t *data)
 	return !memcmp(data, zero, SECTOR);
 }
 
-/* Does this request, if it is the last to have reached the sector, explain it? */
+/* Could the sector hold this, if the request was the last to reach it? */
 static bool explains(const struct replay *r, const struct op *op,
 		     uint64_t sector, const uint8_t *have, bool certain)
 {
 	if (op->kind == LOG_WRITE)
 		return !memcmp(have, op->data + (sector - op->sector) * SECTOR, SECTOR);
-	/* Until it is certain, what was discarded may be anything. */
+	/* A discarded sector may hold anything until the discard is certain. */
 	if (!certain || !r->passdown)
 		return true;
 	return is_zero(have);
 }
 
 /*
- * One of the requests that nothing certain has overwritten since, or the base
- * if nothing certain has been written since.
+ * The sector may hold any request that no certain write has replaced since. It
+ * may hold the base if nothing certain was written since.
  */
 static bool sector_allowed(const struct replay *r, uint64_t sector,
 			   const uint8_t *have, uint32_t flush)

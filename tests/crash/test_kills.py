@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Guests that are killed while they write.
 
-A stock kernel with lvm2 in an initramfs of its own, a disk and an SSD as files.
-QEMU is killed with SIGKILL at a moment of the seed's choosing and started again
-on the same files: the volume must come up by itself, the file system must be
-clean, and every file that was acknowledged must be there, whole.
+The machine has a stock kernel, lvm2 in an initramfs of its own, and a disk and an SSD as files.
+The test kills QEMU with SIGKILL at a moment that the seed chooses, and starts it again on the
+same files. The volume must come up by itself, the file system must be clean, and every
+acknowledged file must be there, whole.
 
-HEARTH_KILLS says how many kills of each mode (3 of one; HEARTH_SET=all: 25 of
-two), HEARTH_SEED when. HEARTH_RESUME=DIR remembers there which mode has passed.
+HEARTH_KILLS is the number of kills of each mode (default: 3 of one mode; HEARTH_SET=all: 25 of
+two), and HEARTH_SEED chooses their moments. With HEARTH_RESUME=DIR the test notes in DIR which
+mode has passed, and skips it in a later run.
 """
 
 import os
@@ -35,12 +36,12 @@ MODES = ["writeback", "writethrough"] if ALL else ["writeback"]
 UP_SECONDS = 120 * hearthguest.SLACK
 
 PROGRAMS = ["lvm", "dmsetup", "mkfs.ext4", "e2fsck", "cache_check"]
-# the kernel's own, and after them ours
+# the kernel's own modules, and after them hearth's
 MODULES = ["virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "dm-bufio", "libcrc32c"]
 OURS = ["dm-cache.ko", "dm-cache-smq.ko"]
 SEARCH = "/usr/sbin:/sbin:/usr/bin:/bin"
 
-# end as by Ctrl-C: with the guest
+# SIGTERM ends the test as Ctrl-C does, so that the guest ends, too
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -70,7 +71,7 @@ def put_programs(root):
 
 
 def put_modules(root, version):
-    """The modules and what they need, and the order to load them in."""
+    """The modules with the modules that they need, in the order of loading."""
     order = []
     for name in MODULES:
         lines = output("/sbin/modprobe", "-d", str(hearthguest.BUILD / "kernel"), "-S", version,
@@ -101,7 +102,7 @@ def build_initramfs(version):
 
 
 class Machine:
-    """One machine; its power goes, its disks stay."""
+    """One machine; its power fails, and its disks stay."""
 
     def __init__(self, mode, kernel, initramfs):
         self.dir = WORK / mode
@@ -131,7 +132,7 @@ class Machine:
         self.process = None
 
     def said(self, word):
-        """Lines of this boot that are whole, as pairs of numbers."""
+        """The complete lines of this boot, as pairs of numbers."""
         text = self.acks.read_text(errors="replace").replace("\r", "")
         return [tuple(map(int, m)) for m in re.findall(rf"^{word} (\d+) (\d+)\n", text, re.M)]
 
@@ -167,14 +168,14 @@ def parts():
 
 
 class Tally:
-    """What was said over all boots of a machine."""
+    """What the guest has printed over all boots of a machine."""
 
     def __init__(self):
         self.acknowledged = {}
         self.acks = self.used = self.dirty = 0
 
     def started(self, machine):
-        """The volume is up, its files verified; were they and the cache kept?"""
+        """Checks a volume that is up: its files are verified, and the cache is still warm."""
         check_acknowledged(machine, self.acknowledged)
         used, dirty = machine.said("STATUS")[0]
         if self.used and not used:
@@ -189,7 +190,7 @@ class Tally:
 
 
 def run_until_killed(machine, rng, tally, early):
-    """@early: not even the start is waited for."""
+    """Runs the machine and kills it. With early it does not even wait for the start."""
     machine.power_on()
     if early:
         time.sleep(rng.uniform(4, 12))
@@ -205,7 +206,7 @@ def run_until_killed(machine, rng, tally, early):
 
 @pytest.fixture
 def mark(mode):
-    """A file that says, to a run that is taken up again, that this has passed."""
+    """A file that tells a resumed run that this mode has passed."""
     resume = os.environ.get("HEARTH_RESUME")
     if not resume:
         return None

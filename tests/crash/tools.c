@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interchange: what thin-provisioning-tools make of the disks at a cut.
+ * Interchange: thin-provisioning-tools must agree with the disks at a cut.
  *
- * $CRASH_TOOLS names the directories that hold a version of them, the newest
+ * $CRASH_TOOLS names directories, each with one version of them, the newest
  * last.
  */
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool run(const char *command)
 	fflush(stdout);
 	if (!system(all))
 		return true;
-	printf("  failed: %s\n", command);
+	printf("  this command failed: %s\n", command);
 	return false;
 }
 
@@ -52,7 +52,7 @@ static bool check(struct crash *x, const char *dir)
 	return run(command);
 }
 
-/* The dump of 0.x has no dirty blocks of format 2. */
+/* cache_dump 0.x prints no dirty blocks of format 2. */
 static bool dumps_dirty(const struct meta_view *v, const char *dir)
 {
 	char command[512], version[16] = "";
@@ -66,7 +66,7 @@ static bool dumps_dirty(const struct meta_view *v, const char *dir)
 	return v->format == 1 || strncmp(version, "0.", 2);
 }
 
-/* It must list the same mappings, and as many of them dirty. */
+/* cache_dump must list the same mappings, and as many dirty blocks. */
 static bool dump(struct crash *x, const struct meta_view *v, const char *dir)
 {
 	uint32_t mapped = 0, dirty = 0;
@@ -92,7 +92,7 @@ static bool dump(struct crash *x, const struct meta_view *v, const char *dir)
 	if (!pclose(f) && mapped == v->nr_mapped &&
 	    dirty == (dumps_dirty(v, dir) ? v->nr_dirty : 0))
 		return true;
-	printf("  %s: %u mappings of %u, %u dirty of %u\n", command, mapped,
+	printf("  %s: printed %u mappings of %u, and %u dirty blocks of %u\n", command, mapped,
 	       v->nr_mapped, dirty, v->nr_dirty);
 	return false;
 }
@@ -128,7 +128,7 @@ bool tools_pass(struct crash *x, uint8_t *data)
 	bool ok = true;
 
 	find_dirs(&d);
-	/* cache_check 0.9 takes no file of a file system without O_DIRECT. */
+	/* The data goes to the disk, because cache_check 0.9 needs O_DIRECT. */
 	swap(disk, data, bytes);
 	for (unsigned int i = 0; i < d.nr && ok; i++) {
 		ok = check(x, d.dir[i]);

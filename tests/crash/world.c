@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The devices: three recorded disks, the cache on them, the recorder on top.
+ * The devices: three recorded disks, the cache on them, and the recorder on
+ * top.
  *
  * Their device-mapper devices live as long as the program; only tables change.
  */

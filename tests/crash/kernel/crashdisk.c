@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * crashdisk: disks in memory, and one log of all that is written to them.
+ * crashdisk: disks in memory, and one log of all writes to them.
  *
  * For tests only.  Two device-mapper targets:
  *
  *   crashdisk INDEX	a disk in memory (meta, fast, origin).  Its memory stays
- *			when the device goes, and can be mapped from user space.
- *   crashtop DEVICE	passes everything on, and records it too: what the user
- *			of a cache was told, in the same order as all the rest.
+ *			when the device goes, and user space can map it.
+ *   crashtop DEVICE	passes every request on, and records it, too: so the log
+ *			has what the user of a cache was told, in one order with
+ *			the requests to the disks.
  *
- * A disk serves one request at a time, in an order of its own choosing, after
- * a delay; or at once, if its delay is 0.  It does not model a volatile cache:
- * that is the business of whoever reads the log.
+ * A disk serves one request at a time, in random order, after a delay; it
+ * serves a request at once if its delay is 0.  It does not model a volatile
+ * cache, because the reader of the log does.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -51,7 +52,7 @@ static struct workqueue_struct *service_wq;
 
 /* ---- The log ---- */
 
-/* Append an entry and room for its data; its offset, or 0 if there is none. */
+/* Appends an entry and room for its data.  Returns its offset, or 0 if none. */
 static u64 log_append(const struct crash_entry *e, size_t data)
 {
 	size_t len = sizeof(*e) + data;
@@ -94,7 +95,7 @@ static void copy_to_bio(struct bio *bio, const char *from)
 	}
 }
 
-/* The offset of the entry, or 0: a read, or nothing is recorded. */
+/* Returns the entry's offset, or 0 for a read or while nothing is recorded. */
 static u64 log_submit(struct bio *bio, unsigned int disk)
 {
 	struct crash_entry e = {
@@ -137,7 +138,7 @@ static void log_done(u64 of, unsigned int disk, bool failed)
 
 /* ---- A disk ---- */
 
-/* What crashdisk keeps of a bio, and crashtop. */
+/* What crashdisk and crashtop keep of a bio. */
 struct recorded {
 	u64 at;
 };
@@ -168,7 +169,7 @@ static void serve(struct disk *d, struct bio *bio)
 	bio_endio(bio);
 }
 
-/* Any of those that wait. */
+/* Takes any of the waiting requests, at random. */
 static struct bio *pick(struct disk *d)
 {
 	struct bio *bio, *picked = NULL;
@@ -191,7 +192,7 @@ static struct bio *pick(struct disk *d)
 	return picked;
 }
 
-/* Now and then a request takes much longer than the mean. */
+/* One request in 32 takes much longer than the mean. */
 static void wait_a_little(unsigned int mean_us)
 {
 	u32 dice = get_random_u32();
@@ -242,7 +243,7 @@ static int disk_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		return -EINVAL;
 	}
 	if (ti->len > head->disk_sectors[index]) {
-		ti->error = "the disk is smaller";
+		ti->error = "the disk is smaller than the table";
 		return -EINVAL;
 	}
 	ti->private = &disks[index];
@@ -254,7 +255,7 @@ static int disk_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	return 0;
 }
 
-/* What is below crashtop may have another table by then, so it asks nobody. */
+/* The table below crashtop may change, so crashtop does not take its limits. */
 static void any_discard(struct dm_target *ti, struct queue_limits *limits)
 {
 	limits->max_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
@@ -262,7 +263,7 @@ static void any_discard(struct dm_target *ti, struct queue_limits *limits)
 	limits->discard_granularity = SECTOR_SIZE;
 }
 
-/* There are none; without this, device-mapper would not ask for io_hints. */
+/* A disk uses no device; device-mapper calls io_hints only if this exists. */
 static int disk_iterate_devices(struct dm_target *ti,
 				iterate_devices_callout_fn fn, void *data)
 {
@@ -359,7 +360,7 @@ static int control_mmap(struct file *file, struct vm_area_struct *vma)
 	return -EINVAL;
 }
 
-/* A mark: a number of the writer's, in its place among the requests. */
+/* A mark: user space writes a number, and the log has it among the requests. */
 static ssize_t control_write(struct file *file, const char __user *buf,
 			     size_t len, loff_t *pos)
 {

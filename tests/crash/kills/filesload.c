@@ -3,9 +3,12 @@
  * Files that say whether they are whole: filesload run|verify DIR ACKS
  *
  * run: processes replace files for ever, each by writing a new one, fsync,
- * rename and fsync of the directory; only then "ACK FILE SEQUENCE" goes to
- * ACKS.  verify: every file must be whole; "HAVE FILE SEQUENCE" for each goes to
- * ACKS, so that the reader can tell whether an acknowledged one is missing.
+ * rename and fsync of the directory.  Only then does a process write "ACK FILE
+ * SEQUENCE" to ACKS.
+ *
+ * verify: every file must be whole.  The program writes "HAVE FILE SEQUENCE"
+ * for each to ACKS, so that the reader can tell whether an acknowledged file is
+ * missing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +50,7 @@ static void say(const char *word, unsigned int file, uint64_t seq)
 		die("acks");
 }
 
-/* The header says how long the file is; the rest follows from the header. */
+/* The header holds the file's length, and determines the rest. */
 static size_t fill(unsigned int file, uint64_t seq)
 {
 	size_t words = 512 + mix(seq * FILES + file) % (MAX_WORDS - 512);
@@ -76,7 +79,7 @@ static void replace(unsigned int file, uint64_t seq, int dirfd)
 	say("ACK", file, seq);
 }
 
-/* 0 if there is none. */
+/* Returns the sequence in the file's header, or 0 if there is no such file. */
 static uint64_t sequence(unsigned int file, int dirfd)
 {
 	uint64_t header[HEADER];
