@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Trees that the tests share: see tree.py. The packages are built once a run, and installed once."""
+"""Trees that the tests share: see tree.py. A run builds and installs the packages once."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def bare(root):
     """Debian without hearth."""
     shutil.rmtree(VIEWS, ignore_errors=True)
     tree = trees.Tree(VIEWS / "bare", [trees.base()])
-    # Of the kernel's modules only what hooks ask for: images are made often here.
+    # Only the kernel modules that hooks ask for, because these tests make many images.
     tree.write("/etc/initramfs-tools/conf.d/quick", "MODULES=list\nCOMPRESS=gzip\n")
     tree.write("/etc/initramfs-tools/modules", "\n".join([*trees.DRIVERS.split(), ""]))
     return tree
@@ -35,7 +35,9 @@ def bare(root):
 
 @pytest.fixture(scope="session")
 def packages(bare):
-    """A tree in which make deb has run, in an archive without .git; they are in /src/build/deb."""
+    """A tree in which make deb has run, in an archive without .git; the packages are in
+    /src/build/deb.
+    """
     built = bare.copy(VIEWS / "packages")
     files = subprocess.run(["git", "ls-files", "-z"], cwd=trees.TOP, stdout=subprocess.PIPE, check=True).stdout
     archive = built.share / "src.tar"
@@ -49,7 +51,7 @@ def packages(bare):
 
 @pytest.fixture(scope="session")
 def installed(bare, packages):
-    """Debian with both packages. The log of the installation is in install.log."""
+    """Debian with both packages; install.log has the log of the installation."""
     packages.run("cp /src/build/deb/hearth_*.deb /src/build/deb/hearth-dkms_*.deb /tmp/share")
     tree = bare.copy(VIEWS / "installed")
     for deb in packages.share.glob("*.deb"):
@@ -61,7 +63,7 @@ def installed(bare, packages):
     return tree
 
 
-# In apt's own order. What the kernel's packages run makes the modules and the initramfs.
+# In apt's own order. The scripts of the kernel's packages make the modules and the initramfs.
 KERNEL_COMES = r"""
 set -e
 cp /tmp/share/resolv.conf /etc/resolv.conf
@@ -75,7 +77,7 @@ echo "${image#linux-image-}" >/tmp/share/other
 
 @pytest.fixture(scope="session")
 def upgraded(installed):
-    """Debian with both packages and a kernel, "other", that was installed after them."""
+    """Debian with both packages and another kernel, "other", which was installed after them."""
     tree = installed.copy(VIEWS / "upgraded")
     shutil.copy("/etc/resolv.conf", tree.share)
     (tree.share / "upgrade").write_text(KERNEL_COMES)
@@ -92,13 +94,13 @@ def view(request, of):
 
 @pytest.fixture
 def fresh(request, bare):
-    """A view of its own of Debian without hearth."""
+    """The test's own view of Debian without hearth."""
     return view(request, bare)
 
 
 @pytest.fixture
 def system(request, installed):
-    """A view of its own of Debian with hearth."""
+    """The test's own view of Debian with hearth."""
     return view(request, installed)
 
 

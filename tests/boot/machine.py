@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A machine with a disk and an SSD, in QEMU, whose root volume may be cached.
 
-Parts are made once: a root file system, and for each initramfs generator an
-image with hearth's modules and one with the kernel's own. A Machine is a pair
-of disks on which they are installed; boot() starts it with commands for
-guest/run, and its power can go at any time. What the commands say is in
-Boot.text(), what the kernel and the initramfs say in Boot.console().
+The parts are made once: a root file system, and for each initramfs generator an image with
+hearth's modules and one with the kernel's own. A Machine is a pair of disks with these parts on
+them. boot() starts it with commands for guest/run, and the test can cut its power at any time.
+Boot.text() has the output of the commands, and Boot.console() has that of the kernel and the
+initramfs.
 """
 
 import contextlib
@@ -31,15 +31,15 @@ ROOT_MIB, HOME_MIB = 512, 128
 DISK_MIB, SSD_MIB = 704, 192
 KERNEL_WORDS = "ro root=/dev/vg/root rd.lvm.lv=vg/root rd.retry=20"
 
-# Of the kernel's modules, those of a machine like this one.
+# The kernel modules that a machine like this one needs.
 MODULES = """crypto lib arch fs/ext4 fs/jbd2 fs/mbcache.ko drivers/md drivers/block/virtio_blk.ko
 drivers/block/loop.ko drivers/virtio"""
-# Of systemd's units, those that are in the way.
+# Systemd units that would disturb the tests.
 MASKED = """timers.target getty.target systemd-firstboot.service systemd-random-seed.service
 ldconfig.service e2scrub_reap.service"""
 
-# Compressed: when the machine goes down dracut unpacks it again, and takes an uncompressed one for
-# what comes before it.
+# Compressed, because dracut unpacks the image again at shutdown, and skips an uncompressed one as
+# if it were the early archive before it.
 DRACUT_IMAGE = "--force --no-early-microcode --compress \"zstd -q -1 -T0\""
 DRACUT = f"{DRACUT_IMAGE} --no-hostonly"
 
@@ -53,7 +53,7 @@ dracut {DRACUT} /tmp/share/dracut-$2 $kernel
 
 
 def make_guest(view, version):
-    """Debian with hearth, set up to run the boot tests."""
+    """Debian with hearth, prepared for the boot tests."""
     stock = hearthguest.BUILD / "kernel/lib/modules" / version
     modules = view.upper / "usr/lib/modules" / version
     for part in MODULES.split():
@@ -82,7 +82,7 @@ def make_guest(view, version):
 
 
 class Parts:
-    """Kernel, initramfs images, and a machine's disks with an uncached root volume."""
+    """The kernel, the initramfs images, and a machine's disks with an uncached root volume."""
 
     def __init__(self, place):
         self.place = place
@@ -108,7 +108,9 @@ class Parts:
         return self.place / "vmlinuz-other" if engine == "other" else self.own_kernel
 
     def add_other(self, tree):
-        """Engine "other": the kernel tree.other, with the initramfs that its package made, and one of dracut."""
+        """The engine "other": the kernel tree.other, with its package's initramfs and with one by
+        dracut.
+        """
         tree.run(f"dracut {DRACUT} --drivers '{trees.DRIVERS}' /tmp/share/dracut-other {tree.other}")
         shutil.move(tree.share / "dracut-other", self.image("dracut", "other"))
         tree.run(f"cp -L /boot/initrd.img-{tree.other} /tmp/share/image")
@@ -140,7 +142,7 @@ class Parts:
 
 @contextlib.contextmanager
 def opened(disks, create=False):
-    """The volume group of a machine that is off. Nothing is activated."""
+    """The volume group of a machine that is off, with no volume activated."""
     shutil.rmtree(disks / "lvm", ignore_errors=True)
     vg = VolumeGroup(disks)
     try:
@@ -165,7 +167,7 @@ class Machine:
             subprocess.run(["cp", "--sparse=always", (disks or parts.disks) / disk, place / disk], check=True)
 
     def copy(self, place):
-        """Another machine with what is on this one's disks."""
+        """Another machine with a copy of this machine's disks."""
         return Machine(self.parts, self.generator, place, self.place)
 
     def scrap(self):
@@ -174,7 +176,7 @@ class Machine:
 
     @contextlib.contextmanager
     def boot(self, commands, engine="hearth", options="", ssd=True, image=None):
-        """Power is on inside the with-block. Commands: see guest/run."""
+        """The power is on inside the with-block. guest/run has the commands."""
         self.boots += 1
         image = image or self.parts.image(self.generator, engine)
         boot = Boot(self, commands, self.parts.kernel(engine), image, options, ssd)
@@ -184,7 +186,7 @@ class Machine:
             boot.power_off()
 
     def run(self, commands, **how):
-        """Boots, runs the commands, and goes down in good order. What they said."""
+        """Boots, runs the commands and shuts down. Returns the boot with their output."""
         with self.boot(commands, **how) as boot:
             boot.wait_end()
             return boot
@@ -205,7 +207,7 @@ class Machine:
                 subprocess.run(["losetup", "-d", loop], check=True)
 
     def file_of_origin(self, path):
-        """A copy of a file on the origin of root's cache: writethrough leaves nothing out."""
+        """Copies a file from the origin of root's cache, which has every write in writethrough."""
         copy = self.place / Path(path).name
         with self.volume("root_corig") as device:
             subprocess.run(["debugfs", "-R", f"dump {path} {copy}", device], check=True)
@@ -221,7 +223,8 @@ class Boot:
         name = machine.place / f"boot{machine.boots}"
         self.said, self.printed = name.with_suffix(".said"), name.with_suffix(".console")
         script = name.with_suffix(".script")
-        # A disk has whole sectors, and the shell reads all of it.
+        # The text fills whole sectors, because a disk has whole sectors and the shell reads them
+        # all.
         text = commands + "\n"
         script.write_text(text + "\n" * (-len(text) % 512))
         self.said.touch()
@@ -270,7 +273,7 @@ class Boot:
         self.process.wait()
 
     def numbers(self, word):
-        """The lines "WORD NUMBER NUMBER" that are whole, in order."""
+        """The complete lines "WORD NUMBER NUMBER", in order."""
         return [tuple(map(int, m)) for m in re.findall(rf"^{word} (\d+) (\d+)\n", self.text(), re.M)]
 
     def mounted(self):
@@ -278,11 +281,11 @@ class Boot:
         return re.findall(r"^MOUNTED (\S+) (\S+)$", self.text(), re.M)[-1]
 
     def started(self):
-        """(resident, dirty) blocks with which each cache began."""
+        """The number of (resident, dirty) blocks with which each cache started."""
         return [tuple(map(int, m)) for m in re.findall(r"^STARTED .* (\d+) resident, (\d+) dirty", self.text(), re.M)]
 
     def volume(self, name, report=-1):
-        """A line of lvs: type, mode, used, dirty, read hits, read misses."""
+        """A volume's line of lvs: type, mode, used, dirty, read hits, read misses."""
         found = re.findall(rf"^LV {name} +(.*)$", self.text(), re.M)
         words = found[report].split()
         return Volume(*words[:1], *words[1:2], *map(int, words[2:]))
@@ -291,7 +294,7 @@ class Boot:
         return re.search(r"^KERNEL (.*)$", self.text(), re.M)[1]
 
     def version(self):
-        """That of the dm-cache in use, at the last report."""
+        """The version of the dm-cache in use, at the last report."""
         return re.findall(r"^VERSION (.*)$", self.text(), re.M)[-1]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Machines that boot from a cached volume, by either initramfs generator.
+"""Machines that boot from a cached volume, with both initramfs generators.
 
-The cache is attached by plain lvm2 to root and /home while they are mounted;
-everything else begins with what is on the disks after that and a reboot.
+Plain lvm2 attaches the cache to root and /home while they are mounted. Every test begins with
+the disks after that and a reboot.
 """
 
 import re
@@ -17,7 +17,7 @@ PLACE = trees.BUILD / "machines"
 VERSION = trees.VERSION
 TOOL = trees.TOP / "build/tools/hearth-metadata"
 
-# generator, kind of cache, mode: every generator has either kind and mode.
+# generator, kind of cache, mode: every generator meets both kinds and both modes
 WRITETHROUGH = [("dracut", "pool", "writethrough"), ("initramfs-tools", "vol", "writethrough")]
 WRITEBACK = [("dracut", "vol", "writeback"), ("initramfs-tools", "pool", "writeback")]
 METADATA = {"pool": "fastroot_cpool_cmeta", "vol": "fastroot_cvol"}
@@ -46,7 +46,7 @@ def parts():
 
 
 class Attached:
-    """A machine on which a cache was attached to the mounted root, and then rebooted."""
+    """A machine on which a cache was attached to the mounted root, and which was then rebooted."""
 
     def __init__(self, parts, generator, kind, mode):
         self.generator, self.kind, self.mode = generator, kind, mode
@@ -69,7 +69,7 @@ def attached(request, parts):
 def machine(request, attached):
     copy = attached.machine.copy(PLACE / re.sub(r"\W+", "-", request.node.name))
     yield copy
-    # What was said there stays.
+    # The outputs stay.
     copy.scrap()
 
 
@@ -98,8 +98,9 @@ def has_all(boot, newest):
 
 
 def stored_hits(attached, machine):
-    """Read hits in the metadata of root's cache, on which cache_check finds no fault. They are
-    stored when the cache is closed, and only then."""
+    """Read hits in the metadata of root's cache, in which cache_check finds no fault. The kernel
+    stores them only when it closes the cache.
+    """
     with machine.volume(METADATA[attached.kind]) as device:
         subprocess.run(["cache_check", "-q", device], check=True)
         out = subprocess.run([TOOL, "info", device], check=True, stdout=subprocess.PIPE).stdout.decode()
@@ -125,7 +126,7 @@ def test_attached_to_the_mounted_root(attached):
 
 @every(WRITETHROUGH)
 def test_boots_from_the_cache(attached, machine):
-    """The one boot of each generator that "make test" has the time for."""
+    """The one boot of each generator for which "make test" has time."""
     boot = machine.run("report\nverify")
     on_cache(boot, attached)
     assert boot.version() == VERSION
@@ -136,7 +137,7 @@ def test_boots_from_the_cache(attached, machine):
 
 @every(WRITETHROUGH + WRITEBACK)
 def test_reboot_power_cut_and_uncache(attached, machine):
-    """Warm after a clean reboot and after a power cut, and the volume is as before when the cache is gone."""
+    """The cache is warm after a clean reboot and after a power cut, and uncaching loses no data."""
     with machine.boot("report\nverify\necho READY\nwrite 0") as boot:
         boot.wait(lambda: "READY" in boot.text(), "was ready")
         on_cache(boot, attached)
@@ -169,19 +170,21 @@ def test_reboot_power_cut_and_uncache(attached, machine):
 
 @every([a for a in WRITETHROUGH + WRITEBACK if a[0] == "dracut"])
 def test_dracut_closes_the_cache(attached):
-    """Its shutdown leaves root and takes the volumes down."""
+    """dracut's shutdown leaves root and deactivates the volumes."""
     assert stored_hits(attached, attached.machine) >= attached.boot.volume("root").hits
 
 
 @every([a for a in WRITETHROUGH + WRITEBACK if a[0] == "initramfs-tools"])
 def test_nothing_closes_the_cache_with_initramfs_tools(attached):
-    """It is left as by a power cut, which test_reboot_power_cut_and_uncache finds to be harmless."""
+    """The cache is left as by a power cut, and test_reboot_power_cut_and_uncache shows that this is
+    harmless.
+    """
     assert stored_hits(attached, attached.machine) < attached.boot.volume("root").hits
 
 
 @every(WRITETHROUGH)
 def test_ssd_is_missing(attached, machine):
-    """The emergency shell says what to do; rd.hearth.degraded does it."""
+    """The emergency shell names the commands, and rd.hearth.degraded runs them."""
     command = "lvm lvconvert -y --uncache vg/root && lvm vgreduce --removemissing vg; lvm vgchange -ay vg"
     with machine.boot("report", ssd=False) as boot:
         boot.wait(lambda: command in boot.console(), "named the command")
@@ -190,7 +193,8 @@ def test_ssd_is_missing(attached, machine):
     boot = machine.run("report\nverify", ssd=False, options="rd.hearth.degraded")
     assert boot.volume("root").kind == boot.volume("home").kind == "linear"
     has_all(boot, acknowledged(attached.boot))
-    # And so it stays, whether the SSD comes back or not. Then it is as good as a new one.
+    # The volumes stay uncached, with the old SSD and without it, and the old SSD can be used as a
+    # new one.
     again = machine.run("report\nverify", ssd=False)
     assert again.volume("root").kind == again.volume("home").kind == "linear"
     origin_is_clean(machine)
@@ -202,7 +206,7 @@ def test_ssd_is_missing(attached, machine):
 
 @every(WRITEBACK)
 def test_ssd_with_the_only_copy_is_missing(attached, machine):
-    """rd.hearth.degraded leaves it alone."""
+    """rd.hearth.degraded leaves a writeback cache alone."""
     with machine.boot("report", ssd=False, options="rd.hearth.degraded") as boot:
         boot.wait(lambda: "may hold the only copy of some data (writeback)" in boot.console(), "warned")
     assert machine.types() == {"root": "cache", "home": "cache"}
@@ -213,7 +217,7 @@ def test_ssd_with_the_only_copy_is_missing(attached, machine):
 
 @every(WRITEBACK)
 def test_not_built_for_this_kernel(attached, machine):
-    """The kernel's own modules open the same metadata, and hearth after them."""
+    """The kernel's own modules open the same metadata, and hearth opens it after them."""
     boot = machine.run("report\nverify\nwrite 3", engine="stock")
     assert boot.version() == ""
     on_cache(boot, attached)
@@ -236,7 +240,7 @@ report
 
 
 def test_host_only_image_from_before_the_cache(request, parts):
-    """dracut made it on this very machine, which had no cache; nobody makes another one."""
+    """dracut made the image on this machine before it had a cache, and nothing makes another one."""
     machine = machines.Machine(parts, "dracut", PLACE / "host-only")
     request.addfinalizer(machine.scrap)
     boot = machine.run(HOST_ONLY)
@@ -254,7 +258,9 @@ def other(parts, upgraded):
 
 @every([WRITETHROUGH[0], WRITEBACK[1]])
 def test_another_kernel_comes(attached, machine, other):
-    """Installed by apt next to hearth's packages: DKMS has built the modules, and they are in its initramfs."""
+    """apt installed the kernel with hearth's packages present. DKMS built the modules, and its
+    initramfs has them.
+    """
     boot = machine.run("report\nverify", engine="other")
     assert boot.kernel() == other
     assert boot.version() == VERSION

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth-degraded, on real LVM metadata with a device taken away."""
+"""hearth-degraded, on real LVM metadata with a device removed."""
 
 import os
 import re
@@ -11,7 +11,7 @@ SCRIPT = tree.TOP / "boot/hearth-degraded"
 
 
 def degraded(vg, what):
-    # The shell of the smallest initramfs.
+    # The smallest initramfs has this shell.
     done = subprocess.run(
         ["busybox", "sh", SCRIPT, what], env=vg.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -22,7 +22,7 @@ def make(vg):
     vg.cached("root", "writethrough")
     vg.cached("home", "writeback")
     vg.cached("pass", "passthrough")
-    # The other way round: with the SSD gone, this one's origin is.
+    # Here the devices are swapped, so the volume loses its origin with the SSD.
     vg.cached("odd", "writethrough", origin="pv1", cache="pv0")
     vg.cached("oddback", "writeback", origin="pv1", cache="pv0")
     vg.cached("whole", "writethrough", cache="pv0")
@@ -67,14 +67,14 @@ def test_fix_takes_the_cache_off_that_one_and_touches_no_other(volumegroup):
         "data": "linear",
         "gone": "linear",
     }
-    # The SSD is needed by others.
+    # Other volumes still need the SSD.
     assert missing(volumegroup) == 1
-    # Once is enough.
+    # A second fix has nothing to do.
     assert degraded(volumegroup, "fix")[0] == 1
 
 
 def test_fix_leaves_a_volume_group_that_misses_nothing(volumegroup):
-    """LVM activates no other by itself at the next boot."""
+    """LVM activates only a complete volume group by itself at the next boot."""
     volumegroup.cached("root", "writethrough")
     volumegroup.cached("home", "writethrough")
     lose(volumegroup.write(), "ssd")
@@ -109,7 +109,7 @@ def test_what_the_report_says_works(volumegroup):
 
 
 def test_another_device_in_place_of_a_lost_one(volumegroup):
-    """What hearth-root(7) says of a writeback cache whose device is lost for good."""
+    """The steps of hearth-root(7) for a writeback cache whose device is lost for good."""
     lose(make(volumegroup), "ssd")
     lost = volumegroup.lvm("pvs", "--noheadings", "-o", "pv_uuid", "-S", "pv_missing=1").split()[-1]
     (volumegroup.tmp / "ssd").write_bytes(b"")
@@ -117,7 +117,7 @@ def test_another_device_in_place_of_a_lost_one(volumegroup):
     volumegroup.plug("ssd")
     volumegroup.configure()
     volumegroup.lvm("pvcreate", "--uuid", lost, "--norestorefile", volumegroup.loops["ssd"])
-    # It is missing on record only if something else was changed meanwhile.
+    # LVM has marked the device as missing only if another change was made without it.
     volumegroup.lvm("vgextend", "--restoremissing", "vg", volumegroup.loops["ssd"], check=False)
     assert degraded(volumegroup, "report") == (0, "")
     assert volumegroup.types()["home"] == "cache"
@@ -131,7 +131,7 @@ def test_the_origins_are_gone(volumegroup):
 
 
 def test_why_a_missing_origin_must_not_be_uncached(volumegroup):
-    """What lvm2 does then: if this ever changes, the script can be simpler."""
+    """lvm2 removes such a volume. If this changes, the script can be simpler."""
     lose(make(volumegroup), "ssd")
     volumegroup.lvm("lvconvert", "-y", "--uncache", "vg/odd")
     assert "odd" not in volumegroup.types()

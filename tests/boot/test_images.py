@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What dracut and initramfs-tools put into an image, and what they refuse to make."""
+"""The contents of images by dracut and initramfs-tools, and the images that the hooks refuse to
+make.
+"""
 
 import re
 
@@ -24,7 +26,7 @@ def dracut(tree, options):
 
 
 class Dracut:
-    # The modules without which no image is made; all others are the distribution's business.
+    # The modules that every image needs; the others are the distribution's business.
     few = '-m "bash base rootfs-block udev-rules dm lvm {}" --no-compress --no-early-microcode'
 
     def __init__(self, tree):
@@ -37,10 +39,10 @@ class Dracut:
     def listing(self):
         return self.tree.out(f"lsinitrd {image(self.tree)}")
 
-    # Since 112 it is several archives.
+    # dracut 112 and later make several archives.
     unpack = f"cd {UNPACKED} && lsinitrd --unpack {{image}}"
     helper = "/sbin/hearth-degraded"
-    # Below /lib/dracut/hooks, since 106 /var/lib/dracut/hooks.
+    # Older dracut has the hooks in /lib/dracut/hooks, and 106 and later in /var/lib/dracut/hooks.
     hooks = ["dracut/hooks/initqueue/timeout/60-hearth-timeout.sh", "dracut/hooks/emergency/60-hearth-emergency.sh"]
 
 
@@ -73,7 +75,7 @@ def made(result):
 
 
 def refused(generator, text):
-    """No image is made, for the reason given, in one line; the one that was there stays."""
+    """The hook refuses to make an image, gives the reason in one line, and the old image stays."""
     tree = generator.tree
     before = checksum(tree)
     code, out = generator.make()
@@ -93,9 +95,9 @@ def unpack(generator):
 
 
 def loaded(generator, *names):
-    """The files that modprobe loads in the image, without what they are compressed with."""
+    """The files in the image that modprobe loads, without the suffix of a compression."""
     unpack(generator)
-    # Not by chroot: the image's own may be busybox's.
+    # The test calls the host's modprobe, because the image's may be busybox's.
     show = f"modprobe -d {UNPACKED} -S {generator.tree.kernel()} --show-depends"
     out = generator.tree.out(f"for m in {' '.join(names)}; do {show} $m | tail -n 1; done")
     return [re.sub(r"\.(xz|zst|gz)$", "", line.split()[1]).removeprefix(UNPACKED) for line in out.splitlines()]
@@ -113,9 +115,9 @@ def test_an_image_has_what_a_cached_volume_needs(generator):
     place = f"/lib/modules/{generator.tree.kernel()}/{DKMS}"
     modules = ["dm-cache", *(f"dm-cache-{p}" for p in POLICIES)]
     assert loaded(generator, *modules) == [f"{place}/{m}.ko" for m in modules]
-    # The names by which tables ask for the default policy.
+    # Tables ask for the default policy by these names.
     assert loaded(generator, "dm-cache-mq", "dm-cache-default", "dm-cache-heat") == [f"{place}/dm-cache-smq.ko"] * 3
-    # These run, so their libraries are there.
+    # The tools run in the image, so it has their libraries.
     version = generator.tree.out("cache_check -V")
     for tool in ["cache_check", "cache_repair", "cache_dump", "cache_restore"]:
         code, out = inside(generator, f"/usr/sbin/{tool} -V")
@@ -123,7 +125,7 @@ def test_an_image_has_what_a_cached_volume_needs(generator):
     code, out = inside(generator, f"{generator.helper} report")
     assert code == 0, out
     files = generator.listing()
-    # What dm-cache itself needs.
+    # dm-cache itself needs this module.
     assert "dm-bufio.ko" in files
     assert "etc/modprobe.d/site.conf" in files
     assert "etc/lvm/profile/cache-smq.profile" in files
@@ -131,7 +133,7 @@ def test_an_image_has_what_a_cached_volume_needs(generator):
         assert hook in files
 
 
-# A dirty block, which cache_repair 0.9 would take for clean.
+# Metadata with a dirty block, which cache_repair 0.9 would lose.
 METADATA = """<superblock uuid="" block_size="128" nr_cache_blocks="64" policy="smq" hint_width="4">
 <mappings><mapping cache_block="7" origin_block="3" dirty="true"/></mappings></superblock>
 """
@@ -145,7 +147,7 @@ def test_metadata_can_be_repaired_in_the_image(generator):
     tree.run(
         f"cd {UNPACKED}/run && truncate -s 1M in out && cache_restore --metadata-version 2 -i /cache.xml -o in"
     )
-    # By the name that LVM's configuration can hold, and with the words that lvconvert --repair uses.
+    # LVM's configuration has this name, and lvconvert --repair uses these words.
     code, out = inside(generator, '/usr/sbin/hearth-cache-repair -i /run/in -o /run/out ""')
     assert code == 0, out
     assert "dirty 1, lost 0" in out
@@ -197,14 +199,16 @@ def test_a_kernel_without_dm_cache_is_an_error(generator):
 
 
 def test_half_of_hearth_is_an_error(generator):
-    """Its dm-cache with the kernel's dm-cache-smq: the policy would not load."""
+    """The image would have hearth's dm-cache with the kernel's dm-cache-smq, and the policy would
+    not load.
+    """
     kernel = generator.tree.kernel()
     generator.tree.run(f"rm /lib/modules/{kernel}/{DKMS}/dm-cache-smq.ko* && depmod {kernel}")
     refused(generator, "dm-cache-smq is not")
 
 
 def test_not_built_for_this_kernel(generator):
-    """The metadata is the same: the kernel's own module opens it, and the machine boots."""
+    """The metadata is the same, so the kernel's own module opens it, and the machine boots."""
     generator.tree.run(f"dkms uninstall hearth/{trees.VERSION} --all")
     out = made(generator.make())
     assert "hearth: not built for kernel" in out
@@ -213,7 +217,7 @@ def test_not_built_for_this_kernel(generator):
 
 
 def stub(tree, code, writeback=1, lvm=1):
-    """hearth-on-cache that answers at once; what it was asked about is in /asked."""
+    """A hearth-on-cache that answers at once, and writes its arguments to /asked."""
     answers = f'case $1 in -w) exit {writeback} ;; -l) exit {lvm} ;; *) exit {code} ;; esac'
     tree.write(ON_CACHE, f'#!/bin/sh\necho "$@" >>/asked\n{answers}\n')
     tree.run(f"chmod 755 {ON_CACHE}")
@@ -226,7 +230,7 @@ FOR_THIS_HOST = f'--no-compress --no-early-microcode {HOSTONLY} -o "{WITHOUT}"'
 
 @pytest.mark.parametrize("on", ["cache", "lvm", "disk"])
 def test_dracut_for_this_host(system, on):
-    """In a host-only image where a cache is, or can come to be."""
+    """A host-only image has hearth if the machine has a cache or can get one."""
     stub(system, 0 if on == "cache" else 1, lvm=0 if on == "lvm" else 1)
     made(dracut(system, FOR_THIS_HOST))
     assert "/dev/loop0" in system.out("cat /asked")
@@ -239,7 +243,7 @@ def test_dracut_for_this_host(system, on):
     ids=["checker", "half"],
 )
 def test_dracut_for_this_host_as_long_as_there_is_no_cache(system, lacks):
-    """A machine that has no cache is not left without an image, but told."""
+    """A machine that has no cache gets an image without hearth, and a warning."""
     stub(system, 1, lvm=0)
     system.run(lacks)
     assert "This machine boots from LVM" in made(dracut(system, FOR_THIS_HOST))
@@ -260,7 +264,7 @@ def test_dracut_for_any_host_without_being_asked(system):
 
 
 def test_initramfs_tools_on_a_cached_root(system):
-    """Missing pieces are errors if the machine needs them, and warnings if it does not."""
+    """A missing piece is an error if the machine needs it, and a warning if it does not."""
     generator = InitramfsTools(system)
     system.write("/etc/initramfs-tools/conf.d/resume", "RESUME=/dev/loop0\n")
     system.run("rm /usr/sbin/cache_check")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth-on-cache, on a made-up sysfs and dmsetup: the machine has no device mapper."""
+"""hearth-on-cache, on a made-up sysfs and dmsetup, because the machine has no device mapper."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ import tree
 
 SCRIPT = tree.TOP / "boot/hearth-on-cache"
 
-# Device numbers that no device here has: nothing is ever opened.
+# No device here has these numbers, and the script opens none.
 NUMBERS = {
     name: f"240:{minor}"
     for minor, name in enumerate(
@@ -26,7 +26,7 @@ TABLES = {
     "corig": "0 409600 linear 240:2 2048",
     "cdata": "0 102400 linear 240:3 2048",
     "cmeta": "0 8192 linear 240:3 104448",
-    # Not a cache, whatever its name is.
+    # This is no cache, although its name begins like one.
     "plain": "0 409600 linear 240:2 411648 cache ",
     "crypt": "0 409568 crypt aes-xts-plain64 :64:logon:x 0 240:4 32",
     "pool": "0 409600 thin-pool 240:8 240:4 128 0 1 skip_block_zeroing",
@@ -47,7 +47,7 @@ BELOW = {
     "md": ["thin"],
 }
 
-# Made by LVM; the others by cryptsetup or by hand.
+# LVM made these; cryptsetup or a user made the others.
 LVM = ["cached", "corig", "cdata", "cmeta", "plain", "pool", "thin", "back"]
 
 PARTITIONS = {"disk1": "disk", "md1": "md"}

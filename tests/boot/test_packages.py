@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages, DKMS, make install: what they put where, and that nothing stays behind."""
+"""Packages, DKMS, make install: where they put their files, and that removal leaves none behind."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ OURS = ["dm-cache", "dm-cache-smq", "dm-cache-lru", "dm-cache-nhit", "dm-cache-c
 
 
 def path_of(tree, module):
-    """What modprobe would load, without what it is compressed with."""
+    """The file that modprobe would load, without the suffix of a compression."""
     return re.sub(r"\.(xz|zst|gz)$", "", tree.out(f"modinfo -k {tree.kernel()} -F filename {module}"))
 
 
@@ -60,7 +60,7 @@ def test_what_the_packages_hold(packages):
 
 
 def test_programs_of_the_package_are_hardened(packages):
-    """By dpkg's own flags, hardening=+all."""
+    """The build uses dpkg's own flags, hardening=+all."""
     tree = packages
     tree.run("rm -rf /unpacked && dpkg-deb -x /src/build/deb/hearth_*.deb /unpacked")
     for program in ["sbin/hearth", "sbin/hearth-metadata", "lib/hearth/libdevmapper-event-hearth.so"]:
@@ -72,7 +72,7 @@ def test_programs_of_the_package_are_hardened(packages):
 
 
 def test_rpm_packages(request, packages):
-    """They are built, with the same files; nothing is installed from them here."""
+    """The RPMs are built and have the same files; the test installs nothing from them."""
     tree = packages.copy(trees.BUILD / "views" / "rpm")
     request.addfinalizer(tree.remove)
     tree.run("make -C /src rpm RPMFLAGS=--nodeps >/rpm.log 2>&1 || { tail -n 40 /rpm.log; exit 1; }")
@@ -92,7 +92,7 @@ def test_rpm_packages(request, packages):
         assert path in files, path
     for part in ("README.md", "docs/architecture.md", "contrib/grafana-hearth.json", "COPYING"):
         assert [f for f in files if f.endswith("/" + part)], part
-    # Both packages have the initramfs made anew, when they come and when they go.
+    # Both packages make the initramfs anew, when they are installed and when they are removed.
     scripts = tree.out(f"for r in {rpms}; do rpm -qp --scripts $r; done")
     assert scripts.count("dracut --force --regenerate-all") == 4
     assert not [f for f in files if "initramfs-tools" in f]
@@ -104,13 +104,13 @@ def test_installed_modules_win(installed):
     for module in OURS:
         assert path_of(installed, module) == f"/lib/modules/{kernel}/updates/dkms/{module}.ko"
         assert installed.out(f"modinfo -k {kernel} -F version {module}") == trees.VERSION
-    # The kernel's own stay where its package put them.
+    # The kernel's own modules stay where their package put them.
     assert installed.out(f"ls /lib/modules/{kernel}/kernel/drivers/md/dm-cache.ko*")
     assert not re.search("warning:", installed.out(f"cat /var/lib/dkms/hearth/{trees.VERSION}/*/*/log/make.log"))
 
 
 def test_installing_makes_the_initramfs_anew(installed):
-    """By the trigger, after the modules were built."""
+    """The trigger makes the initramfs, after the modules were built."""
     kernel = installed.kernel()
     assert re.search("update-initramfs: Generating /boot/initrd.img", installed.out("cat /install.log"))
     files = installed.out(f"lsinitramfs /boot/initrd.img-{kernel}")
@@ -134,13 +134,13 @@ def test_removing_brings_the_kernels_own_back(system):
     files = system.out(f"lsinitramfs /boot/initrd.img-{kernel}")
     assert "kernel/drivers/md/dm-cache.ko" in files
     assert "updates/dkms" not in files
-    # Removed, not purged: what is in /etc stays.
+    # The package is removed but not purged, so its files in /etc stay.
     assert not [f for f in files.splitlines() if "hearth" in f and not f.startswith("etc/lvm/profile/")]
 
 
 def test_purging_leaves_no_file(system, bare):
     system.run("dpkg -P hearth hearth-dkms")
-    # What DKMS and others keep for their own use, whoever was there.
+    # Files that DKMS and others keep for their own use, with any package.
     own = re.compile(r"^/(var/(log|cache|lib/(dpkg|dkms|initramfs-tools))|install.log|boot/initrd\.img|root)")
     after, before = system.files(), bare.files()
     left = sorted(f for f in after - before if not own.match(f))
@@ -164,7 +164,7 @@ cp build/deb/hearth_*.deb build/deb/hearth-dkms_*.deb /tmp/share
 
 
 def test_upgrading(request, system, packages):
-    """The old version's modules go, the new one's take their place, in the initramfs as well."""
+    """The new version's modules replace the old version's, also in the initramfs."""
     newer = packages.copy(trees.BUILD / "views" / "newer")
     request.addfinalizer(newer.remove)
     newer.run(UPGRADED)
@@ -181,7 +181,9 @@ def test_upgrading(request, system, packages):
 
 
 def test_no_headers(fresh, installed):
-    """Installs, says why there is no module, and leaves the kernel's own in the image."""
+    """The package is installed, says why it has no module, and leaves the kernel's own in the
+    image.
+    """
     hand_over(installed, fresh)
     kernel = fresh.kernel()
     fresh.run(f"rm /lib/modules/{kernel}/build")
@@ -194,7 +196,7 @@ def test_no_headers(fresh, installed):
 
 
 def test_make_install_and_uninstall(request, packages):
-    """Into the running root and into DESTDIR; uninstall takes exactly that away."""
+    """The files go to the running root or to DESTDIR, and uninstall removes exactly these."""
     tree = packages.copy(trees.BUILD / "views" / "make-install")
     request.addfinalizer(tree.remove)
     kernel = tree.kernel()

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A Debian tree to install into, and cheap copies of it.
 
-The tree is made once under build/boot with mmdebstrap: a kernel with headers,
-lvm2, DKMS, both initramfs generators, and what builds Debian packages. HEARTH_RELEASE names
-another release than Debian 12, for its dracut, DKMS and lvm2. A Tree
-is a copy-on-write view of it (overlayfs in a mount namespace of its own);
-commands run in it by chroot. Needs root. A second, smaller tree is what the
-guests boot that machine.py starts.
+mmdebstrap makes the tree once under build/boot: a kernel with headers, lvm2, DKMS, both
+initramfs generators, and the tools that build Debian packages. HEARTH_RELEASE names another
+release than Debian 12, for its dracut, DKMS and lvm2. A Tree is a copy-on-write view of it
+(overlayfs in a mount namespace of its own), and chroot runs commands in it. All of this needs
+root. A second, smaller tree is the root of the guests that machine.py boots.
 """
 
 import os
@@ -29,7 +28,7 @@ GUEST_PACKAGES = (
     "systemd-sysv udev kmod mount lvm2 dmsetup thin-provisioning-tools e2fsprogs "
     "initramfs-tools dracut-core busybox zstd cpio"
 ).split()
-# Of the kernel's modules, those with which a guest of machine.py boots.
+# The kernel modules with which a guest of machine.py boots.
 DRIVERS = "virtio_pci virtio_blk ext4"
 
 ENTER = r"""
@@ -50,15 +49,15 @@ exec chroot "$ROOT" /bin/bash -c "$COMMAND"
 
 
 def made(name, packages, *options):
-    """A tree of these packages, made once."""
+    """A tree of these packages, which is made only once."""
     tree, stamp = BUILD / name, BUILD / f"{name}.packages"
     want = " ".join(packages)
     if stamp.exists() and stamp.read_text() == want:
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     BUILD.mkdir(parents=True, exist_ok=True)
-    # The indices of a mirror that lags are as good. In a mount namespace: what mmdebstrap mounts must
-    # not outlive it, and be deleted with the tree.
+    # A mirror may lag behind, so old indices are accepted. A mount namespace ends mmdebstrap's
+    # mounts with it, because they must not be there when the tree is deleted.
     subprocess.run(
         ["unshare", "--mount", "mmdebstrap", "-q", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io",
          "--aptopt=Acquire::Check-Valid-Until \"false\"", *options, f"--include={','.join(packages)}", RELEASE, tree],
@@ -70,12 +69,12 @@ def made(name, packages, *options):
 
 
 def base():
-    """The tree that all others but the guests' are views of."""
+    """The tree below all views, except the guests' view."""
     return made(RELEASE, PACKAGES)
 
 
 def guest_base():
-    """What guests boot, without a kernel."""
+    """The guests' tree, without a kernel."""
     no_texts = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "man", "locale")]
     return made(f"{RELEASE}-guest", GUEST_PACKAGES, *no_texts)
 
@@ -85,7 +84,7 @@ class CommandFailed(Exception):
 
 
 class Tree:
-    """A view. What is written to it goes to a directory of its own, and can be a layer below other views."""
+    """A view. Writes to it go to a directory of its own, which can be a layer below other views."""
 
     def __init__(self, place, lower):
         self.place, self.lower = Path(place), list(lower)
@@ -142,12 +141,12 @@ class Tree:
         raise FileNotFoundError("no kernel")
 
     def files(self):
-        """All files and directories, without what is not the tree's own."""
+        """All files and directories, without those of other file systems."""
         skip = " -o ".join(f"-path {p}" for p in ("/proc", "/sys", "/dev", "/run", "/tmp"))
         return set(self.out(f"find / \\( {skip} \\) -prune -o -print").splitlines())
 
     def image(self, path, mib):
-        """An ext4 file system of the tree and nothing that is mounted in it."""
+        """Makes an ext4 file system of the tree, without what is mounted in it."""
         script = (
             'mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" "$4"'
             ' && mke2fs -q -F -t ext4 -d "$4" "$5" "$6M"'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A volume group on two loop devices with cached volumes, written as metadata.
 
-The machine needs no device mapper: lvm2 runs with activation=0, and the cached
-volumes are put there by vgcfgrestore. "disk" holds the origins, "ssd" the
-caches; either can be taken away.
+The machine needs no device mapper, because lvm2 runs with activation=0 and vgcfgrestore writes
+the cached volumes. "disk" holds the origins, "ssd" holds the caches, and a test can remove
+either.
 """
 
 import os
@@ -35,7 +35,7 @@ class VolumeGroup:
         (tmp / "lvm").mkdir()
 
     def create(self, disk=256, ssd=256):
-        """Sizes are in MiB."""
+        """disk and ssd are sizes in MiB."""
         for name, mib in (("disk", disk), ("ssd", ssd)):
             with open(self.tmp / name, "wb") as f:
                 f.truncate(mib << 20)
@@ -53,7 +53,7 @@ class VolumeGroup:
         subprocess.run(["losetup", "-d", self.loops.pop(disk)], check=True)
 
     def configure(self):
-        """Only these loop devices are looked at, whatever else the machine has."""
+        """LVM looks only at these loop devices, whatever else the machine has."""
         seen = ", ".join(f'"a|^{loop}$|"' for loop in self.loops.values())
         (self.tmp / "lvm/lvm.conf").write_text(
             f'devices {{ filter=[{seen}, "r|.*|"] use_devicesfile=0 }}\n'
@@ -111,13 +111,13 @@ class VolumeGroup:
         return self
 
     def place(self, volume):
-        """The volume on its disk, which must be in one piece: (device, first byte, bytes)."""
+        """The volume's place, which must be in one piece: (device, first byte, bytes)."""
         out = self.lvm("lvs", "-a", "--noheadings", "-o", "seg_pe_ranges", "-S", f"lv_name={volume}", self.name)
         device, first, last = re.search(r"^ *(/\S+):(\d+)-(\d+) *$", out, re.M).groups()
         return device, PE_START + int(first) * EXTENT, (int(last) + 1 - int(first)) * EXTENT
 
     def types(self):
-        """What the volumes are now: {name: segment type}."""
+        """The present volumes: {name: segment type}."""
         out = self.lvm("lvs", "--noheadings", "-o", "lv_name,segtype", self.name)
         return dict(re.findall(r"^ *(\w+) +(\S+) *$", out, re.M))
 
