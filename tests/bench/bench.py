@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the benchmarks in a guest and judges what they measured.
+"""Runs the benchmarks in a guest and judges their results.
 
-bench.py run [SECTION...]    measures, and writes docs/performance.md and the ten
-                             figures that README.md has, too (summary.py)
+bench.py run [SECTION...]    measures, and writes docs/performance.md and also the ten
+                             figures in README.md (summary.py)
 bench.py check [SECTION...]  measures, and fails when a figure misses its limit
 bench.py table               writes the page anew from the last run's results
 
-BENCH_QUICK=1: only hearth, and the shortest form of each section. BENCH_IOS: of
-each job of the hit path; fio counts milliseconds, which are 3 instructions per
-I/O with the default of 300000, and 33 with 30000.
+With BENCH_QUICK=1 the guest measures only hearth, with the shortest form of each section.
+BENCH_IOS is the number of I/Os of each job of the hit path. fio counts milliseconds: one is 3
+instructions per I/O with the default of 300000, and 33 with 30000.
 
-The guest has one CPU and counts its time in instructions (QEMU's -icount): an
-instruction is a nanosecond, so that two runs agree, and the CPU's share of an
-I/O can be read off the throughput. What two CPUs do to each other needs another
-guest, with a clock as others have. The sections are tests/bench/guest/*.sh.
+The guest has one CPU and counts its time in instructions (QEMU's -icount). An instruction is a
+nanosecond, so two runs agree, and the throughput shows the CPU's share of an I/O. The effects of
+two CPUs on each other need another guest, with a real clock. The sections are
+tests/bench/guest/*.sh.
 """
 
 import fcntl
@@ -81,7 +81,7 @@ def make_image(million):
 
 
 def boot(sections, ios):
-    """Runs the sections; their results are in RESULTS."""
+    """Runs the sections; RESULTS has their results afterwards."""
     real = [s for s in sections if s in figures.REAL_TIME]
     virtual = [s for s in sections if s not in figures.REAL_TIME]
     if virtual:
@@ -101,7 +101,7 @@ def boot_guest(sections, ios, *options):
         for old in RESULTS.glob(f"{section}[.-]*"):
             old.unlink()
         (RESULTS / f"{section}.stamp").write_text(figures.stamp() + "\n")
-    # Guest tests may run beside: this clock counts instructions, whoever else wants the CPU.
+    # Guest tests may run at the same time, because this guest's clock counts only instructions.
     with open(BUILD / "bench.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         hearthguest.prepare_modules(version)

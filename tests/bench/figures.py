@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the benchmarks' results mean: figures, their limits, and the page.
+"""Turns the benchmarks' results into figures, compares them with their limits, and writes the page.
 
-A limit is what the project promises; a figure without one is only reported.
+A limit is the project's promise. A figure without a limit is only reported.
 """
 
 import datetime
@@ -59,7 +59,7 @@ def show(value):
 
 
 class Results:
-    """The files that a run left."""
+    """The files of one run."""
 
     def __init__(self, directory):
         self.dir = Path(directory)
@@ -117,13 +117,13 @@ HIT_HOW = ("aio-16",) if QUICK else ("aio-1", "aio-16", "uring-16")
 
 
 def hit_ns(results, stack, rw, how):
-    """Instructions per I/O: the time of one, where the CPU is the limit."""
+    """Instructions per I/O: the time of an I/O, because the CPU is the limit here."""
     iops = results.iops(f"hit-{stack}-{rw}-{how}")
     return 1e9 / iops if iops else None
 
 
 def hit_cost(results, stack, rw, how):
-    """Of the cache's layer: over the linear device that it lies on."""
+    """The cost of the cache's layer alone: without the linear device below it."""
     return minus(hit_ns(results, stack, rw, how), hit_ns(results, "linear", rw, how))
 
 
@@ -315,11 +315,11 @@ def scale_figures(results):
         yield Figure(f"1 million blocks, {engine}: longest read without", worst[1], "us")
 
 
-# What the sources of tests/bench/published/ say, where that is known here.
+# The results that the sources of tests/bench/published/ state, as far as they are known here.
 PUBLISHED = {
     "sysbench-rndwr-fsync": "15.5 times faster with a cache",
 }
-# Nothing that a cache could speed up.
+# A cache cannot speed these up.
 STREAMS = ("dd-1m", "hdparm-sequential", "hdparm-cached")
 
 
@@ -348,7 +348,7 @@ def published_figures(results):
                          least=least if engine == "hearth" else None)
 
 
-# ---- All of it ----
+# ---- All sections ----
 
 def all_figures(directory, sections):
     results = Results(directory)
@@ -365,18 +365,18 @@ def version_of(*command):
 
 
 def stamp():
-    """Of what, and when, a section's figures are."""
+    """The date and the version of a section's figures."""
     return f"{datetime.date.today()}, hearth {version_of('git', 'describe', '--always', '--dirty')}"
 
 
 def parts(text):
-    """A page by its headings of the third level."""
+    """The parts of a page by their headings of the third level."""
     return {part.partition("\n")[0]: part.partition("\n")[2].strip()
             for part in re.split(r"^### ", text, flags=re.M)[1:]}
 
 
 def page(directory, kernel, before=""):
-    """The tables. A section that has not been measured here stays as it was before."""
+    """The tables. A section that this run has not measured keeps its old table."""
     lines = [
         "",
         f"Measured by `make bench`: guest kernel {kernel}, "

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the instructions of a hit go: profile.py [randread|randwrite|randmiss]
+"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss]
 
-Boots the guest with QEMU translating one instruction at a time and logging
-each, while fio reads from a cache whose blocks are all resident. Prints
-instructions per I/O by function (everything between two entries of the block
-layer's submit_bio() by fio, averaged), what the cache calls, and its atomic
-instructions: the locks that it takes and the cache lines that it shares.
+QEMU translates one instruction at a time and logs each, while fio in the guest reads from a
+cache whose blocks are all resident. The program prints the instructions per I/O by function (the
+mean of everything between two calls of the block layer's submit_bio() by fio), the functions
+that the cache calls, and its atomic instructions, which show its locks and the cache lines that
+it shares.
 """
 
 import os
@@ -84,7 +84,7 @@ def symbols():
 
 
 def locked_instructions():
-    """(function, offset in it) of the modules' atomic instructions."""
+    """The modules' atomic instructions, as (function, offset in it)."""
     found = set()
     for module in bench.TOP.glob("dm-target/*.ko"):
         out = subprocess.run(["objdump", "-d", "--no-show-raw-insn", module],
@@ -110,7 +110,7 @@ def is_ours(name):
 
 
 class Profile:
-    """What was executed between two entries of submit_bio() by fio."""
+    """The instructions between two calls of submit_bio() by fio."""
 
     def __init__(self):
         self.ios = 0

@@ -4,10 +4,10 @@
 
 summary.py write  takes the figures from the tables of docs/performance.md, and
                   writes them between the marks of both pages, and performance.svg
-summary.py check  fails when that would change anything
+summary.py check  fails when that would change a file
 
-bench.py calls it after it has written the tables. It measures nothing and owns
-no number: every figure is a cell of a table in docs/performance.md.
+bench.py calls it after it has written the tables. The program measures nothing and owns no
+number: every figure is a cell of a table in docs/performance.md.
 """
 
 import math
@@ -111,7 +111,7 @@ def anchor(title):
 
 
 def table(page, where):
-    """Bold is the best of a row; a figure of hearth's that is not is in italics."""
+    """The best figure of a row is bold; hearth's is italic if it is not the best."""
     lines = ["| figure | " + " | ".join(ENGINES) + " | |",
              "|---|" + "---:|" * len(ENGINES) + "---|"]
     for row in ROWS:
@@ -128,7 +128,7 @@ def table(page, where):
 
 
 def gain(row, value, stock):
-    """How many times as good as stock."""
+    """How many times as good as stock the value is."""
     return stock / value if row.better == LESS else value / stock
 
 
@@ -157,7 +157,7 @@ def picture(page):
         y = top + step * i + 8
         values = [number(cell) for cell in cells_of(row, page)]
         out.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{row.words}</text>')
-        # hearth last, so that nothing hides it.
+        # hearth comes last, because later circles hide earlier ones.
         for j in range(len(ENGINES) - 1, -1, -1):
             if values[j] is not None:
                 at = x(gain(row, values[j], values[1]))
@@ -171,7 +171,7 @@ def between(text, new):
 
 
 def everything():
-    """{path: its text as it should be}"""
+    """{path: the text that the file should have}"""
     text = PAGE.read_text()
     page = tables(text)
     return {

@@ -3,8 +3,7 @@
  * Prints how many seconds the test disk needs at least to write blocks in the
  * order of its sectors: disk-floor [read] < lines of "SECTOR SECTORS".
  *
- * The head is at sector 0 when it begins, and the disk never waits for the
- * next request.
+ * The head begins at sector 0, and the disk never waits for the next request.
  */
 #include <inttypes.h>
 #include <stdint.h>

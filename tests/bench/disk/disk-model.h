@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a 7,200 rpm disk takes for a request: the arithmetic only, compiled
- * into the test disk and into the program that computes floors.
+ * Computes how long a 7,200 rpm disk takes for a request.  Both the test disk
+ * and the program that computes floors include this arithmetic.
  *
  * Sources:
  *  - seek times, latency and controller overhead: Seagate, Constellation SAS
@@ -10,13 +10,13 @@
  *    17.82, all without the controller's overhead of 0.2; 4.16 ms latency.
  *  - tracks and heads: Seagate, Constellation ES.3 SAS product manual, 4.1:
  *    320,800 tracks a surface and 10 heads in the 4 TB model; 83 to 175 MB/s
- *    sustained, of which this disk has 150 everywhere.
- * "Average" is taken as a third of the full stroke; below that the time grows
- * with the root of the distance, above it linearly.
+ *    sustained.  This disk has 150 MB/s everywhere.
+ * The model takes the average seek as that of a third of the full stroke.
+ * Below that distance the time grows with its root, above it linearly.
  *
- * Sectors lie one after the other with the tracks skewed so that a transfer
- * goes on without a pause.  After a read the disk reads on into a buffer.
- * Nothing is cached on writes: they end when they are on the medium.
+ * Sectors lie one after the other, and the tracks are skewed so that a transfer
+ * goes on without a pause.  After a read the disk reads on into a buffer.  It
+ * does not cache writes: a write ends when it is on the medium.
  */
 #ifndef HEARTH_DISK_MODEL_H
 #define HEARTH_DISK_MODEL_H
@@ -27,15 +27,15 @@
 #define DISK_CYLINDERS		320800ULL
 #define DISK_CYL_SECTORS	(DISK_TRACK_SECTORS * DISK_HEADS)
 #define DISK_QUEUE		32
-#define DISK_OVERHEAD_NS	200000ULL	/* hidden while a queue waits */
-#define DISK_BUFFER_NS		40000ULL	/* an answer from the buffer; estimated */
+#define DISK_OVERHEAD_NS	200000ULL	/* a queue hides it */
+#define DISK_BUFFER_NS		40000ULL	/* of the buffer; a guess */
 #define DISK_BUFFER_SECTORS	32768ULL	/* 16 MiB */
 
 struct disk_seeks {
 	u64 single, third, full;	/* ns */
 };
 
-/* Where the head was: just behind @sector, at @when. */
+/* The head was just behind @sector at @when. */
 struct disk_head {
 	u64 sector;
 	u64 when;		/* ns */
@@ -62,7 +62,7 @@ static inline u64 disk_root(u64 n)
 	return root;
 }
 
-/* @cylinders from one to all. */
+/* @cylinders: one to all. */
 static inline u64 disk_seek_ns(u64 cylinders, int write)
 {
 	const struct disk_seeks *s = disk_seeks(write);
@@ -81,7 +81,7 @@ static inline u64 disk_transfer_ns(u64 sectors)
 	return sectors * DISK_TURN_NS / DISK_TRACK_SECTORS;
 }
 
-/* From the head's place to where @sector passes below it, starting at @now. */
+/* Returns the time from @now until @sector passes below the head. */
 static inline u64 disk_position_ns(const struct disk_head *h, u64 sector,
 				   int write, u64 now)
 {
@@ -95,13 +95,13 @@ static inline u64 disk_position_ns(const struct disk_head *h, u64 sector,
 		 h->sector != sector)
 		ns = disk_seeks(write)->single;
 
-	/* Both in ns of a turn; a whole turn is added so that it stays positive. */
+	/* Both in ns of a turn; the added turn keeps the result positive. */
 	angle = disk_transfer_ns(sector % DISK_TRACK_SECTORS) % DISK_TURN_NS;
 	return ns + (angle + DISK_TURN_NS - (now + ns) % DISK_TURN_NS) %
 	       DISK_TURN_NS;
 }
 
-/* Is @sector in the buffer, or about to be read into it? */
+/* Is @sector in the buffer, or will the disk read it into the buffer next? */
 static inline int disk_buffered(const struct disk_head *h, u64 sector, u64 now)
 {
 	u64 ahead = (now - h->when) / (DISK_TURN_NS / DISK_TRACK_SECTORS);
@@ -112,21 +112,19 @@ static inline int disk_buffered(const struct disk_head *h, u64 sector, u64 now)
 	       (ahead < DISK_BUFFER_SECTORS ? ahead : DISK_BUFFER_SECTORS);
 }
 
-/* What a request that starts at @now would wait for the medium. */
+/* Returns how long a request that starts at @now would wait for the medium. */
 static inline u64 disk_wait_ns(const struct disk_head *h, u64 sector, int write,
 			       u64 now)
 {
 	if (!write && disk_buffered(h, sector, now))
 		return 0;
-	/* Within a few sectors of rounding: the transfer goes on. */
+	/* The transfer goes on; a few sectors of margin allow for rounding. */
 	if (sector == h->sector && now <= h->when + DISK_TURN_NS / 1000)
 		return 0;
 	return disk_position_ns(h, sector, write, now);
 }
 
-/*
- * Serve a request that the disk begins with at @now; returns when it ends.
- */
+/* Serves a request that the disk begins at @now.  Returns when it ends. */
 static inline u64 disk_serve(struct disk_head *h, u64 sector, u64 nr, int write,
 			     u64 now)
 {

@@ -3,13 +3,13 @@
  * hearth-disk: a block device that takes as long as a 7,200 rpm disk, in the
  * kernel's clock.  For benchmarks only.
  *
- * It owns the queue: 32 requests, one served at a time, the one that can begin
- * soonest first.  How long a request takes is disk-model.h's.  Above it are the
- * kernel's usual elevator and merging.
+ * This file owns the queue: up to 32 requests.  The disk serves one at a time,
+ * and takes the one that can begin soonest.  disk-model.h says how long a
+ * request takes.  The kernel's usual elevator and merging are above it.
  *
- * modprobe-less: insmod hearth-disk.ko size_mib=N [keep=1] makes
- * /dev/hearthdisk0.  With keep=0 (default) data are neither kept nor copied: a
- * real disk's transfers cost the CPU nothing either.
+ * insmod hearth-disk.ko size_mib=N [keep=1] makes /dev/hearthdisk0.  With
+ * keep=0 (default) the disk neither keeps nor copies data, because the
+ * transfers of a real disk cost the CPU nothing either.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -19,7 +19,7 @@
 
 #include "disk-model.h"
 
-#define MAX_WAIT_NS	NSEC_PER_SEC	/* then a request is not overtaken */
+#define MAX_WAIT_NS	NSEC_PER_SEC	/* after that none overtakes it */
 
 static unsigned int size_mib = 1024;
 module_param(size_mib, uint, 0444);
@@ -35,7 +35,7 @@ struct disk_request {
 };
 
 struct disk {
-	spinlock_t lock;	/* guards the rest */
+	spinlock_t lock;	/* guards all below */
 	struct list_head waiting;
 	struct request *serving;
 	struct disk_head head;
@@ -62,7 +62,7 @@ static u64 wait_of(struct disk *d, struct disk_request *dr, u64 now)
 			    now);
 }
 
-/* The request that can begin soonest, or one that has waited too long. */
+/* Chooses the request that can begin soonest, or one that is overdue. */
 static struct disk_request *choose(struct disk *d, u64 now)
 {
 	struct disk_request *dr, *best = NULL;
@@ -109,7 +109,7 @@ static enum hrtimer_restart disk_timer(struct hrtimer *timer)
 
 	spin_lock_irqsave(&d->lock, flags);
 	done = d->serving;
-	/* As of when the last one ended: no time is lost to this code. */
+	/* From the end of the last one, so that this code takes no time. */
 	serve_next(d, now);
 	spin_unlock_irqrestore(&d->lock, flags);
 

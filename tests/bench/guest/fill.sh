@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# What a promotion reads: bytes of the origin for each byte that was promoted,
-# while an empty cache fills with 4 KiB random reads.
+# How much a promotion reads: bytes read from the origin for each promoted byte, while 4
+# KiB random reads fill an empty cache.
 
 bench_fill() {
 	local engine before

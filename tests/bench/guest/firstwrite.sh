@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# First writes: 4 KiB to each of 4,000 resident clean blocks, in random order,
-# and what they cost in commits and in throughput beside read hits. The
-# metadata lies on a device as fast as the SSD.
+# First writes: 4 KiB to each of 4,000 resident clean blocks, in random order. The
+# section counts their commits, and compares their throughput with that of read hits.
+# The metadata lies on a device as fast as the SSD.
 
 FW_WRITES=4000
 
-# firstwrite_log FILE SLOTS: a fio log of the writes.
+# firstwrite_log FILE SLOTS: writes a fio log of the writes.
 firstwrite_log() {
 	some_blocks $FW_WRITES "$2" | awk -v dev=/dev/mapper/c '
 	BEGIN { print "fio version 2 iolog"; print dev, "add"; print dev, "open" }
@@ -19,8 +19,8 @@ commits_of() {
 	dmsetup message c 0 stats | awk '$1 == "commits" { print $2 }'
 }
 
-# firstwrite ENGINE SLOTS DEPTH: in use are SLOTS blocks, of which each write
-# takes another.
+# firstwrite ENGINE SLOTS DEPTH: SLOTS blocks are in use, and each write goes to another
+# one of them.
 firstwrite() {
 	local name="$1-$2-$3" commits written
 	load_engine "$1"

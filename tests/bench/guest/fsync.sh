@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Metadata traffic of 1,000 random 4 KiB writes with an fsync after each: to
-# resident clean blocks, to dirty ones, and to blocks that are not resident.
-# Both devices have a write cache that has to be flushed.
+# Metadata traffic of 1,000 random 4 KiB writes with an fsync after each: to resident
+# clean blocks, to dirty ones, and to blocks that are not resident. Both devices have a
+# write cache, which has to be flushed.
 
-# flushes DEVICE: since it was made
+# flushes DEVICE: prints the flushes since the device was made
 flushes() {
 	awk '{ print $16 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# A tree of files (the kernel's headers) is copied to a new ext4 and searched
-# twice, each time with an empty page cache: on the disk, on caches of it, and
-# on the SSD alone.
+# The section copies a tree of files (the kernel's headers) to a new ext4 and searches
+# it twice, each time with an empty page cache: on the disk, on caches of it, and on the
+# SSD alone.
 
 GREP_MIB=1024
 
-# searched NAME: reads every file; how long it took.
+# searched NAME: reads every file, and prints how long that took.
 searched() {
 	local began=$EPOCHREALTIME
 	! grep -rq "no header says this" "$T/mnt" || fail "grep found something"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# What a layer costs an I/O that it only passes on. A device-mapper linear
-# layer lies between every cache and its devices, as lvm2 has it. The working
-# set is resident before anything is measured, and fits without evictions.
+# The cost of a layer for an I/O that it only passes on. A device-mapper linear layer
+# lies between every cache and its devices, as with lvm2. The working set is resident
+# before a job is measured, and needs no evictions.
 
 HIT_SLOTS=4096		# of 64 KiB
-HIT_MIB=192		# of them in use
-HIT_DIRTY_MIB=32	# few enough that no engine writes back because of them
+HIT_MIB=192		# MiB of blocks in use
+HIT_DIRTY_MIB=32	# few enough that no engine writes them back
 
 hit_devices() {
 	device META 16 ram
@@ -16,13 +16,13 @@ hit_devices() {
 	linear fast "$SSD" $((HIT_SLOTS * 128))
 	linear slow "$SLOWSSD" $((1024 * 2048))
 	FAST=/dev/mapper/fast SLOW=/dev/mapper/slow
-	# pages of a null_blk are allocated by the first write
+	# The first write to a page of null_blk allocates it.
 	fio_quiet --filename="$SSD" --rw=write --bs=1M
 	fio_quiet --filename="$SLOWSSD" --rw=write --bs=1M
 }
 
-# hit_jobs NAME DEVICE OFFSET_MIB MIB RW...: before writes, what they go to is
-# made dirty by a job of its own.
+# hit_jobs NAME DEVICE OFFSET_MIB MIB RW...: before writes are measured, another job
+# makes their range dirty.
 hit_jobs() {
 	local name=$1 dev=$2 rw
 	local range=(--offset="$3M" --size="$4M") before
@@ -43,7 +43,7 @@ hit_jobs() {
 	done
 }
 
-# hit_cache ENGINE MODE: a cache of the first blocks of SLOW.
+# hit_cache ENGINE MODE: makes a cache that holds the first blocks of SLOW.
 hit_cache() {
 	load_engine "$1"
 	zero "$META" 1
@@ -57,7 +57,7 @@ hit_writeback() {
 	hit_cache "$engine" writeback
 	hit_jobs "$engine" $c 0 $HIT_MIB read
 	hit_jobs "$engine" $c 0 $HIT_DIRTY_MIB write
-	# Nothing that misses is promoted: the decision is measured alone.
+	# No miss is promoted, so the job measures the decision alone.
 	[ "$engine" = stock ] || dmsetup message c 0 mode writeonly
 	hit_jobs "$engine-miss" $c 300 600 read
 	dmsetup remove c
@@ -70,7 +70,7 @@ hit_writethrough() {
 	dmsetup remove c
 }
 
-# dm-writecache holds what was written: its read hits are of that.
+# dm-writecache holds only what was written, so its read hits are reads of that.
 hit_writecache() {
 	local c=/dev/mapper/c
 	modprobe dm-writecache
@@ -81,8 +81,8 @@ hit_writecache() {
 	rmmod dm-writecache
 }
 
-# bcache in writeback, told to cache what is sequential as well; its read hits are
-# of what was read twice.
+# bcache in writeback, which is told to cache sequential I/O, too. Its read hits are
+# reads of data that was read twice before.
 hit_bcache() {
 	local c=/sys/block/bcache0/bcache set
 	modprobe bcache

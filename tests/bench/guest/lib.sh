@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# What the benchmarks share, on top of the guest tests' library: fio jobs whose
-# results the host reads, caches whose content is given, figures that no fio
-# job knows. $OUT is a directory that the host sees.
+# The functions that benchmarks share, in addition to those of the guest tests: fio jobs
+# whose results the host reads, caches with given content, and figures that no fio job
+# reports. The host sees the directory $OUT.
 
-# figure NAME VALUE: a number for the host.
+# figure NAME VALUE: reports a number to the host.
 figure() {
 	echo "$1 $2" | tee -a "$OUT/$SECTION.figures"
 }
 
-# undisturbed COMMAND...: udev, which looks at each device that was closed
-# after writing, in a time that depends on the host, waits meanwhile.
+# undisturbed COMMAND...: makes udev wait while the command runs. udev reads each device
+# that was closed after a write, and how long that takes depends on the host.
 undisturbed() {
 	local code=0
 	udevadm settle
@@ -21,8 +21,8 @@ undisturbed() {
 	return $code
 }
 
-# job NAME DEVICE FIO-OPTION...: what fio measured, in its last job if there
-# are several, is in $OUT/NAME.json.
+# job NAME DEVICE FIO-OPTION...: runs fio. $OUT/NAME.json has the results; if there are
+# several jobs, the last one counts.
 job() {
 	local name=$1 dev=$2
 	shift 2
@@ -37,8 +37,8 @@ linear() {
 	dmsetup create "$1" --table "0 $3 linear $2 0"
 }
 
-# metadata_of DEVICE BLOCK SLOTS <NUMBERS: metadata of a cache of SLOTS blocks of
-# BLOCK sectors, of which the first hold these origin blocks, and all are clean.
+# metadata_of DEVICE BLOCK SLOTS <NUMBERS: makes metadata of a cache of SLOTS blocks of
+# BLOCK sectors. The first slots hold the origin blocks NUMBERS, all clean.
 metadata_of() {
 	awk -v block="$2" -v slots="$3" '
 	BEGIN {
@@ -55,7 +55,7 @@ metadata_of() {
 		fail "cache_restore"
 }
 
-# some_blocks NR RANGE: so many different numbers below RANGE, in no order.
+# some_blocks NR RANGE: prints so many different numbers below RANGE in random order.
 some_blocks() {
 	awk -v nr="$1" -v range="$2" 'BEGIN {
 		srand(1)
@@ -66,7 +66,7 @@ some_blocks() {
 	}'
 }
 
-# disk MIB [keep]: the disk with seeks; sets DISK.
+# disk MIB [keep]: loads the disk with seeks, and sets DISK.
 disk() {
 	insmod "$HEARTH_TOP/tests/bench/disk/hearth-disk.ko" size_mib="$1" keep=$((${2:+1} + 0))
 	udevadm settle
@@ -77,13 +77,13 @@ remove_disk() {
 	[ ! -e /sys/module/hearth_disk ] || rmmod hearth_disk
 }
 
-# seconds since boot, in the guest's clock
+# prints the seconds since boot, in the guest's clock
 now() {
 	cut -d' ' -f1 /proc/uptime
 }
 
-# While the guest waits for the host, which it does in no time of its own, its
-# clock runs ahead to the next timeout.
+# While the guest waits for the host, its clock runs ahead to the next timeout, because
+# the host's work takes no instructions of the guest.
 udevadm() {
 	case $1 in
 	settle | control) command udevadm "$@" --timeout=1000000 ;;

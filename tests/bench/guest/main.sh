@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs in the guest: main.sh OUT SECTION... Each section is the function
-# bench_SECTION of SECTION.sh; what it measured is in OUT, and OUT/SECTION.ok
-# says that it came to its end.
+# Runs in the guest: main.sh OUT SECTION... Each section is the function bench_SECTION
+# of SECTION.sh. OUT has its results, and OUT/SECTION.ok exists if the section came to
+# its end.
 set -uo pipefail
 exec 3>&- 4>&- 5>&- </dev/null
 

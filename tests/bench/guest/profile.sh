@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Hits (or misses that are bypassed) to be looked at from outside: says where the kernel's functions are, and
-# reads until the host has seen enough.
+# The host watches hits (or misses that are bypassed). The section reports the addresses
+# of the kernel's functions, and reads until the host has seen enough.
 
 profile_io() {
 	local rw=$1
@@ -19,7 +19,7 @@ bench_profile() {
 	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=4k --size=${HIT_MIB}m \
 		--number_ios=20000 --norandommap
 	cp /proc/kallsyms "$OUT/profile.symbols"
-	# fio takes a while to begin.
+	# fio needs some seconds to begin.
 	(sleep 5 && touch "$OUT/profile.begin") &
 	case $PROFILE_RW in
 	randmiss)

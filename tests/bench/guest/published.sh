@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# The fio jobs of tests/bench/published/ on the disk alone and on caches of it,
-# each engine's cache new before the first job. Sizes are of the SSD's. With
-# BENCH_QUICK the one-pass reads only: without a cache there is nothing to see.
+# The fio jobs of tests/bench/published/ on the disk alone and on caches of it. Each
+# engine's cache is new before the first job. Sizes are relative to the SSD's. With
+# BENCH_QUICK the section runs only the one-pass reads, because the other figures need a
+# run without a cache.
 
 PUB_MIB=256
 PUB_JOBS="hdparm-sequential hdparm-cached dd-1m dd-512 ioping sysbench-rndrw
 	sysbench-rndwr-fsync oltp-4 oltp-8 oltp-16 oltp-64 flashcache-quarter
 	flashcache-half flashcache-full flashcache-twice"
 
-# published_job STACK NAME DEVICE [RESULT]: the device is held open, as its page
-# cache is gone when the last one closes it, and fio does so between loops.
+# published_job STACK NAME DEVICE [RESULT]: holds the device open, because the kernel
+# drops its page cache when the last user closes it, and fio closes it between loops.
 published_job() {
 	DEV=$3 QUARTER=$((PUB_MIB / 4)) HALF=$((PUB_MIB / 2)) FULL=$PUB_MIB \
 		TWICE=$((PUB_MIB * 2)) fio --output-format=json \
@@ -36,7 +37,7 @@ published_cached() {
 	dmsetup remove c
 }
 
-# The second half of the set is what the cache holds when the pass begins.
+# The cache holds the second half of the set when the pass begins.
 published_onepass() {
 	local size hits misses
 	for size in block 4k; do
@@ -46,7 +47,7 @@ published_onepass() {
 			metadata_of "$META" 128 $((PUB_MIB * 16))
 		by_hand c 128 "metadata2 writeback" "smq 0"
 		sleep 5
-		# What udev read is not of the pass.
+		# udev's reads do not count for the pass.
 		hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
 		published_job "$1" onepass-$size /dev/mapper/c
 		figure "onepass-$1-$size" "$(awk -v h=$((ST[read_hits] - hits)) \

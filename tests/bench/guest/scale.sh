@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Caches of 1, 4 and 16 million blocks, all in use: how long activation takes,
-# the memory that it takes, and what asking for the status under load costs
-# the load. The host made the metadata (build/bench-images/).
+# Caches of 1, 4 and 16 million blocks, all in use: how long activation takes, how much
+# memory it takes, and how much a load suffers from status requests. The host made the
+# metadata (build/bench-images/).
 
 scale_status() {
 	local n=0
@@ -30,7 +30,7 @@ scale_cache() {
 	linear fast "$SSD" $((million * 1000000 * 64))
 	FAST=/dev/mapper/fast
 	before=$(memory_held)
-	# What it runs is read from the host before the clock is looked at.
+	# dmsetup's files are read from the host before the measurement begins.
 	command dmsetup version >/dev/null
 	began=$(now)
 	# Without udev, whose own work on the host's files takes any time here.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# What read hits gain from a second CPU. In a guest of two, whose time is not
-# virtual: medians of several runs.
+# The gain of read hits from a second CPU. The guest has two CPUs and a real clock, so
+# the figures are medians of several runs.
 
 # smp_jobs NAME DEVICE
 smp_jobs() {

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Copying a large file from one volume to another on the same disk, both cached
-# in writethrough, beside the same volumes without a cache. How reads and writes
-# take turns at the disk is chaotic, a copy's time with it: the same file at
-# several places, of which the host takes the median.
+# Copies a large file from one volume to another on the same disk, with both cached in
+# writethrough, and with both uncached. The order in which the disk serves reads and
+# writes is chaotic, and so is a copy's time. Therefore the section copies the same file
+# at several places, and the host takes the median.
 
 STREAM_MIB=512
 STREAM_PLACES=5
 STREAM_OVER_MIB=128
 
-# stream_dd NAME MIB DD-OPTION...: how fast, flushed.
+# stream_dd NAME MIB DD-OPTION...: prints how fast dd is, with a flush at the end.
 stream_dd() {
 	local name=$1 mib=$2 began
 	shift 2
@@ -27,7 +27,7 @@ stream_copy() {
 	stream_dd "$1-$2" $STREAM_MIB if="$3" of="$4" skip=$at seek=$at
 }
 
-# A cache of 64 KiB blocks on its own half of the disk and of the SSD.
+# stream_cache: a cache of 64 KiB blocks on its own half of the disk and of the SSD.
 stream_cache() {
 	zero "/dev/nullbMETA$1" 1
 	dmsetup create "c$1" --table "0 $(sectors "/dev/mapper/slow$1") cache \
@@ -45,7 +45,7 @@ remove_stream_caches() {
 	dmsetup remove c1
 }
 
-# Pages of blocks that are all in the cache are written again.
+# stream_overwrite: writes pages again whose blocks are all in the cache.
 stream_overwrite() {
 	for _ in 1 2 3; do
 		read_all /dev/mapper/c1 $STREAM_OVER_MIB

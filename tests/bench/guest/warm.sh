@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Warming up on the disk: reads of a set of twice the cache's size, zipf(1.1),
-# until the hit ratio is steady; then the same of another set.
+# Warming up on the disk: a reader reads a set of twice the cache's size, zipf(1.1),
+# until the hit ratio is steady, and then another set.
 
 WARM_SLOTS=4096		# of 64 KiB
 WARM_SECONDS=${WARM_SECONDS:-120}
 
-# Hits and misses, once a second or so, while the reader runs.
+# warm_watch: logs hits and misses about once a second while the reader runs.
 warm_watch() {
 	while kill -0 "$1" 2>/dev/null; do
 		read_status c

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# 4,000 dirty blocks, spread at random over 1 TiB of the disk, go home: how
-# long that takes, and what readers of the cache notice while 16,000 do.
+# The engine writes back 4,000 dirty blocks, spread at random over 1 TiB of the disk:
+# how long that takes, and how much slower readers of the cache are while it writes back
+# 16,000.
 
 WB_BLOCKS=4000		# of 64 KiB, of which the first 64 lie side by side
 WB_NOISE_BLOCKS=16000
@@ -19,7 +20,7 @@ writeback_devices() {
 	writeback_blocks $WB_NOISE_BLOCKS
 }
 
-# writeback_blocks NR: so many blocks to be dirty, in the file of that name.
+# writeback_blocks NR: writes the numbers of NR blocks to the file $T/blocks-NR.
 writeback_blocks() {
 	{
 		seq 0 63
@@ -27,7 +28,7 @@ writeback_blocks() {
 	} >"$T/blocks-$1"
 }
 
-# writeback_dirty NR: one write of 4 KiB to each of these blocks, anywhere in it.
+# writeback_dirty NR: writes 4 KiB at some place of each of these blocks.
 writeback_dirty() {
 	awk 'BEGIN { print "fio version 2 iolog\n/dev/mapper/c add\n/dev/mapper/c open" }
 		{ printf "/dev/mapper/c write %.0f 4096\n", $1 * 65536 + $1 * 7 % 16 * 4096 }
@@ -35,13 +36,14 @@ writeback_dirty() {
 	fio_quiet --read_iolog="$T/iolog" --replay_no_stall=1 --iodepth=16
 }
 
-# writeback_cache ENGINE NR: full of so many blocks that are dirty, all of which must go.
+# writeback_cache ENGINE NR: makes a cache with NR dirty blocks, which must all be
+# written back.
 writeback_cache() {
 	load_engine "$1"
 	zero "$META" 1
 	metadata_of "$META" 128 $(($2 + 500)) <"$T/blocks-$2"
 	by_hand c 128 "metadata2 writeback" "smq 0"
-	# Nothing is to go until the clock runs; stock has no such settings.
+	# No block may be written back until the clock runs; stock has no such settings.
 	if [ "$1" = hearth ]; then
 		dmsetup message c 0 dirty_high 100
 		dmsetup message c 0 writeback_idle 0
@@ -54,7 +56,8 @@ until_clean() {
 	until all_clean c; do sleep 0.1; done
 }
 
-# Some have gone before the clock is looked at: the time is that of all.
+# Some blocks are written back before the clock runs, so the time is scaled to all of
+# them.
 writeback_time() {
 	local began dirty
 	writeback_cache "$1" $WB_BLOCKS
@@ -66,7 +69,7 @@ writeback_time() {
 	dmsetup remove c
 }
 
-# Hits while it drains, and the same when all is clean.
+# Measures hits while the cache drains, and again when it is clean.
 writeback_noise() {
 	local depth when
 	writeback_cache "$1" $WB_NOISE_BLOCKS
@@ -76,7 +79,7 @@ writeback_noise() {
 			job "writeback-$1-$when-$depth" /dev/mapper/c --rw=randread \
 				--size=4m --iodepth=$depth --time_based --runtime=1
 		done
-		# What was measured as draining must have been.
+		# The cache must still have been draining at the end of the measurement.
 		[ $when = idle ] || ! all_clean c || fail "$1: drained too soon"
 	done
 	dmsetup remove c
