@@ -257,9 +257,9 @@ class Boot:
     def wait(self, true, what):
         while not true():
             if self.process.poll() is not None and not true():
-                self.fail(f"ended before {what}")
+                self.fail(f"the machine ended before it {what}")
             if time.monotonic() - self.began > BOOT_SECONDS:
-                self.fail(f"never {what}")
+                self.fail(f"the machine never {what}")
             time.sleep(0.2)
 
     def wait_end(self):
