@@ -93,7 +93,7 @@ struct disk_image {
 	uint32_t next;		/* index of the first op that is not in data */
 };
 
-/* What a sector of the top may hold, by the requests that the user made. */
+/* The possible content of each sector of the top, by the user's requests. */
 struct replay {
 	const struct log *log;
 	uint32_t cut;		/* events before it have happened */

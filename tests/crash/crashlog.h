@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the recorder (kernel/crashdisk.c) shares with its reader: the log in
+ * Shared by the recorder (kernel/crashdisk.c) and its reader: the log in
  * memory, which the reader maps from /dev/crashdisk, and behind it the memory
  * of each disk.
  *

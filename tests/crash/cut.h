@@ -5,7 +5,7 @@
 
 #include "crash.h"
 
-/* What the test does from the first cut to the end, or to the second cut. */
+/* The session from the first cut to the end, or to the second cut. */
 enum session {
 	SESSION_NONE,
 	SESSION_READ,		/* read everything again: promotes and evicts */

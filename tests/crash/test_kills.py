@@ -145,9 +145,9 @@ class Machine:
         limit = time.monotonic() + UP_SECONDS
         while not true():
             if self.process.poll() is not None:
-                self.fail(f"ended before it {what}")
+                self.fail(f"the machine ended before it {what}")
             if time.monotonic() > limit:
-                self.fail(f"never {what}")
+                self.fail(f"the machine never {what}")
             time.sleep(0.1)
 
     def wait_for(self, word):
@@ -233,7 +233,7 @@ def test_killed(mode, parts, mark):
         machine.power_off()
     print(f"seed {SEED}, {mode}: {KILLS} kills, {tally.acks} files acknowledged, "
           f"{tally.dirty} blocks dirty at the starts")
-    assert tally.acks > 20 * KILLS / 3, "hardly anything was written"
+    assert tally.acks > 20 * KILLS / 3, "the guests acknowledged too few files"
     if mode == "writeback":
         assert tally.dirty, "the cache was never dirty"
     if mark:

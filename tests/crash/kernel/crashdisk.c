@@ -138,7 +138,7 @@ static void log_done(u64 of, unsigned int disk, bool failed)
 
 /* ---- A disk ---- */
 
-/* What crashdisk and crashtop keep of a bio. */
+/* The data that crashdisk and crashtop keep for a bio. */
 struct recorded {
 	u64 at;
 };
