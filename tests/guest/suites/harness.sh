@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the other suites rely on: the right modules are loaded, and the checks can fail.
+# The other suites rely on this: the right modules are loaded, and the checks can fail.
 
 #@ fast timeout=60
 test_engine_is_ours() {
