@@ -168,7 +168,7 @@ def parts():
 
 
 class Tally:
-    """What the guest has printed over all boots of a machine."""
+    """The counts of acknowledgements and blocks over all boots of a machine."""
 
     def __init__(self):
         self.acknowledged = {}
