@@ -5,12 +5,13 @@
  *
  * It owns the list of policy modules that are loaded and the rules by which a
  * setting is accepted: the key and the range come from the policy's table, so
- * that every policy refuses alike. It must not know any policy of ours by name,
- * nor a key of one. The keys of the kernel's former policies are in
- * policies/known-keys.h, because no module has them.
+ * that every policy refuses alike. It must not know any policy by name. Which
+ * keys it lets pass though the policy does not have them is said in
+ * policies/known-keys.h and policies/shipped-keys.h.
  */
 #include "cache.h"
 #include "../policies/known-keys.h"
+#include "../policies/shipped-keys.h"
 
 #include <linux/module.h>
 
@@ -254,14 +255,22 @@ cache_tunable_find(const struct cache_tunable *table, const char *key)
 	return NULL;
 }
 
-static bool key_is_stock(const char *key)
+static bool key_is_in(const char * const *keys, unsigned int nr,
+		      const char *key)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(cache_stock_keys); i++)
-		if (!strcmp(cache_stock_keys[i], key))
+	for (i = 0; i < nr; i++)
+		if (!strcmp(keys[i], key))
 			return true;
 	return false;
+}
+
+static bool key_is_listed(const char *key)
+{
+	return key_is_in(cache_stock_keys, ARRAY_SIZE(cache_stock_keys), key) ||
+	       key_is_in(cache_shipped_keys, ARRAY_SIZE(cache_shipped_keys),
+			 key);
 }
 
 static bool key_is_registered(const char *key)
@@ -277,22 +286,22 @@ static bool key_is_registered(const char *key)
 }
 
 /**
- * cache_policy_key_loaded() - whether a loaded policy has a setting of this name
+ * cache_policy_key_loaded() - whether a policy that is at hand has this setting
  * @key: the name, as a table or a message gave it
  *
- * True for the settings of the kernel's former policies, too. Any context but
- * interrupts, takes registry_lock.
+ * At hand are hearth's own policies, the kernel's former ones, and all that are
+ * loaded. Any context but interrupts, takes registry_lock.
  */
 bool cache_policy_key_loaded(const char *key)
 {
-	return key_is_stock(key) || key_is_registered(key);
+	return key_is_listed(key) || key_is_registered(key);
 }
 
 /**
  * cache_policy_key_known() - whether some policy has a setting of this name
  * @key: the name, as a table gave it
  *
- * Loads a policy that has it if need be. Process context, sleeps until modprobe
+ * Loads a policy from elsewhere that has it if need be. Process context, sleeps until modprobe
  * has ended, takes registry_lock. Not for a message: a suspend waits for that,
  * and modprobe may have to read from the device that is being suspended.
  */

@@ -33,8 +33,8 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
 void cache_policy_destroy(struct cache *c);
 
 /*
- * Is @key a setting of some policy, though not of this one?  The first asks the
- * policies that are loaded, in any context but interrupts.  The second has
+ * Is @key a setting of some policy, though not of this one?  The first asks
+ * hearth's own policies and those that are loaded, in any context but interrupts.  The second has
  * modprobe look for more, so it is for the constructor only: a suspend waits for
  * a message, and modprobe may need the device that is being suspended.
  */

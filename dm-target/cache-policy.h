@@ -138,9 +138,10 @@ struct cache_tunable {
 /*
  * lvm2 keeps a volume's settings when its policy is switched, so a table gives
  * a policy keys that are meant for another. The engine lets a key pass if some
- * policy has it. It finds a policy that is not loaded by this alias, which each
- * policy declares for all of its keys. It does not begin with "dm-cache-", because
- * what does is the name of a policy.
+ * policy has it. It knows the keys of hearth's own policies; another policy that
+ * is not loaded is found by this alias, which each policy declares for all of its
+ * keys. The alias does not begin with "dm-cache-", because what does is the name
+ * of a policy.
  */
 #define CACHE_SETTING_ALIAS_PREFIX	"hearth-setting-"
 #define CACHE_SETTING_ALIAS(key, unit, def, min, max, help) \

@@ -5,8 +5,7 @@
  * Every policy accepts and ignores them. A table that names mq shows them, in
  * this order and with the value 0, because lvs and scripts look for them.
  *
- * The settings of hearth's own policies are not listed here: each policy
- * declares its own, see CACHE_SETTING_ALIAS in cache-policy.h.
+ * The settings of hearth's own policies are in shipped-keys.h.
  */
 #ifndef HEARTH_KNOWN_KEYS_H
 #define HEARTH_KNOWN_KEYS_H
