@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Admission: may a block come in?  All that is asked before or while a
- * promotion begins is asked here.
+ * Admission: may a block come in?  Every question before a promotion, or at its
+ * beginning, is asked here.
  *
  * A miss is judged once: by the policy, then by the engine's own limits (mode,
  * health, dirty_limit, the room for migrations, free slots, the budget).  The
@@ -16,7 +16,7 @@
  */
 #include "cache-bio.h"
 
-/* At most so much of an unused budget may be spent at once. */
+/* An unused budget is saved up to this time. */
 #define SAVE_NS		(NSEC_PER_SEC / 4)
 
 /* ---- The budget ---- */
@@ -119,7 +119,7 @@ void cache_admit_write_ends(struct cache *c)
 
 /*
  * Is there room for one more block?  A reader's request goes to the origin in any
- * case, so such blocks may be twice as many, and take no room from the others.
+ * case, so readers' blocks have twice the room, and take none from the others.
  */
 static bool migration_room(struct cache *c, bool reader)
 {
@@ -179,8 +179,8 @@ static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
 };
 
 /*
- * The counter of the limit that keeps out a block which the policy wants, or
- * NR_CACHE_STATS if none does.
+ * The policy wants the block.  The counter of the limit that keeps it out, or
+ * NR_CACHE_STATS if there is none.
  */
 static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 {
@@ -259,7 +259,7 @@ bool cache_admit_stands(struct cache *c)
 	return cache_writable(c) && !READ_ONCE(c->quiescing);
 }
 
-/* Half of the readers' room is kept, and all that a rate would allow. */
+/* Half of the readers' room, and a limited budget, are left to requests. */
 bool cache_admit_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) >
@@ -271,7 +271,7 @@ bool cache_admit_ahead(struct cache *c)
 	       throttle_ask(c) == THROTTLE_OK;
 }
 
-/* Count the reason.  A read-ahead block has no miss, so is not counted. */
+/* Count the reason.  No request missed a read-ahead block, so it is not counted. */
 static void count_bypass(struct cache *c, enum cache_verdict why,
 			 enum cache_stat stat)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Admission, see cache-admit.c.  Every function here may be called in any
- * context and sleeps never.
+ * context and never sleeps.
  */
 #ifndef HEARTH_CACHE_ADMIT_H
 #define HEARTH_CACHE_ADMIT_H
@@ -44,11 +44,11 @@ void cache_admit_init(struct cache *c);
  * may not be promoted has been counted with the reason.
  */
 void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb);
-/* May a promotion begin that was admitted, for a @reader or for a writer? */
+/* May an admitted promotion begin now, for a @reader or for a writer? */
 bool cache_admit_begin(struct cache *c, bool reader);
-/* Is a promotion wanted still that had to wait for its write to the origin? */
+/* Its write to the origin has ended: is the promotion still wanted? */
 bool cache_admit_stands(struct cache *c);
-/* May a block come in that nobody asked for yet? */
+/* May a block come in ahead of any request for it? */
 bool cache_admit_ahead(struct cache *c);
 /*
  * A free slot for a block that comes in because of @why, or SLOT_NONE, which is

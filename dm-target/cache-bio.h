@@ -32,7 +32,7 @@ struct cache_bio {
 	u8 kind;		/* enum bio_kind */
 	u8 step;		/* enum bio_step */
 	u8 verdict;		/* enum cache_verdict */
-	u8 tries;		/* that STEP_LEAVE_THEN_WRITE has left */
+	u8 tries;		/* left for STEP_LEAVE_THEN_WRITE */
 	struct cache_io io;	/* what the policy is told; not on a stack for speed */
 	u64 block;
 	u64 began;		/* if cache_bio_is_timed(); ns */
@@ -40,7 +40,7 @@ struct cache_bio {
 	blk_status_t origin_status;
 	blk_status_t fast_status;
 	atomic_t legs;
-	unsigned long units;	/* that a write to both devices has taken */
+	unsigned long units;	/* taken by a write to both devices */
 	struct fill *fill;
 	union {
 		struct commit_op op;
@@ -63,10 +63,11 @@ static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 
 /*
  * Requests to one block of 64 are timed, so that the others cost next to
- * nothing.  Not to the first one: what file systems align lies there.
+ * nothing.  The first of the 64 is not the one, because aligned file system
+ * metadata lies there.
  */
 #define CACHE_TIMED_BLOCKS	64
-#define CACHE_BLOCK_UNTIMED	0	/* of a bio that is for no block */
+#define CACHE_BLOCK_UNTIMED	0	/* the block of a bio that is for no block */
 
 /* Does the time of this bio count?  Its block must be set. */
 static inline bool cache_bio_is_timed(const struct cache_bio *cb)
@@ -74,7 +75,7 @@ static inline bool cache_bio_is_timed(const struct cache_bio *cb)
 	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
-/* Did admission let the block of this bio in?  It has been judged. */
+/* The bio has been judged: did admission let its block in? */
 static inline bool cache_wants_promotion(const struct cache_bio *cb)
 {
 	return cb->verdict <= CACHE_PROMOTE_HOT;
@@ -141,7 +142,7 @@ static inline enum cache_op cache_bio_op(struct bio *bio)
  */
 static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 {
-	/* Moved to another CPU meanwhile, it races as with an interrupt. */
+	/* The task may move to another CPU: that only races, as with an interrupt. */
 	return stream_account(raw_cpu_ptr(c->streams), bio->bi_iter.bi_sector,
 			      bio_sectors(bio));
 }
@@ -170,7 +171,7 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 
 /* ---- What it does to a slot ---- */
 
-/* A write has arrived in its slot, which is pinned by it still. */
+/* A write has reached its slot, which it still pins. */
 static inline void cache_wrote_slot(struct cache *c, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
@@ -179,7 +180,7 @@ static inline void cache_wrote_slot(struct cache *c, u32 slot)
 		atomic_andnot(SLOT_UNWRITTEN, &s->word);
 }
 
-/* Park the bio until the word of @slot changes from @word, or have it look again. */
+/* Park the bio until the word of @slot changes from @word; HIT_RETRY if it has. */
 static inline enum hit_result cache_park_on_slot(struct cache *c,
 						 struct bio *bio, u32 slot,
 						 u32 word)
@@ -187,7 +188,7 @@ static inline enum hit_result cache_park_on_slot(struct cache *c,
 	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
 }
 
-/* Give back what units the bio has, if any. */
+/* Give back the bio's units, if it has any. */
 static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
 {
 	if (cb->units)
@@ -202,9 +203,10 @@ static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
 }
 
 /*
- * It pinned in a mode that keeps blocks dirty, and finds another: it has not taken
- * the units without which it must not go to both devices.  Where the slot is dirty
- * it may, because the slot stays so until a copy that began without writers.
+ * Does a write lack units?  It pinned in a mode that keeps dirty blocks, and now
+ * finds another mode: without units it must not go to both devices.  If the slot
+ * is dirty it may, because the slot stays dirty until a write-back that began
+ * without writers.
  */
 static inline bool cache_lacks_units(const struct cache_bio *cb, u32 word)
 {

@@ -32,9 +32,9 @@ static atomic_long_t *units_at(struct cache *c, u32 slot)
 }
 
 /*
- * Writes to both devices must not reach them in different orders: each has the
- * units that it touches to itself, from before it pins its slot until both
- * copies have ended.  No write takes a unit that another waits for.
+ * I3: a write has the units that it touches to itself, from before it pins its
+ * slot until both copies have ended.  No write takes a unit that another waits
+ * for.
  */
 static bool take_units(struct cache *c, struct cache_bio *cb,
 		       unsigned long units)
@@ -53,9 +53,9 @@ static bool take_units(struct cache *c, struct cache_bio *cb,
 }
 
 /*
- * False when they are free by now.  units_wanted is only non-zero while a bio
- * that really found a unit taken is parked here.  cache_return_units() wakes
- * it, and with it the bios that only queued behind it.
+ * False when the units are free by now.  While units_wanted is not zero, a bio
+ * that found a unit taken is parked here.  cache_return_units() wakes it, and
+ * with it the bios that only queued behind it.
  */
 static bool wait_for_units(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, unsigned long units)
@@ -111,8 +111,8 @@ enum hit_result cache_claim_both(struct cache *c, struct bio *bio,
 /* ---- The end of both copies.  Any context ---- */
 
 /*
- * Both copies of a write have ended.  If they may differ, the slot goes before
- * the write is acknowledged, unless its content is the only good one.
+ * Both copies of a write have ended.  I2: if they may differ, the block is
+ * dropped before the write is acknowledged, unless the slot has the only copy.
  */
 static int end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 {
@@ -141,7 +141,7 @@ static int end_both(struct cache *c, struct bio *bio, blk_status_t *error)
 		*error = BLK_STS_OK;
 		return DM_ENDIO_DONE;
 	}
-	/* Until it is dropped, nobody may say that the copies are equal. */
+	/* I2: until the block is dropped, no sweep may call it clean. */
 	cb->kind = BIO_SUSPECT;
 	atomic_inc(&c->intents.nr_suspects);
 	cache_defer_bio(c, bio, STEP_DROP_THEN_END);
@@ -175,6 +175,7 @@ static void fast_leg_end(struct bio *leg)
 	bio_endio(bio);
 }
 
+/* I2: the block of a suspect slot leaves first. */
 void cache_drop_then_end(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb)
 {

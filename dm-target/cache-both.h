@@ -19,7 +19,7 @@ static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
 struct cache_both {
 	/*
 	 * Units that are being written to both devices, a bit for each page of
-	 * 4 KiB: of all slots of one number modulo CACHE_NR_UNITS.
+	 * 4 KiB.  Slots whose numbers are equal modulo CACHE_NR_UNITS share a word.
 	 */
 	atomic_long_t *units;
 };
@@ -27,22 +27,22 @@ struct cache_both {
 /* The result of a try to pin a slot for a bio. */
 enum hit_result {
 	HIT_RETRY,		/* the slot has changed: look again */
-	HIT_PINNED,		/* and, for a write, its intent is durable */
-	HIT_NO_INTENT,		/* pinned for a write */
+	HIT_PINNED,		/* pinned; for a write, its intent is durable, too */
+	HIT_NO_INTENT,		/* pinned for a write that has to wait for its intent */
 	HIT_PARKED,		/* the bio waits, or was ended */
 	HIT_ORIGIN,		/* the origin serves it */
 };
 
 /*
  * May a write to both devices start on its slot, which has this word?  It waits
- * while a dirty block's older content is on its way to the origin, for writers
- * that may have pinned when only the slot was written, and for its units.
- * HIT_PINNED: it has its units, and may pin.  Any context.
+ * for a write-back of the slot, for writers that may have pinned when only the
+ * slot was written, and for its units.  HIT_PINNED: it has its units, and may
+ * pin.  Any context.
  */
 enum hit_result cache_claim_both(struct cache *c, struct bio *bio,
 				 struct cache_bio *cb, u32 word,
 				 enum dm_cache_mode mode);
-/* Give back the units of @cb, which are not none.  Any context. */
+/* Give back the units of @cb, which has some.  Any context. */
 void cache_return_units(struct cache *c, struct cache_bio *cb);
 
 /*
@@ -54,8 +54,8 @@ int cache_issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb);
 int cache_end_origin_leg(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb, blk_status_t *error);
 /*
- * Only one copy of a write has arrived: its slot is unmapped before the bio
- * ends.  For the worker; may sleep.
+ * Only one copy of a write has arrived: unmap its slot, then end the bio.  For
+ * the worker; may sleep.
  */
 void cache_drop_then_end(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb);

@@ -3,11 +3,12 @@
  * Group commit: the one place where the metadata is changed while I/O runs.
  *
  * It owns the order of things: the devices are flushed before a mapping or a
- * cleared dirty bit that relies on their content, the commit is durable before
- * anybody who waited for it goes on.  Operations are applied in the order of
- * queueing.  While one group is being written the next one gathers.
+ * cleared dirty bit that relies on their content, and the commit is durable
+ * before a bio that waited for it goes on.  Operations are applied in the order
+ * of queueing.  While one group is being written the next one gathers.
+ * docs/architecture.md has the steps, and the invariants I1 to I3.
  *
- * Changes that nobody waits for (blocks that were promoted or went home) may
+ * Changes for which no bio waits (blocks that were promoted or went home) may
  * linger until there are enough for a group, because each commit flushes the
  * disk.
  *
@@ -20,7 +21,7 @@
 
 #define LINGER_MS		25
 #define LINGER_OPS		64
-#define GROUP_OPS		4096	/* whoever queues more waits for more commits */
+#define GROUP_OPS		4096	/* more than that take more commits */
 
 /* ---- Flushing the devices, at the same time ---- */
 
@@ -108,7 +109,7 @@ struct group {
 
 /* ---- One group ---- */
 
-/* The devices whose content it relies on, which have to be flushed before. */
+/* I1, I2: the devices to flush before, because the change relies on their content. */
 static unsigned int relies_on(enum commit_kind kind)
 {
 	switch (kind) {
@@ -127,8 +128,9 @@ static unsigned int relies_on(enum commit_kind kind)
 }
 
 /*
- * Changes for which the group has no room come with the next one, at once: to
- * all that follows it is as if they were queued only now.  None lingers any more.
+ * Changes for which the group has no room are left for the next one, and the
+ * worker is kicked for them, so they linger no more.  That is as if they were
+ * queued only now.
  */
 static void gather_group(struct cache *c, struct group *g)
 {
@@ -190,6 +192,10 @@ static int apply_group(struct cache *c, struct group *g)
 	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 
+/*
+ * I1: 0 means that the whole group is durable.  After an error no later commit
+ * has a part of it.
+ */
 static int commit_group(struct cache *c, struct group *g)
 {
 	unsigned int noio;
@@ -221,7 +227,7 @@ static void complete_ops(struct cache *c, struct list_head *ops, int error)
 	}
 }
 
-/* A device would not flush: what relies on its content must not be said. */
+/* I2: a device did not flush, so operations that rely on its content fail. */
 static void fail_unflushed(struct cache *c, struct group *g)
 {
 	unsigned int devices = unflushed(c);
@@ -241,8 +247,8 @@ static void fail_unflushed(struct cache *c, struct group *g)
 }
 
 /*
- * Their blocks are on the origin, durably.  The disk goes on to call them dirty,
- * so that they need no commit, and none that fails can undo it.
+ * I2: the blocks of COMMIT_HOME are on the origin, durably.  The disk still calls
+ * them dirty, so they need no commit, and a commit that fails does not undo it.
  */
 static void end_home(struct cache *c, struct group *g)
 {
@@ -255,6 +261,7 @@ static void end_home(struct cache *c, struct group *g)
 	complete_ops(c, &home, 0);
 }
 
+/* I1, I2: flush, apply, commit, and only then done(), in this order. */
 void cache_commit_work(struct work_struct *work)
 {
 	struct cache *c =
@@ -273,7 +280,7 @@ void cache_commit_work(struct work_struct *work)
 	end_home(c, &g);
 	if (list_empty(&g.ops) && !g.nr_swept)
 		return;
-	/* No more than was swept comes back at once. */
+	/* A group that has swept sets none ahead: it would undo the sweep. */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = cache_intents_choose_ahead(c, &g.ops,
 							g.nr_intents);
@@ -287,8 +294,8 @@ void cache_commit_work(struct work_struct *work)
 /*
  * ---- Queueing ----
  *
- * The worker is kicked before the lock is released: an operation that is not on
- * the list any more may have been the last thing that kept the engine.
+ * The worker is kicked before the lock is released, because once the operation
+ * has left the list nothing may keep the engine any more.
  */
 
 void cache_commit_queue(struct cache *c, struct commit_op *op)
@@ -301,7 +308,7 @@ void cache_commit_queue(struct cache *c, struct commit_op *op)
 	spin_unlock_irqrestore(&c->commit.lock, flags);
 }
 
-/* Is it worth while to wait for more of the kind? */
+/* Is it worth while to wait for more operations? */
 static bool may_linger(struct cache *c, const struct commit_op *op)
 {
 	u32 nr = c->commit.nr_lingering;
@@ -340,8 +347,8 @@ void cache_commit_linger(struct cache *c, struct commit_op *op)
 }
 
 /*
- * A writer that misses what @change took away queues its own operation, which
- * takes the same lock: it comes after this one.
+ * A writer that no longer finds what @change took away queues its own operation.
+ * That takes the same lock, so it comes after this one.
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot))

@@ -15,7 +15,7 @@ enum commit_kind {
 	COMMIT_MAP_CLEAN,
 	COMMIT_MAP_DIRTY,
 	COMMIT_UNMAP,
-	COMMIT_HOME,		/* the origin has it; the disk goes on to call it dirty */
+	COMMIT_HOME,		/* the origin has it; the disk still calls it dirty */
 	COMMIT_BARRIER,		/* everything queued before is durable */
 };
 
@@ -35,27 +35,27 @@ struct commit_op {
 struct cache_commit {
 	spinlock_t lock;		/* guards ops to kicked */
 	struct list_head ops;
-	u32 nr_lingering;		/* ops that nobody waits for; racy reads */
+	u32 nr_lingering;		/* ops for which no bio waits; racy reads */
 	bool kicked;			/* the worker is to run at once */
 	struct delayed_work work;	/* on commit_wq */
 };
 
 /*
- * Queue @op, which somebody waits for: it is committed at once, with what else
- * is queued.  op->done() tells of an error.  Any context; takes
+ * Queue @op, for which a bio or a caller waits: it is committed at once, with all
+ * that is queued.  op->done() tells of an error.  Any context; takes
  * commit.lock.
  */
 void cache_commit_queue(struct cache *c, struct commit_op *op);
 /*
- * Queue what nobody waits for.  It is committed before long: with the next
- * group, when there are enough of them, or when something needs its slot.  Any
+ * Queue @op, for which no bio waits.  It is committed before long: with the next
+ * group, when enough operations linger, or when a bio needs its slot.  Any
  * context; takes commit.lock.
  */
 void cache_commit_linger(struct cache *c, struct commit_op *op);
 /*
- * The same, together with a @change of its slot that must not be seen before it;
- * it is called under commit.lock.  False if there was no change: @op is not
- * queued.
+ * The same, together with a @change of its slot that must not be seen before @op
+ * is queued; @change is called under commit.lock.  False if it changed nothing:
+ * @op is not queued then.
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot));

@@ -2,8 +2,7 @@
 /*
  * The only place that knows that kernels differ.  Each HEARTH_HAVE_* is set by
  * Kbuild when a file of compat/ compiles against the headers of the kernel at
- * hand, whatever its version, so that a backported change is seen for what it
- * is.
+ * hand, whatever its version, so that a backported change is found, too.
  */
 #ifndef HEARTH_CACHE_COMPAT_H
 #define HEARTH_CACHE_COMPAT_H
@@ -31,7 +30,7 @@ static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 #endif
 }
 
-/* Embedded in what an asynchronous dm_io() is for; @done finds it by container_of. */
+/* Embedded in a caller's structure; @done finds that by container_of. */
 struct compat_io;
 typedef void (*compat_io_fn)(struct compat_io *io, unsigned long error);
 
@@ -39,7 +38,7 @@ struct compat_io {
 	compat_io_fn done;
 };
 
-/* Unsupported is an error, also where dm-io tells them apart. */
+/* Unsupported is an error here, even if this kernel's dm-io tells them apart. */
 #ifdef HEARTH_HAVE_DM_IO_UNSUP
 static inline void compat_io_end(unsigned long error, unsigned long unsup,
 				 void *context)

@@ -2,10 +2,10 @@
 /*
  * The way down: what is given up when the cache device or the metadata fail.
  *
- * It owns every change of health, and the fence: what keeps the metadata from
- * being believed by anybody, after the origin alone was written.  It knows
- * nothing of single blocks; their errors are dealt with where they occur and
- * only counted here.
+ * It owns every change of health, and the fence: an empty mapping or a wiped
+ * superblock, which keeps the metadata from being believed after the origin
+ * alone was written.  It knows nothing of single blocks; their errors are dealt
+ * with where they occur and only counted here.
  *
  * As long as nothing is dirty, the origin has everything.  Then a cache whose
  * devices fail is given up as a whole: an empty mapping is committed, or, if
@@ -16,17 +16,17 @@
  * module is loaded.
  *
  * While blocks are dirty, the metadata is needed.  If it cannot be changed any
- * more, it stays as it is, and what would need a change fails.  Nothing becomes
- * dirty any more, and what is dirty goes home.  If the cache device is dead, dirty
- * blocks are still asked of it; all else leaves it.
+ * more, it stays as it is, and a request that would need a change fails.  Nothing
+ * becomes dirty any more, and dirty blocks go home.  If the cache device is dead,
+ * dirty blocks are still asked of it, and no others.
  */
 #include "cache-bio.h"
 
 #include <linux/sched/mm.h>
 
 #define ERRORS_MAX		32	/* of the cache device, halved every tick */
-#define NR_TAKEN		64U	/* free blocks taken to be tried ... */
-#define NR_PROBES		4U	/* ... and how many of them are */
+#define NR_TAKEN		64U	/* free slots that are taken off the list */
+#define NR_PROBES		4U	/* of them, so many are tried, the last first */
 #define FENCE_RETRY_SECONDS	5
 #define NR_DISTRUSTED		64
 
@@ -91,7 +91,7 @@ static void fail_all(struct bio_list *bios)
 		bio_io_error(bio);
 }
 
-/* The outcome is known: they go on, or they wait on. */
+/* The outcome is known: the bios go on, or they are held again. */
 static void release_held(struct cache *c, struct bio_list *bios)
 {
 	struct bio *bio;
@@ -101,7 +101,7 @@ static void release_held(struct cache *c, struct bio_list *bios)
 			cache_defer_bio(c, bio, cache_bio(bio)->step);
 		return;
 	}
-	/* Under the lock: a suspend that begins finds them, or is found. */
+	/* Under the lock, so a suspend that begins finds them, or is seen here. */
 	spin_lock_irq(&c->degrade.held_lock);
 	if (!c->degrade.nr_suspending) {
 		bio_list_merge(&c->degrade.held, bios);
@@ -113,8 +113,8 @@ static void release_held(struct cache *c, struct bio_list *bios)
 
 /*
  * A bio does not say of which table it is, so the bios of all tables are failed.
- * A bio that is held while the health is another one is not taken here: it has
- * queued degrade.work, which fails it if the outcome is to hold it.
+ * While the health is not HOLDING none is taken here: a held bio has queued
+ * degrade.work, which fails it if the outcome is HEALTH_HOLDING.
  */
 void cache_suspend_begins(struct cache *c)
 {
@@ -164,6 +164,7 @@ static int empty_mapping(struct cache *c)
 	return r;
 }
 
+/* I1: nothing on the disk maps a block any more, unless it is FENCE_NONE. */
 static enum fence make_fence(struct cache *c)
 {
 	unsigned int noio = memalloc_noio_save();
@@ -199,8 +200,8 @@ static void go_without_fence(struct cache *c)
 }
 
 /*
- * Blocks went home that the disk calls dirty, and goes on to.  If the origin alone
- * were written, another start would write them over it.
+ * I2: blocks went home that the disk still calls dirty.  If the origin alone were
+ * written, the next start would write the old blocks over it.
  */
 static void refuse_writes(struct cache *c, const char *why)
 {
@@ -210,13 +211,13 @@ static void refuse_writes(struct cache *c, const char *why)
 	set_health(c, HEALTH_READ_ONLY);
 }
 
-/* Nothing is dirty: do without the cache. */
+/* I1: nothing is dirty, so a fence is enough to do without the cache. */
 static void give_up(struct cache *c, const char *why)
 {
 	enum fence fence;
 
 	lockdep_assert_held(&c->md_lock);
-	/* Reads leave at once; writes do when the mapping does not count. */
+	/* Reads go to the origin at once, writes when the mapping is void. */
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 	fence = make_fence(c);
 	if (fence == FENCE_NONE && READ_ONCE(c->degrade.went_home_unsaid)) {
@@ -252,8 +253,8 @@ static bool anything_dirty(struct cache *c)
 }
 
 /*
- * Can the cache be done without?  If so, nothing becomes dirty any more: a
- * writer that was not counted here finds the new mode, and writes to both.
+ * Is nothing dirty?  Then nothing becomes dirty any more, because a writer that
+ * was not counted here finds the new mode, and writes to both.
  */
 static bool stop_dirtying(struct cache *c)
 {
@@ -276,7 +277,7 @@ void cache_set_failed_mode(struct cache *c)
 	case HEALTH_READ_ONLY:
 		if (c->degrade.fast_dead || c->table_mode == MODE_PASSTHROUGH)
 			break;
-		/* Blocks that are dirty on the disk are written on both devices. */
+		/* Blocks that the disk calls dirty are written to both devices. */
 		WRITE_ONCE(c->mode, MODE_WRITETHROUGH);
 		return;
 	case HEALTH_HOLDING:
@@ -286,7 +287,7 @@ void cache_set_failed_mode(struct cache *c)
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 }
 
-/* Often the cache device is the same one: it is asked at once. */
+/* The cache device is often on the same SSD, so it is tried at once. */
 static void doubt_fast(struct cache *c)
 {
 	atomic_set(&c->degrade.fast_errors, ERRORS_MAX);
@@ -334,7 +335,7 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 	return !r && !compat_dm_io(&req, 1, &where, NULL);
 }
 
-/* A single error is a bad sector; many may be, too: ask the device. */
+/* Even many errors may be bad sectors, so the device is tried. */
 static bool fast_answers(struct cache *c)
 {
 	struct page *page = alloc_page(GFP_NOIO | __GFP_ZERO);
@@ -370,7 +371,7 @@ static bool fast_is_dead(struct cache *c)
 	return false;
 }
 
-/* Dirty blocks are all that is still asked of the cache device. */
+/* From here on the cache device is asked for dirty blocks only. */
 static void abandon_fast(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);

@@ -14,20 +14,20 @@ struct cache;
 
 struct cache_degrade {
 	/*
-	 * A device says once that it could not flush; what it lost stays lost,
-	 * so these stay set until the engine is built anew.  Meanwhile no dirty
-	 * bit is cleared: copies that were thought equal may not be.
+	 * A device says only once that it could not flush, and has lost writes
+	 * then, so these stay set until the engine is built anew.  Meanwhile no
+	 * dirty bit is cleared, because copies that were thought equal may differ.
 	 */
 	bool fast_flush_failed;
 	bool origin_flush_failed;
 	bool fast_dead;			/* written under md_lock */
 	bool unfenced;			/* written under md_lock */
-	bool went_home_unsaid;		/* blocks that the disk calls dirty; stays set */
+	bool went_home_unsaid;		/* blocks went home by COMMIT_HOME; stays set */
 	atomic_t fast_errors;		/* of late, halved by the tick */
 	unsigned long last_fence;	/* jiffies; tick only */
 
 	spinlock_t held_lock;		/* guards held and nr_suspending */
-	struct bio_list held;		/* wait for what the worker brings */
+	struct bio_list held;		/* until the worker has decided */
 	u32 nr_suspending;		/* tables */
 	struct work_struct work;	/* on commit_wq */
 };
@@ -38,8 +38,8 @@ struct cache_degrade {
  */
 void cache_metadata_failed(struct cache *c, const char *what, int error);
 /*
- * Set the mode that a failed cache has in effect, whatever its table says; of one
- * that is well it stays.  Suspended, or under md_lock.
+ * Set the mode that a failed cache has in effect, whatever its table says.  If
+ * the cache is well, its mode stays.  Suspended, or under md_lock.
  */
 void cache_set_failed_mode(struct cache *c);
 /* Count an error of the cache device, as @stat.  Any context. */
@@ -50,14 +50,14 @@ void cache_fast_error(struct cache *c, enum cache_stat stat);
  */
 void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
 /*
- * Between these two calls a table of @c is being suspended: what could wait for
- * ever is failed.  Process context.
+ * Between these two calls a table of @c is being suspended: a bio that could wait
+ * for ever is failed.  Process context.
  */
 void cache_suspend_begins(struct cache *c);
 void cache_suspend_ends(struct cache *c);
 /*
- * The worker that gives the cache up, or not: releases held bios then.  On
- * commit_wq; takes md_lock.
+ * The worker that decides whether the cache is given up, and then releases the
+ * held bios.  On commit_wq; takes md_lock.
  */
 void cache_degrade_work(struct work_struct *work);
 /* Once a second, from the tick. */

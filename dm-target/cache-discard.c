@@ -3,7 +3,8 @@
  * Discards: what a discard covers leaves the cache, then the origin is told.
  *
  * It owns the cursor with which one discard goes through its blocks.  The gate
- * keeps promotions out of the range meanwhile.
+ * keeps promotions out of the range meanwhile.  It must not know how a block is
+ * unmapped.
  */
 #include "cache-bio.h"
 
@@ -28,7 +29,7 @@ static void discard_begin(struct cache *c, struct bio *bio,
 
 /*
  * Start unmapping what lies ahead of the cursor, so that commits are shared.  At
- * least one block however many are being unmapped: the bio waits for that one.
+ * least one block is begun, because the bio waits for that one.
  */
 static void discard_unmap_ahead(struct cache *c, struct cache_discard *d)
 {
@@ -44,7 +45,7 @@ static void discard_unmap_ahead(struct cache *c, struct cache_discard *d)
 	} while (++d->ahead < end && cache_unmap_has_room(c));
 }
 
-/* True when nothing in the range is mapped any more; false: the bio waits. */
+/* I1: true when nothing in the range is mapped any more; false: the bio waits. */
 static bool discard_wait(struct cache *c, struct bio *bio,
 			 struct cache_discard *d)
 {

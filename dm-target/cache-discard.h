@@ -13,8 +13,8 @@ struct cache_bio;
 struct cache_discard {
 	struct list_head list;
 	u64 first, last;	/* blocks, [first, last) */
-	u64 cursor;		/* what lies before it is unmapped */
-	u64 ahead;		/* unmapping has begun of what lies before it */
+	u64 cursor;		/* all before it is unmapped */
+	u64 ahead;		/* the unmapping of all before it has begun */
 	bool registered;
 };
 

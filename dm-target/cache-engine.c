@@ -4,10 +4,12 @@
  * table after another, torn down with the last.
  *
  * It owns the list of engines, one per metadata device.  lvm2 loads a new
- * table while the old one is live, so nothing happens before preresume; there
- * the new table takes the suspended engine over if the geometry is the same
- * and nobody else has written the metadata, or builds a new one from disk.
- * The superseded table keeps its reference and touches nothing.
+ * table while the old one is live, so nothing happens before preresume.  There
+ * the new table takes over the suspended engine, if the geometry is the same
+ * and the metadata was not written meanwhile; if not, it builds a new engine from
+ * disk.  The superseded table keeps its reference and touches nothing.
+ * docs/architecture.md, "Table reload" and "Failure", has the steps.  It must not
+ * know how a bio is served.
  */
 #include "cache-engine.h"
 #include "cache-io.h"
@@ -23,12 +25,12 @@
 
 /*
  * Guards engines, the tables and list membership of each, and which engine a
- * table has.  Held for short only; taken after md_lock.
+ * table has.  Held only briefly; taken after md_lock.
  */
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
-/* A table that is on the list has not been destroyed. */
+/* The lock is enough: a table leaves the list before it is destroyed. */
 static void tell_tables(struct cache *c)
 {
 	struct cache_table *t;
@@ -68,8 +70,8 @@ static void tick_work(struct work_struct *work)
 }
 
 /*
- * A suspended engine that could not write its metadata any more may be the only
- * one that knows of dirty blocks.
+ * Does this engine alone know of dirty blocks?  It may, if it could not write its
+ * metadata any more.
  */
 static bool alone_knows(struct cache *c)
 {
@@ -304,9 +306,8 @@ static bool same_stack(struct cache *c, struct cache_table *t)
 
 /*
  * Can an engine serve this table though its metadata cannot be opened (again)?
- * One that was given up does not need it: the origin goes on.  One that is
- * read-only for want of metadata knows all that it needs: its dirty blocks go
- * home.
+ * An engine that was given up does not need it, because the origin serves all.  A
+ * read-only engine knows all that it needs to copy its dirty blocks home.
  */
 static bool can_stay(struct cache *c, struct cache_table *t)
 {
@@ -337,8 +338,8 @@ static int try_metadata(struct cache_table *t, const char **why)
 
 /*
  * For the constructor: would the metadata be accepted?  Reads only.  A live
- * engine has read it already; if it has failed since, a table that would need it
- * read again is refused now, while the live one can go on.
+ * engine has read it already.  If that engine has failed since, a table that
+ * needs the metadata read again is refused now, while the live table can go on.
  */
 int cache_check_metadata(struct cache_table *t, const char **why)
 {
@@ -387,8 +388,8 @@ static int check_mode(struct cache *c, struct cache_table *t)
 }
 
 /*
- * Being resumed: nobody else may resume on the same metadata meanwhile.  The
- * lock itself is not held, since that does I/O, perhaps to another cache.
+ * A resume under way: no other table may resume on the same metadata meanwhile.
+ * engines_lock is not held, because a resume does I/O, perhaps to another cache.
  */
 struct resuming {
 	struct list_head list;
@@ -399,10 +400,10 @@ struct resuming {
 static LIST_HEAD(resumings);	/* guarded by engines_lock */
 
 /*
- * May this table run on an engine that another one still runs on?  lvm2 asks
- * for it when a snapshot of a cached volume goes: the volume's own device gets
- * the cache's table before the one below it, idle by then, is removed.  Both
- * are the same engine, so that nothing can differ between them.
+ * May this table run on an engine on which another table still runs?  lvm2 needs
+ * that when it removes a snapshot of a cached volume: the volume's own device gets
+ * the cache's table before the device below it, idle by then, is removed.  Both
+ * tables have the same engine, so nothing can differ between them.
  */
 static bool may_share(struct cache *c, struct cache_table *t)
 {
@@ -412,7 +413,7 @@ static bool may_share(struct cache *c, struct cache_table *t)
 
 static const char in_use[] = "metadata device is in use by another active cache";
 
-/* Returns -EBUSY when the metadata is in use; @c gets the engine to take over. */
+/* Returns -EBUSY when the metadata is in use; *@c is the engine to take over. */
 static int begin_resume(struct cache_table *t, struct resuming *me,
 			struct cache **c)
 {
@@ -422,7 +423,7 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 	me->dev = t->metadata->bdev->bd_dev;
 	mutex_lock(&engines_lock);
 	*c = find_engine(me->dev);
-	/* One that is being destroyed has nothing to hand over. */
+	/* An engine that is being destroyed has nothing to hand over. */
 	if (*c && !kref_get_unless_zero(&(*c)->ref))
 		*c = NULL;
 	me->shares = *c && !list_empty(&(*c)->tables) &&
@@ -444,10 +445,10 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 }
 
 /*
- * Can an engine not be shared any more that could when the resume began?  Its
- * last table has been suspended since, or is being: who stops an engine does not
- * look for a table that joins it.  Once this table is on the list, the other one
- * is not the last: leave_engine() looks under the same lock.
+ * Could the engine be shared when the resume began, and not any more?  Its last
+ * table has been suspended since, or is being suspended, and a suspend does not
+ * wait for a table that joins.  Once this table is on the list, the other one is
+ * not the last: leave_engine() looks under the same lock.
  */
 static bool left_meanwhile(const struct resuming *me, struct cache *c)
 {
@@ -455,7 +456,7 @@ static bool left_meanwhile(const struct resuming *me, struct cache *c)
 	return me->shares && (c->stopping || list_empty(&c->tables));
 }
 
-/* Put @c, the engine of @t from now on, on the list; what it had before is put. */
+/* Make *@c the engine of @t, and list it.  *@c is what @t had then, to be put. */
 static void adopt_engine(struct cache_table *t, const struct resuming *me,
 			 struct cache **c)
 {
@@ -471,7 +472,7 @@ static void adopt_engine(struct cache_table *t, const struct resuming *me,
 	swap(t->cache, *c);
 }
 
-/* Make @c the engine of @t, or (NULL) leave all as it was; takes the reference. */
+/* End the resume: @t gets @c and its reference, or (NULL) keeps what it had. */
 static int end_resume(struct cache_table *t, struct resuming *me,
 		      struct cache *c)
 {
@@ -492,8 +493,8 @@ static int end_resume(struct cache_table *t, struct resuming *me,
 }
 
 /*
- * The suspended engine goes on with what it knows.  Nothing of the table matters
- * to one that was given up.
+ * The suspended engine goes on with what it knows.  An engine that was given up
+ * needs nothing of the table.
  */
 static int stay_with_engine(struct cache *c, struct cache_table *t)
 {
@@ -505,14 +506,14 @@ static int stay_with_engine(struct cache *c, struct cache_table *t)
 	r = check_mode(c, t);
 	if (r)
 		return r;
-	/* The mode is what its failure made of it, whatever the table says. */
+	/* The failure decided the mode, whatever the table says. */
 	mode = c->mode;
 	r = reuse_engine(c, t);
 	WRITE_ONCE(c->mode, mode);
 	return r;
 }
 
-/* Has the metadata's device failed since an engine was suspended that was well? */
+/* The suspended engine was well: has its metadata device failed since? */
 static void notice_failure(struct cache *c)
 {
 	mutex_lock(&c->md_lock);
@@ -521,7 +522,7 @@ static void notice_failure(struct cache *c)
 	mutex_unlock(&c->md_lock);
 }
 
-/* A new engine, or for want of metadata the suspended one (or NULL). */
+/* A new engine; without metadata the suspended one, or NULL. */
 static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 			  struct cache **result)
 {
@@ -529,7 +530,7 @@ static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 	int r;
 
 	r = build_engine(t, known ? suspended : NULL, result);
-	/* The administrator has to look at anything else that is wrong with it. */
+	/* Any other fault of the metadata is for the administrator to mend. */
 	if (r != -EIO || !suspended || !same_stack(suspended, t))
 		return r;
 	notice_failure(suspended);
@@ -575,10 +576,10 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 }
 
 /*
- * After a resume that failed device-mapper destroys the table before this one.
- * If its engine is the only one that knows of dirty blocks, this table keeps it
- * (@c, or NULL: what it has kept goes): a table with which the engine can stay
- * finds it, or its metadata comes back.  Its metadata device is this table's too.
+ * After a failed resume device-mapper destroys the table before this one.  If the
+ * engine of that table alone knows of dirty blocks, this table keeps it as @c
+ * (NULL: give back the kept one), until a table comes with which it can stay, or
+ * its metadata comes back.  Its metadata device is this table's too.
  */
 static void keep_engine(struct cache_table *t, struct cache *c)
 {
@@ -604,7 +605,7 @@ int cache_engine_resume(struct cache_table *t)
 	if (r)
 		goto out;
 
-	/* If it runs already, something else in the table did not resume. */
+	/* If it runs already, another target of the table did not resume. */
 	if (list_empty(&t->running))
 		r = engine_for(t, &me, suspended, &c);
 	if (r)
@@ -681,7 +682,7 @@ static void drain_work(struct cache *c)
 	flush_workqueue(c->commit_wq);
 }
 
-/* The table runs no more.  True if it was the last, which has to stop it all. */
+/* The table runs no more.  True if it was the last: its caller stops the engine. */
 static bool leave_engine(struct cache_table *t)
 {
 	struct cache *c = t->cache;
@@ -705,7 +706,7 @@ static void stop_engine(struct cache_table *t)
 	wake_up_all(&c->wait.migrations);
 	drain_work(c);
 	cache_store(c);
-	/* A failure that storing found is acted on while this engine is the only one. */
+	/* Act on a failure that storing found while this engine is the only one. */
 	flush_work(&c->degrade.work);
 
 	mutex_lock(&engines_lock);

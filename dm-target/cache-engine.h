@@ -37,7 +37,7 @@ void cache_engine_quiesce(struct cache_table *t);
 void cache_engine_unquiesce(struct cache_table *t);
 /* Postsuspend: no user I/O is in flight any more. */
 void cache_engine_suspend(struct cache_table *t);
-/* The table goes; its engine goes with the last reference to it. */
+/* The table goes.  Its engine goes with the last reference. */
 void cache_engine_put(struct cache_table *t);
 /* The table's engine, or NULL; it stays until it is returned.  Any time. */
 struct cache *cache_engine_borrow(struct cache_table *t);

@@ -3,7 +3,7 @@
  * Unmapping: demotions for room, and invalidations of single blocks.
  *
  * It owns the life of an EVICTING slot.  The mapping leaves the disk before the
- * slot is used for anything else and before the origin alone is written.
+ * slot is used for anything else and before the origin alone is written (I1).
  *
  * A small reserve of slots is kept free, so that no promotion waits for an
  * eviction.  Dirty blocks are never evicted here: they are reported to the
@@ -12,9 +12,9 @@
 #include "cache-trace.h"
 
 #define EVICT_BATCH	64U
-/* Blocks to write back for a victim found dirty: it may not be among the first. */
+/* Blocks to write back for a dirty victim, because it may not be among the first. */
 #define CLEAN_PER_VICTIM	8U
-/* For a discard or a message: with all else that is queued, no more than a commit takes. */
+/* For discards and messages: half of what a commit takes, so that others have room. */
 #define UNMAPS_MAX		2048
 
 static void migration_free(struct cache *c, struct migration *m)
@@ -39,7 +39,7 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 old;
 
-	/* Without INTENT: whether the disk still has the bit, nobody knows. */
+	/* Without INTENT, because the disk may have lost the bit. */
 	old = atomic_xchg(&s->word, m->was_dirty ?
 			  SLOT_VALID | SLOT_ALL_DIRTY : SLOT_VALID);
 	if (old & SLOT_INTENT)
@@ -49,12 +49,13 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	migration_free(c, m);
 }
 
+/* I1: the unmapping is durable, so the slot may be used again. */
 static void unmap_committed(struct cache *c, struct commit_op *op, int error)
 {
 	struct migration *m = container_of(op, struct migration, op);
 	u32 old;
 
-	/* Before it wakes who waits for the slot, and wants room. */
+	/* First, because the bios that it wakes may ask whether there is room. */
 	atomic_dec(&c->evict.nr_unmaps);
 	if (error) {
 		unmap_failed(c, m);
@@ -84,6 +85,7 @@ static void queue_unmap(struct cache *c, struct migration *m)
 	cache_commit_queue(c, &m->op);
 }
 
+/* I3: a slot that may have the only copy stays, but for a discard. */
 static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
 {
 	return slot_state(word) == SLOT_VALID && !(word & SLOT_PIN_MASK) &&
@@ -92,7 +94,7 @@ static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
 
 /*
  * From VALID to EVICTING, and out of the policy's order, as one step.  A slot
- * gets and loses its block under the same lock, so that the comparison holds.
+ * gets and loses its block under the same lock, so the comparison of blocks holds.
  */
 static bool claim_slot(struct cache *c, struct migration *m, u64 block,
 		       u32 word, bool dirty_too, enum cache_removal why)
@@ -108,7 +110,7 @@ static bool claim_slot(struct cache *c, struct migration *m, u64 block,
 		return false;
 	m->block = slot_block(s);
 	m->was_dirty = (word & SLOT_DIRTY) && !(word & SLOT_UNWRITTEN);
-	/* Dirty in vain: it is not, whatever becomes of the commit. */
+	/* No write to it succeeded, so it is clean, whatever becomes of the commit. */
 	if (word & SLOT_UNWRITTEN)
 		atomic_dec(&c->nr_dirty);
 	c->policy->ops->removed(c->policy, m->slot, m->block, why);

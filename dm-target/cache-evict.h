@@ -24,7 +24,7 @@ struct migration {
 	bool was_dirty;
 	u32 parts;			/* of SLOT_PARTS_MASK: a write-back's */
 	enum cache_wb_reason why;	/* of a write-back */
-	ktime_t began;			/* the same; 0: nobody asked */
+	ktime_t began;			/* the same; 0: the event is off */
 	struct commit_op op;
 };
 
@@ -46,9 +46,9 @@ void cache_evict_work(struct work_struct *work);
 bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
 /*
- * May one who unmaps many blocks queue another now?  Else first writes would wait
- * for too many commits, and the queue would take any amount of memory.  Any
- * context.
+ * May a caller that unmaps many blocks queue another now?  The bound is there
+ * because first writes would wait for too many commits, and the queue would take
+ * any amount of memory.  Any context.
  */
 bool cache_unmap_has_room(struct cache *c);
 

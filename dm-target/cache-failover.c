@@ -15,7 +15,7 @@
 
 /*
  * A device that is well may refuse a bio that must not wait: its submitter tries
- * again, and waits.  Nobody needs what was read ahead.
+ * again, and waits.  Read-ahead may fail, because no program has asked for it.
  */
 static bool was_refused(struct bio *bio, blk_status_t *error)
 {
@@ -42,7 +42,7 @@ int cache_read_elsewhere(struct cache *c, struct bio *bio, u32 word,
 	return DM_ENDIO_INCOMPLETE;
 }
 
-/* Others that write to the block begin anew what its way home had to copy. */
+/* A write to the block during its write-back makes another one necessary. */
 #define LEAVE_TRIES	8
 
 int cache_leave_and_write(struct cache *c, struct bio *bio)
@@ -61,7 +61,7 @@ int cache_write_elsewhere(struct cache *c, struct bio *bio,
 					 cache_leave_and_write(c, bio);
 }
 
-/* A device that could not flush has lost something, whoever was told. */
+/* Once a device could not flush it has lost something, so every flush fails. */
 int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 {
 	bool fast = dm_bio_get_target_bio_nr(bio);
@@ -83,12 +83,13 @@ int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 
 /* ---- The worker's part: a block leaves the cache.  May sleep ---- */
 
-/* Is it dirty for writes under way alone?  Their end says whether it stays so. */
+/* Is it dirty only for writes under way?  Their end decides whether it stays so. */
 static bool is_undecided(u32 word)
 {
 	return (word & SLOT_UNWRITTEN) && (word & SLOT_WRITER_MASK);
 }
 
+/* I1: a writer goes on to the origin only when the unmapping is durable. */
 bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		      bool reads)
 {
@@ -113,7 +114,7 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		if (reads && (slot_state(word) == SLOT_EVICTING ||
 			      slot_state(word) == SLOT_FILLING))
 			return true;
-		/* It stays, but the origin has the same. */
+		/* The block stays, but the origin has the same content. */
 		if (reads && health != HEALTH_GOOD &&
 		    (!(word & SLOT_DIRTY) || !cache_kept(c, word)))
 			return true;
@@ -155,8 +156,8 @@ static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
 
 /*
  * A step towards the origin for the block of a slot that could not be written.
- * Content that was acknowledged before goes along, so it has to be read.  If
- * there is none, only the mapping goes.
+ * I3: content that was acknowledged before goes home first, so it has to be
+ * read.  If there is none, only the mapping goes.
  */
 static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 				    u32 slot, u32 word)
@@ -166,7 +167,7 @@ static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 			return LEAVE_WAIT;
 		if (!cb->tries || !cache_may_go_home(c))
 			return LEAVE_NEVER;
-		/* One try is due to it, whatever befell its block before. */
+		/* The first try is made even if its block failed to go home before. */
 		if (cb->tries < LEAVE_TRIES &&
 		    cache_failed_to_go_home(c, cb->block))
 			return LEAVE_NEVER;

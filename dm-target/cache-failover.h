@@ -19,7 +19,7 @@ int cache_read_elsewhere(struct cache *c, struct bio *bio, u32 word,
 /* A write to a slot of a dirty block, unpinned. */
 int cache_write_elsewhere(struct cache *c, struct bio *bio,
 			  blk_status_t *error);
-/* The same, of a device that must not refuse the bio for being in a hurry. */
+/* The same for a bio that may wait: any error is the device's fault. */
 int cache_leave_and_write(struct cache *c, struct bio *bio);
 /* A flush, which may have succeeded. */
 int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error);
@@ -37,7 +37,7 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
  * bio may be mapped again; false when it waits or was ended with an error.
  */
 bool cache_leave_block(struct cache *c, struct bio *bio, struct cache_bio *cb);
-/* A flush that the cache device has refused ends: it is known what was lost. */
+/* End a flush that the cache device has refused: the health now says if it fails. */
 void cache_end_held_flush(struct cache *c, struct bio *bio);
 
 #endif

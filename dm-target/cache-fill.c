@@ -20,7 +20,7 @@ struct fill {
 	u64 block;
 	enum cache_verdict why;	/* CACHE_PROMOTE_AHEAD: no request missed it */
 	atomic_t *room;		/* where its sectors count while it copies */
-	ktime_t began;		/* for the trace; 0: nobody asked */
+	ktime_t began;		/* for the trace; 0: the event is off */
 	bool dirty;		/* a write waits for it: commit it as an intent */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
 	struct commit_op op;
@@ -34,7 +34,7 @@ struct fill {
 
 /* ---- Memory ---- */
 
-/* It copies no more. */
+/* The copy has ended: give back memory and room. */
 static void fill_copied(struct fill *fill)
 {
 	while (fill->nr_pages)
@@ -153,7 +153,7 @@ static int publish_slot(struct fill *fill)
 
 /* ---- Commit ---- */
 
-/* Map a write again that could not be its own promotion. */
+/* A write could not be its own promotion: map it again, for the origin. */
 static void redirect_to_origin(struct cache *c, struct bio *bio)
 {
 	cache_rewind_bio(bio);
@@ -185,8 +185,8 @@ static void take_back(struct fill *fill)
 }
 
 /*
- * The commit failed and the metadata can no longer be written: nobody knows
- * whether the mapping is on the disk.  The origin alone must not be written
+ * The commit failed and the metadata can no longer be written, so it is unknown
+ * whether the mapping is on the disk.  I1: the origin alone must not be written
  * any more, so the slot stays, for reading; a write asks for an intent and is
  * refused.  An overwriting bio was not acknowledged: it fails, or waits with all
  * other writes for a fence.
@@ -238,7 +238,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	cache_stat_inc(c, STAT_PROMOTIONS);
 	trace_fill(fill, 0);
 
-	/* Whoever may evict it must find that the policy knows it. */
+	/* In one step, because an eviction must find that the policy knows it. */
 	spin_lock(&c->policy_lock);
 	old = atomic_xchg(&slot_at(&c->map, fill->slot)->word, new);
 	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
@@ -250,6 +250,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	free_fill(fill);
 }
 
+/* I1: the slot has been written, so its mapping may be queued. */
 static void commit_fill(struct fill *fill)
 {
 	fill->op.kind = fill->dirty ? COMMIT_MAP_DIRTY : COMMIT_MAP_CLEAN;
@@ -341,7 +342,7 @@ static void origin_read_work(struct work_struct *work)
 	struct bio *bio = fill->bio;
 
 	if (fill->io_error) {
-		/* Only the reader's own range may decide over the reader. */
+		/* The reader may succeed: its own range may be readable. */
 		fill->bio = NULL;
 		if (bio) {
 			cache_remap_origin(c, bio);
@@ -546,7 +547,7 @@ bool cache_promote_bio(struct cache *c, struct bio *bio)
 	if (!ahead)
 		return promote_alone(c, bio);
 
-	/* The bio may end at once; a suspend has to wait for the others, too. */
+	/* The bio may end at once; a suspend must wait for the blocks behind, too. */
 	cache_migration_started(c);
 	started = promote_alone(c, bio);
 	if (started)

@@ -19,8 +19,8 @@ bool cache_promote_bio(struct cache *c, struct bio *bio);
 
 /*
  * For a write that goes to the origin first: a promotion of @block that begins
- * when the write has ended, or NULL when there is no room or no memory.  It is
- * given to one of the next two.  All three: any context.
+ * when the write has ended, or NULL when there is no room or no memory.  The
+ * caller passes it to one of the next two.  All three: any context.
  */
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why);

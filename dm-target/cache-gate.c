@@ -6,9 +6,9 @@
  * It owns both halves of the order between them.  A write or a discard of the
  * origin enters (a counter by hash, or the list of discards), a full barrier
  * follows, and then it looks for a slot.  A promotion publishes its slot, a
- * full barrier follows, and then it looks at the counter and the list.  One of
- * the two sees the other.  The promotion gives up then, because it is only a
- * good idea and never a must.  docs/models/gate.pml checks this.
+ * full barrier follows, and then it looks at the counter and the list.  So at
+ * least one of the two sees the other.  A promotion that sees a change gives up,
+ * because no request depends on it.  docs/models/gate.pml checks this.
  *
  * It must not know how a block is promoted, or who writes.
  */
@@ -28,6 +28,7 @@ static void leave_gate(struct cache *c, u32 gate)
 	atomic_dec(&c->gate.writers[gate]);
 }
 
+/* I1: true means that no promotion of the block overlaps the write. */
 bool cache_gate_enter(struct cache *c, struct cache_bio *cb)
 {
 	u32 gate = gate_of(cb->block);
@@ -99,6 +100,7 @@ static bool writer_or_discard_at(struct cache *c, u64 block)
 	       discard_overlaps(c, block);
 }
 
+/* I1: 0 means that no write to the origin alone, or discard, overlaps the promotion. */
 int cache_gate_publish(struct cache *c, u32 slot, u64 block)
 {
 	int r = slot_map_insert(&c->map, slot, block, SLOT_FILLING);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Keeps promotions and changes of the origin alone apart, see cache-gate.c.
- * Every function here may be called in any context and sleeps never.
+ * Every function here may be called in any context and never sleeps.
  */
 #ifndef HEARTH_CACHE_GATE_H
 #define HEARTH_CACHE_GATE_H

@@ -4,17 +4,17 @@
  * dirty.
  *
  * It owns two choices.  Intents are taken back (writethrough leaves many) in
- * batches, when there are more than the bound that limits what a power cut
- * costs, or when writes have paused.  Intents of a slot's neighbours are set
+ * batches, when there are more than max_intents, which bounds the cost of a power
+ * cut, or when writes have paused.  Intents of a slot's neighbours are set
  * with one that a write asked for, because they share a word on the disk.
  *
- * cache-commit.c makes both durable; here is no I/O.  Except where said
- * otherwise a function is called by the commit worker only.
+ * cache-commit.c makes both durable; here is no I/O.  Only the commit worker
+ * calls these functions, unless cache-intents.h says otherwise.
  */
 #include "cache.h"
 
 #define INTENT_IDLE_SECONDS	5
-#define WORD_SLOTS		64U	/* whose dirty bits are one word on disk */
+#define WORD_SLOTS		64U	/* slots whose dirty bits are one word on disk */
 #define AHEAD_SLOTS		1024	/* around a first write */
 
 static u32 spare_intents(struct cache *c)
@@ -50,13 +50,14 @@ static bool sweep_take(void *context, u32 slot, unsigned int nr)
 	return true;
 }
 
-/* Take the intents of up to a batch of slots away; their bits are still set. */
+/* Take the intents of up to a batch of slots; the bits on the disk are still set. */
 static unsigned int sweep_collect(struct cache *c)
 {
 	return slot_map_scan(&c->map, &c->intents.cursor, INTENT_BATCH,
 			     sweep_take, c);
 }
 
+/* I2: may copies differ though no slot is dirty? */
 static bool sweep_forbidden(struct cache *c)
 {
 	return cache_flush_failed(c) || atomic_read(&c->intents.nr_suspects);
@@ -91,7 +92,7 @@ unsigned int cache_intents_take(struct cache *c, unsigned int nr_new)
 {
 	unsigned int nr = sweep_due(c, nr_new) ? sweep_collect(c) : 0;
 
-	/* A slot became suspect before its writer left, so this sees it. */
+	/* A slot becomes suspect before its writer leaves, so this look sees it. */
 	smp_mb();
 	if (!nr || !sweep_forbidden(c))
 		return nr;
@@ -156,7 +157,7 @@ static u32 ahead_room(struct cache *c, unsigned int nr_new)
 	u32 bound = min_t(u64, READ_ONCE(c->limits.max_intents), U32_MAX);
 	u32 most = bound - bound / 8;
 
-	/* Beyond that, real ones would have the rest swept soon. */
+	/* An eighth is left for first writes, because they would start a sweep soon. */
 	if (c->map.nr_slots <= bound)
 		most = c->map.nr_slots;
 	return most - min(spare, most);
@@ -233,8 +234,8 @@ int cache_intents_set_ahead(struct cache *c, unsigned int nr)
 }
 
 /*
- * The slot was VALID when its bit was chosen, and only a commit, by this
- * worker, takes its block away: it is the same block still.
+ * I2: the bit is durable.  The slot was VALID when its bit was chosen, and only a
+ * commit, by this worker, takes its block away, so it still has the same block.
  */
 static void ahead_mark(struct cache *c, u32 slot)
 {

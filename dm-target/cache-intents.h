@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Intents that no write asks for, see cache-intents.c.  Where nothing else is
- * said only the commit worker calls.
+ * Intents that no write asks for, see cache-intents.c.  Only the commit worker
+ * calls these functions, unless one says otherwise.
  */
 #ifndef HEARTH_CACHE_INTENTS_H
 #define HEARTH_CACHE_INTENTS_H
@@ -31,14 +31,14 @@ struct cache_intents {
 
 	unsigned long last_wanted;	/* or write hit: jiffies; racy */
 	u64 write_hits_seen;		/* by the tick */
-	/* While there are any, no intent is taken back: copies may differ. */
+	/* While there are any, no intent is taken back, because copies may differ. */
 	atomic_t nr_suspects;		/* slots about to be dropped after an error */
 };
 
 /*
- * Take the intents of up to INTENT_BATCH slots in memory, if that is due and
- * may be; @nr_new more are about to be set.  Returns how many slots.  The disk
- * follows with cache_intents_clear(), after both devices were flushed.
+ * Take the intents of up to INTENT_BATCH slots in memory, if a sweep is due and
+ * allowed; @nr_new more intents are about to be set.  Returns how many slots.  The
+ * disk follows with cache_intents_clear(), after both devices were flushed.
  */
 unsigned int cache_intents_take(struct cache *c, unsigned int nr_new);
 /* The bits of those @nr slots were not cleared after all. */
@@ -46,8 +46,8 @@ void cache_intents_give_back(struct cache *c, unsigned int nr);
 /* Clear the bits of those @nr slots; under md_lock.  Errors of the metadata. */
 int cache_intents_clear(struct cache *c, unsigned int nr);
 /*
- * Clear all intents that no dirty data needs.  Suspended: nothing writes.
- * Sleeps, takes md_lock.  Errors of the metadata.
+ * Clear all intents of slots that are not dirty.  For a suspended engine, so no
+ * write runs.  Sleeps, takes md_lock.  Errors of the metadata.
  */
 int cache_intents_clear_all(struct cache *c);
 
@@ -63,7 +63,7 @@ int cache_intents_set_ahead(struct cache *c, unsigned int nr);
 /* They are durable: writes need not wait for them any more. */
 void cache_intents_ahead_durable(struct cache *c, unsigned int nr);
 
-/* Intents are asked for: those that there are stay for a while. */
+/* A write has asked for an intent, so spare ones stay for a while. */
 void cache_intents_wanted(struct cache *c);
 /* Once a second, from the tick. */
 void cache_intents_tick(struct cache *c);

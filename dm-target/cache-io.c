@@ -4,7 +4,8 @@
  *
  * It owns the rules by which a bio may use a slot (pins, intents, waiting) and
  * the worker that retries bios that could not go on.  It starts promotions and
- * unmappings but does not know how they are done.
+ * unmappings but does not know how they are done.  docs/architecture.md has the
+ * read path and the write path step by step, and the invariants I1 to I3.
  *
  * A read hit is: find, pin, compare again, remap.  No lock, no allocation, one
  * shared cache line written.  Everything that has to wait or to allocate is
@@ -51,7 +52,7 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 static int map_read_transit(struct cache *c, struct bio *bio,
 			    struct cache_bio *cb)
 {
-	/* The next read may find it on the cache device. */
+	/* A promotion may linger: committed, it serves the next read. */
 	cache_commit_kick_lingering(c);
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
@@ -159,9 +160,9 @@ static inline int issue_write(struct cache *c, struct bio *bio,
 }
 
 /*
- * Will a write make the slot dirty that has this word?  It is counted first,
- * then the mode is looked at, and only then the slot says so: whoever sees it
- * dirty may rely on stop_dirtying() seeing the count.
+ * Will a write make a slot with this word dirty?  It is counted first, then the
+ * mode is looked at, and only then the slot becomes dirty.  So stop_dirtying()
+ * sees the count of every dirty slot.
  */
 static bool count_dirty(struct cache *c, u32 word)
 {
@@ -225,6 +226,7 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	cache_defer_bio(c, bio, STEP_ISSUE_WRITE);
 }
 
+/* I2: the write is issued once its intent is durable. */
 static int wait_for_intent(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb)
 {
@@ -242,6 +244,7 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 	return DM_MAPIO_SUBMITTED;
 }
 
+/* I2: without SLOT_INTENT the slot is pinned, but the write is to wait. */
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, u32 slot, u32 word)
 {
@@ -251,7 +254,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		  cache_bio_parts(c, bio, cb->block);
 	bool counted = false;
 
-	/* Closed when its pins are full: writers pin, so there are never more of them. */
+	/* Full pins close it, too; each writer pins, so the writers cannot overflow. */
 	if (unlikely(slot_is_closed(word)))
 		return cache_park_on_slot(c, bio, slot, word);
 	cb->slot = slot;
@@ -313,8 +316,8 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 }
 
 /*
- * The origin is to have the write, which makes the slot outdated: so the block
- * leaves the cache first.
+ * I1: the origin is to have the write, which makes the slot outdated, so the
+ * block leaves the cache first.
  */
 static enum hit_result write_past_slot(struct cache *c, struct bio *bio,
 				       u32 slot, u32 word, bool worker)
@@ -346,7 +349,7 @@ static enum hit_result write_past_slot(struct cache *c, struct bio *bio,
 				    HIT_RETRY;
 }
 
-/* Pin a slot that held the bio's block when it was found, if it is to be written. */
+/* Pin a slot that held the bio's block when it was found, if the write may use it. */
 static __always_inline enum hit_result look_at_slot(struct cache *c,
 						    struct bio *bio,
 						    struct cache_bio *cb,
@@ -584,7 +587,7 @@ static noinline void count_time(struct cache *c, struct bio *bio,
 	bool miss = cb->verdict != NR_CACHE_VERDICTS;
 	unsigned int which = 2 * write + miss;
 
-	/* Its hits are served by the origin. */
+	/* In passthrough the origin serves hits, too. */
 	if (READ_ONCE(c->mode) == MODE_PASSTHROUGH)
 		return;
 	cache_stat_inc(c, STAT_TIMED_READ_HITS + which);

@@ -11,7 +11,7 @@ struct cache;
 /*
  * Map a bio, whose sector is relative to the target.  Returns DM_MAPIO_REMAPPED
  * or DM_MAPIO_SUBMITTED: the engine ends or submits it later.  Any context, also
- * where the submitter must not wait; sleeps never.
+ * where the submitter must not wait; never sleeps.
  */
 int cache_map_bio(struct cache *c, struct bio *bio);
 /*

@@ -5,10 +5,10 @@
  * leaves it.
  *
  * It owns what is believed of the disk: after an unclean stop every block is
- * dirty; metadata that the origin has overtaken is emptied; a dirty block is
- * never cut off, and never forgotten if an older engine knows of it.  Nothing
- * is searched: docs/architecture.md, "Invariants" and "Recovery", says why that
- * suffices.  It must not know of other engines or tables.
+ * dirty; metadata that is older than the origin is emptied; a dirty block is
+ * never cut off, and never forgotten if an older engine knows of it (I3).
+ * Nothing is scanned: docs/architecture.md, "Invariants" and "Recovery", says
+ * why that suffices.  It must not know of other engines or tables.
  */
 #include "cache-load.h"
 #include "cache-table.h"
@@ -41,8 +41,8 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 }
 
 /*
- * Metadata that the origin has overtaken, on a device that was away when it
- * should have been told, is not believed.
+ * The metadata may be older than the origin, because the origin was written while
+ * the metadata device was away.  Such metadata is not believed.
  */
 static int begin_session(struct cache *c)
 {
@@ -109,7 +109,7 @@ static int fit_discards(struct cache *c)
 					DIV_ROUND_UP_ULL(c->origin_sectors, size));
 }
 
-/* Make the metadata fit the devices, and say what is not known as unknown. */
+/* Make the metadata fit the devices; after an unclean stop call all blocks dirty. */
 static int prepare_metadata(struct cache *c, struct cache_table *t)
 {
 	int r;
@@ -152,7 +152,7 @@ static void copy_done(int read_err, unsigned long write_err, void *context)
 	complete(&cw->done);
 }
 
-/* Write a dirty block, which the origin device has all of, home now. */
+/* Write a dirty block home now; all of it lies on the origin device. */
 static int copy_home(struct cache *c, u32 slot, u64 block)
 {
 	struct dm_io_region from = {
@@ -174,8 +174,8 @@ static int copy_home(struct cache *c, u32 slot, u64 block)
 }
 
 /*
- * The cache has the only copy of a dirty block that the origin device does not
- * have all of: such a block cannot be dropped.  Nothing was changed so far.
+ * I3: a dirty block that does not fit on the origin device cannot go home, so it
+ * must stay.  Nothing was changed so far.
  */
 static int check_past_end(struct cache *c)
 {
@@ -272,6 +272,7 @@ struct load_context {
 	const char *why;
 };
 
+/* I3: a slot is dirty if the disk calls it so, or after an unclean stop. */
 static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		     bool hint_valid)
 {
@@ -298,7 +299,7 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	return 0;
 }
 
-/* Has this engine the block of @slot of @known, which is dirty, as dirty? */
+/* Is the dirty block of @slot of @known in the same slot here, and dirty? */
 static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
@@ -308,9 +309,9 @@ static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
 }
 
 /*
- * The disk is believed, unless it has forgotten dirty blocks that the engine
- * before (or NULL) knows of.  It must have the blocks whose dirty bit had become
- * durable (SLOT_INTENT).  A commit that failed has perhaps taken the bits of the
+ * I3: the disk is believed, unless it has forgotten dirty blocks of @known, an
+ * older engine (or NULL).  It must have the blocks whose dirty bit had become
+ * durable (SLOT_INTENT).  A commit that failed may have cleared the bits of the
  * others: their copies were equal then, and nothing was written since.
  */
 static int check_known(struct cache *c, struct cache *known)
@@ -430,7 +431,7 @@ static void store_stats(struct cache *c)
 }
 
 /*
- * The cache device could not flush and may have lost writes that reached both
+ * I1: the cache device could not flush and may have lost writes that reached both
  * devices.  The origin has them, unless the block is dirty.
  */
 static int drop_suspects(struct cache *c)
@@ -475,7 +476,7 @@ void cache_store(struct cache *c)
 	else if (cache_intents_clear_all(c))
 		DMERR("dirty bits could not be taken back before suspend");
 
-	/* The metadata's own commit is another matter. */
+	/* Also after a failed flush: the metadata's own commit may succeed. */
 	mutex_lock(&c->md_lock);
 	if (cache_writable(c)) {
 		r = commit_state(c);

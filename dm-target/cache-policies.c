@@ -157,7 +157,7 @@ static void adopt_policy(struct cache *c, struct cache_policy *p)
 	const struct cache_tunable *tn = p->ops->tunables;
 	unsigned int i;
 
-	/* The table's reference may go before the engine. */
+	/* A reference of its own, because the table's may go before the engine. */
 	__module_get(p->ops->owner);
 	cache_policy_destroy(c);
 	c->policy = p;
@@ -190,7 +190,7 @@ static u32 *collect_hints(struct cache *c, const struct cache_policy_ops *from)
 	return hints;
 }
 
-/* Tell @p of all blocks; @valid: do their hints mean what it means by them? */
+/* Tell @p of all blocks.  @valid: does it read hints as the old policy did? */
 static void load_policy(struct cache *c, struct cache_policy *p,
 			const u32 *hints, bool valid)
 {
@@ -224,7 +224,7 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 
 	p = create_policy(c, to);
 	if (!p) {
-		/* The old one has lost its words: start again from disk. */
+		/* The old policy's words are overwritten: start again from disk. */
 		c->broken = true;
 		kvfree(hints);
 		return -ENOMEM;

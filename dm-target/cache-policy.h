@@ -50,9 +50,9 @@ enum cache_op {
 #define CACHE_STREAM_GAP	128
 
 /*
- * After a CACHE_PROMOTE_AHEAD the engine promotes the blocks behind as long as
- * more than one slot in so many is free. The rest of the slots are kept for
- * blocks that are asked for.
+ * After a CACHE_PROMOTE_AHEAD the engine promotes the blocks behind, as long as
+ * more than one in CACHE_AHEAD_SPARES slots is free. The rest of the slots are
+ * kept for blocks that are asked for.
  */
 #define CACHE_AHEAD_SPARES	8
 
@@ -172,7 +172,7 @@ struct cache_policy_ops {
 	/* A request found @slot, which holds @block. */
 	void (*hit)(struct cache_policy *p, u32 slot, u64 block,
 		    const struct cache_io *io);
-	/* A request found nothing. */
+	/* A request found no slot. */
 	enum cache_verdict (*miss)(struct cache_policy *p, u64 block,
 				   const struct cache_io *io);
 

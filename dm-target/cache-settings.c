@@ -3,8 +3,8 @@
  * Settings that were given by message and outlive the table: the record in the
  * superblock.
  *
- * A session of the stock target voids the record; then the table's words and
- * the defaults hold, and nothing else may depend on it.  A key that the table
+ * A session of the stock target voids the record.  Then the table's settings and
+ * the defaults hold, so no safety may depend on the record.  A key that the table
  * names wins over the record.
  */
 #include "../metadata/cache-record.h"
@@ -13,9 +13,9 @@
 #define LINE_MAX_LEN	64
 #define SESSION_LEN	17	/* a u64 in hex */
 /*
- * Default of max_intents: the largest of these may be copied needlessly after a
- * power cut.  In a mode where the origin alone must be enough, few blocks are to
- * depend on the cache device.
+ * Default of max_intents: the largest of these.  So many clean blocks may be copied
+ * home after a power cut.  In a mode where the origin alone must be enough, few
+ * blocks are to depend on the cache device.
  */
 #define INTENTS_MIN	4096U
 #define INTENTS_PERCENT	2
@@ -73,7 +73,7 @@ int cache_settings_new_session(struct cache *c)
 	lockdep_assert_held(&c->md_lock);
 	c->settings.session = get_random_u64();
 	snprintf(session, sizeof(session), "%016llx", c->settings.session);
-	/* Without room for it the cache only loses a safeguard. */
+	/* If the record has no room for it, the cache only loses a safeguard. */
 	if (cache_record_put(c->settings.record, "session", session)) {
 		cache_record_put(c->settings.record, "session", NULL);
 		c->settings.session = 0;
@@ -118,7 +118,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 	if (r)
 		return r;
 
-	/* A cache that has failed meanwhile keeps the mode that this gave it. */
+	/* A cache that has failed keeps the mode that its failure gave it. */
 	mutex_lock(&c->md_lock);
 	if (!cache_writable(c) || c->degrade.fast_dead)
 		r = -EROFS;

@@ -62,9 +62,9 @@ size_t slot_map_bytes(const struct slot_map *map)
 }
 
 /*
- * A free slot's chain link is the free list's: a chain end that is no bucket's.
- * A walker that still stands on the slot goes back to its own bucket by it, and
- * the block number stays what it was, so that nobody takes a link for a block.
+ * A free slot's chain link is the free list's, in the form of a chain end that is
+ * no bucket's.  So a walker that still stands on the slot starts again at its own
+ * bucket.  The block number stays as it was, so no walker takes a link for a block.
  */
 #define FREE_LINK	BIT(30)
 #define FREE_LINK_MASK	SLOT_MAX_NR	/* as a link: the last one */
@@ -141,7 +141,7 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
 		WRITE_ONCE(s->block_lo, lower_32_bits(block));
 		WRITE_ONCE(s->block_hi, upper_32_bits(block));
 		WRITE_ONCE(s->next, map->buckets[bucket]);
-		/* Whoever sees the word sees whose it is. */
+		/* A CPU that sees the word sees its block. */
 		atomic_set_release(&s->word, word);
 		/* The head last: a walker that sees the slot sees its link. */
 		smp_store_release(&map->buckets[bucket], slot);

@@ -55,16 +55,17 @@ enum slot_state {
 #define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
 #define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for its last unpin */
 #define SLOT_UNWRITTEN	BIT(7)	/* DIRTY for writes of which none has succeeded yet */
-#define SLOT_PIN	BIT(8)	/* an I/O uses it: 10 bits, no more once the last is set */
+#define SLOT_PIN	BIT(8)	/* one I/O that uses it: 10 bits, full when the last is set */
 #define SLOT_PIN_MASK	GENMASK(17, 8)
 #define SLOT_FULL	BIT(17)
-#define SLOT_WRITER	BIT(18)	/* of which writes: 10 bits */
+#define SLOT_WRITER	BIT(18)	/* one pin that is a write: 10 bits */
 #define SLOT_WRITER_MASK GENMASK(27, 18)
 /*
  * Parts of the block that were written, the first at bit 28: quarters of its
  * size rounded up to a power of two.  While the slot is DIRTY and not in
- * WRITEBACK, those that are not set are the same on the origin.  A writer sets
- * its own as it pins, before the slot is DIRTY.  At other times the bits say nothing.
+ * WRITEBACK, parts whose bit is not set are the same on the origin.  A writer
+ * sets its bits as it pins, before the slot is DIRTY.  At other times the bits
+ * say nothing.
  */
 #define SLOT_PART_SHIFT	28
 #define SLOT_NR_PARTS	4
@@ -129,7 +130,7 @@ static inline struct slot *slot_at(struct slot_map *map, u32 slot)
 	return &map->slots[slot];
 }
 
-/* The word as it is now; read once, use slot_try_change() to change it. */
+/* The word as it is now; read it once, and change it by slot_try_change(). */
 static inline u32 slot_word(const struct slot *s)
 {
 	return atomic_read(&s->word);
@@ -159,7 +160,7 @@ static inline u32 slot_parts(u32 first, u32 last)
 	return bits[first][last];
 }
 
-/* The first of @parts, which are not none, and the one after the last. */
+/* The first of @parts (at least one), and the one after the last. */
 static inline u32 slot_first_part(u32 parts)
 {
 	return ilog2(parts & -parts) - SLOT_PART_SHIFT;
@@ -183,8 +184,8 @@ static inline bool slot_try_change(struct slot *s, u32 *old, u32 new)
 }
 
 /*
- * Will the word of a slot change without the caller's doing?  A bio may only be
- * parked on a slot of which that is so.
+ * Will the word of a slot change by itself?  A bio may only be parked on a busy
+ * slot, because that change wakes it.
  */
 static inline bool slot_is_busy(u32 word)
 {

@@ -75,7 +75,7 @@ static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 				  maxlen - sz);
 }
 
-/* Short of what it was built for; "ro" is how lvm2 is told. */
+/* Can the cache do less than it was built for?  "ro" tells lvm2 so. */
 static bool has_failed(struct cache *c)
 {
 	return !cache_writable(c) || READ_ONCE(c->degrade.fast_dead);
@@ -142,8 +142,8 @@ static void emit_ima(struct cache_table *t, struct cache *c, char *result,
 }
 
 /*
- * Loaded, and not resumed (yet, or because that failed): nothing is known of
- * the metadata.  All may be dirty; never let lvm2 believe otherwise.
+ * The table is loaded and not resumed (yet, or because that failed), so nothing is
+ * known of the metadata.  All may be dirty; never let lvm2 believe otherwise.
  */
 static void emit_inactive_info(struct cache_table *t, char *result,
 			       unsigned int maxlen)
@@ -282,7 +282,7 @@ static int set_value(struct cache_table *t, struct cache *c, const char *key,
 		return -EINVAL;
 	}
 	cache_tunable_set(base, tn, v);
-	/* As it was understood: leading zeros take room in the record. */
+	/* The number as parsed, because leading zeros take room in the record. */
 	snprintf(number, sizeof(number), "%llu", v);
 	return cache_setting_save(c, tn->key, number);
 }
@@ -354,7 +354,7 @@ static int report_policy_stats(struct cache *c, char *result,
 	return 1;
 }
 
-/* There is only one thing left to say. */
+/* A cache that has failed takes one message only. */
 static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 {
 	if (READ_ONCE(c->health) == HEALTH_HOLDING && argc == 2 &&

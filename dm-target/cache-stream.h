@@ -5,11 +5,11 @@
  *
  * Each CPU remembers the ends of its recent streams in a small hash table, by
  * the region that they lie in, so that a hit writes nothing that CPUs share.
- * A reader that is moved to another CPU would begin a new stream there: misses
+ * A reader that moves to another CPU would begin a new stream there.  So misses
  * leave the ends of longer streams in one table of all CPUs, and a miss that
- * begins a stream looks there whether it goes on with one of those.  There is no
- * lock: a race loses an update, and of two streams that meet in one place the
- * younger stays.  All of that costs precision, never safety.
+ * begins a stream looks there for one to go on with.  There is no lock: a race
+ * loses an update, and if two streams meet in one place the younger stays.  All
+ * of that costs precision, never safety.
  */
 #ifndef HEARTH_CACHE_STREAM_H
 #define HEARTH_CACHE_STREAM_H
@@ -34,7 +34,7 @@ struct stream {
  * in units of STREAM_LONG, rounded down and saturating.
  */
 #define STREAM_END_BITS	8	/* log2 */
-#define STREAM_LONG	64	/* sectors; what is shorter is not remembered */
+#define STREAM_LONG	64	/* sectors; shorter streams are not remembered */
 #define STREAM_LONGS	0xffffu
 
 struct stream_ends {

@@ -98,8 +98,8 @@ static int parse_devices(struct parser *p)
 }
 
 /*
- * Arrays of mappings, dirty bits and hints, each with a second copy while it is
- * rewritten, and what every metadata has.
+ * Count the arrays of mappings, dirty bits and hints, each with a second copy
+ * while it is rewritten, and the blocks that every metadata has.
  */
 static u64 metadata_blocks_needed(u32 nr_slots)
 {
@@ -294,8 +294,8 @@ static int parse(struct parser *p, unsigned int argc, char **argv)
 }
 
 /*
- * As the kernel's own target does it: an origin that takes no discards, or less
- * than a block at a time, gets none, though the table does not forbid it.
+ * As in the kernel's own target, an origin that takes no discards, or less than a
+ * block at a time, gets none, even if the table does not forbid them.
  */
 bool cache_passes_discards(const struct cache_table *t)
 {

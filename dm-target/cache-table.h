@@ -41,11 +41,11 @@ struct cache_table {
 
 	struct list_head running;	/* on cache->tables while resumed */
 	/*
-	 * From the first resume on.  A resume may replace it, under engines_lock:
-	 * calls that may come meanwhile borrow it.
+	 * Set from the first resume on.  A resume may replace it, under
+	 * engines_lock, so a call that may come meanwhile borrows it.
 	 */
 	struct cache *cache;
-	struct cache *kept;		/* another's; see keep_engine() */
+	struct cache *kept;		/* of another table; see keep_engine() */
 	bool suspending;		/* from presuspend to postsuspend */
 };
 
@@ -57,7 +57,7 @@ void cache_table_refuse_metadata(struct cache_table *t, const char *why);
  */
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
-/* Undo that; nothing may run on the table.  May sleep. */
+/* Undo cache_table_parse(); nothing may run on the table.  May sleep. */
 void cache_table_free(struct cache_table *t);
 /* Are discards to be passed to the origin?  Any context. */
 bool cache_passes_discards(const struct cache_table *t);

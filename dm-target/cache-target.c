@@ -13,7 +13,7 @@
 
 #include <linux/module.h>
 
-/* Would the metadata be accepted?  Only once the table is known to be right. */
+/* Would the metadata be accepted?  Asked when the rest of the table is right. */
 static int check_metadata(struct cache_table *t)
 {
 	const char *why;
@@ -134,16 +134,16 @@ static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 		limits->io_opt = block_bytes;
 	}
 	/*
-	 * Requests are cut into blocks here and to the cache device's measure
-	 * there: what that takes at once must not say how far the origin is
-	 * read ahead.
+	 * Requests are cut into blocks here, and the block layer cuts them to
+	 * the size that the cache device takes.  That size must not limit how
+	 * far the origin is read ahead.
 	 */
 	compat_raise_max_sectors(limits, t->origin->bdev);
 	limits->max_hw_discard_sectors = t->block_sectors *
 		min(4096U, (U32_MAX >> SECTOR_SHIFT) / t->block_sectors);
 	limits->max_discard_sectors = limits->max_hw_discard_sectors;
 	limits->discard_granularity = block_bytes;
-	/* Two copies of a page that changes meanwhile would differ. */
+	/* If a page changed while it is written, its two copies would differ. */
 	if (!cache_mode_keeps_dirty(t->mode))
 		compat_need_stable_writes(ti, limits);
 }

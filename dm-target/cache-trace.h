@@ -2,8 +2,8 @@
 /*
  * Trace events: what moves between the devices, why, and how long it took.
  *
- * There is none on the way of a hit.  Elsewhere one that is off is a jump that
- * is not taken.  A duration is 0 if the event was switched on in between.
+ * There is none on the path of a hit.  An event that is off costs a jump that is
+ * not taken.  A duration is 0 if the event was switched on in between.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dm_cache
@@ -27,7 +27,7 @@ TRACE_DEFINE_ENUM(CACHE_WB_SHARE);
 TRACE_DEFINE_ENUM(CACHE_WB_IDLE);
 TRACE_DEFINE_ENUM(CACHE_WB_REFUSED);
 
-/* A block was copied from one device to the other, or not, with an error. */
+/* A block was copied from one device to the other, or the copy failed. */
 DECLARE_EVENT_CLASS(dm_cache_copy,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
@@ -62,7 +62,7 @@ DECLARE_EVENT_CLASS(dm_cache_copy,
 		  __entry->usecs, __entry->error)
 );
 
-/* A block of the origin has a slot from now on; or not, with an error. */
+/* A block of the origin has a slot from now on, or an error says why not. */
 DEFINE_EVENT(dm_cache_copy, dm_cache_promote,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
@@ -103,8 +103,8 @@ TRACE_EVENT(dm_cache_demote,
 );
 
 /*
- * A dirty block was copied to the origin, and is clean on the disk; with the
- * error -EAGAIN it was written again meanwhile, with others it failed.
+ * A dirty block was copied to the origin, and is clean on the disk.  Error
+ * -EAGAIN: the block was written again meanwhile.  Other errors: the copy failed.
  */
 DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,

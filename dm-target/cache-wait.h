@@ -3,7 +3,7 @@
  * Waiting and waking: see cache-wait.c.
  *
  * Every function here may be called in any context, interrupts included, and
- * sleeps never.
+ * never sleeps.
  */
 #ifndef HEARTH_CACHE_WAIT_H
 #define HEARTH_CACHE_WAIT_H
@@ -20,37 +20,37 @@ struct cache;
 /* Where a deferred bio goes on. */
 enum bio_step {
 	STEP_MAP,		/* from the beginning */
-	STEP_PROMOTE,		/* the policy has said so: @verdict */
+	STEP_PROMOTE,		/* admission has let its block in: @verdict */
 	STEP_ISSUE_WRITE,	/* the intent is durable, the pins are held */
-	STEP_DROP_THEN_READ,	/* the slot could not be read: origin, and drop it */
+	STEP_DROP_THEN_READ,	/* the slot could not be read: drop it, read the origin */
 	STEP_DROP_THEN_END,	/* the slot is outdated: end the bio without it */
-	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: home, then again */
+	STEP_LEAVE_THEN_WRITE,	/* the slot could not be written: write it home, map again */
 	STEP_DISCARD,		/* unmap what it covers, then pass it down */
 	STEP_END_FLUSH,		/* the cache device would not flush */
 };
 
 #define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
 
-/* For the slots of one number modulo CACHE_NR_WAIT_BUCKETS. */
+/* For all slots whose numbers are equal modulo CACHE_NR_WAIT_BUCKETS. */
 struct wait_bucket {
 	/* Guards bios and units_wanted. */
 	spinlock_t lock;
 	struct bio_list bios;
-	unsigned long units_wanted;	/* by some of the bios; read anywhere */
+	unsigned long units_wanted;	/* by parked bios; read anywhere */
 };
 
 struct cache_wait {
 	/*
-	 * Guards deferred, the worker's bios.  The worker is queued under it:
-	 * once it is left, the last bio may have ended, and the cache with it.
+	 * Guards deferred, the worker's bios.  The worker is queued under it,
+	 * because after its release the last bio, and the cache, may be gone.
 	 */
 	spinlock_t deferred_lock;
 	struct bio_list deferred;
 	struct work_struct deferred_work;
 	struct wait_bucket buckets[CACHE_NR_WAIT_BUCKETS];
 
-	atomic_t nr_migrations;		/* all in flight; suspend waits for none */
-	wait_queue_head_t migrations;	/* for room, or for none */
+	atomic_t nr_migrations;		/* all in flight; suspend waits until it is 0 */
+	wait_queue_head_t migrations;	/* waits for room, or for nr_migrations 0 */
 };
 
 /* Counters, one set per CPU. */
@@ -74,8 +74,8 @@ void cache_rewind_bio(struct bio *bio);
 
 /*
  * Park @bio until the word of @slot changes from @word; false if it already
- * has, and @bio is still the caller's.  It is then deferred again, at the step
- * it has.
+ * has, and @bio is still the caller's.  A parked bio is deferred again at its
+ * cb->step.
  */
 bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
 /* Defer the bios that are parked in the bucket of @slot. */
@@ -85,7 +85,7 @@ void cache_wake_waiters(struct cache *c, u32 slot);
 void cache_commit_kick(struct cache *c);
 /* The same, under commit.lock. */
 void cache_commit_kick_locked(struct cache *c);
-/* The same, if changes linger that nobody waited for so far. */
+/* The same, if changes linger. */
 void cache_commit_kick_lingering(struct cache *c);
 /* Have the eviction worker see to free slots, unless the engine quiesces. */
 void cache_want_slots(struct cache *c);

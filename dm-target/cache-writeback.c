@@ -4,27 +4,26 @@
  *
  * It owns the life of a WRITEBACK slot.  Reads and writes of the block go on
  * meanwhile; a block that was written again stays dirty.  The dirty bit leaves
- * the disk only with a commit that flushed both devices first, so that the
- * copies are equal when nobody remembers that they were not.
+ * the disk only with a commit that flushed both devices first (I2).
  *
- * When that cannot be said on the disk, because the metadata cannot be written or
- * the cache device cannot flush, a block goes home all the same: once the origin
- * is flushed, it is not dirty any more in memory.  The disk goes on to call it
- * dirty (INTENT without DIRTY, as of a write to both devices), so that both copies
- * have to stay equal: until its mapping is gone it is written on both, or not.
+ * If the metadata cannot be written, or the cache device cannot flush, no commit
+ * can call a block clean.  It goes home all the same: once the origin is flushed,
+ * it is clean in memory, while the disk still calls it dirty (INTENT without
+ * DIRTY, as after a write to both devices).  Both copies have to stay equal then:
+ * until its mapping is gone, a write to it goes to both devices or fails.
  *
- * Only the parts of a block go that were written, and what lies between them.
- * A slot that enters WRITEBACK forgets its parts; those that are written from
- * then on come anew, and if it leaves WRITEBACK dirty it gets the others back.
+ * Write-back copies the parts of a block that were written, and the parts between
+ * them.  A slot that enters WRITEBACK forgets its parts; writes mark theirs anew,
+ * and a slot that leaves WRITEBACK dirty gets the forgotten ones back.
  */
 #include "cache-trace.h"
 
 #include <linux/sort.h>
 
 #define WB_BACKOFF_SECONDS	5	/* after an error, for its block */
-#define WB_FAILED_IN_ROW	64	/* errors, for all: a device is to blame */
-#define WB_NAMED_IN_ROW		8	/* of them, that the log has by name */
-#define WB_ALONE		(HZ / 4) /* without user I/O: all of the disk is ours */
+#define WB_FAILED_IN_ROW	64	/* errors, then all wait: a device is to blame */
+#define WB_NAMED_IN_ROW		8	/* of these errors so many are logged by block */
+#define WB_ALONE		(HZ / 4) /* without user I/O, then write-back has the disk */
 
 static bool all_must_go(struct cache *c)
 {
@@ -40,8 +39,8 @@ static bool volume_is_idle(struct cache *c)
 }
 
 /*
- * Between the two marks it is what it was.  Blocks on their way home do not
- * count, though they are dirty until that is committed.
+ * Between the two marks the answer is the last one.  Blocks on their way home do
+ * not count, though they are dirty until that is committed.
  */
 static bool too_dirty(struct cache *c)
 {
@@ -100,10 +99,10 @@ static bool users_are_gone(struct cache *c)
 }
 
 /*
- * Users wait behind what is on its way to the origin, so a quarter of the room
- * must do while there are any, unless they wait for slots; alone, a disk is
- * faster the more it can choose from.  Several begin together, so that users
- * are disturbed less often.
+ * Users wait behind the blocks on their way to the origin.  So write-back has a
+ * quarter of the room while there are users, unless they wait for slots.  Without
+ * users it has twice the room, because a disk is faster the more it can choose
+ * from.  Several copies begin together, so that users are disturbed less often.
  */
 static void measure_room(struct cache *c)
 {
@@ -141,7 +140,7 @@ static void wait_for_room(struct cache *c)
 	}
 }
 
-/* However little of a block is copied, it counts as a whole one. */
+/* A block counts as a whole one, even if only a part is copied. */
 static void copy_started(struct cache *c)
 {
 	cache_migration_started(c);
@@ -161,8 +160,8 @@ static void copy_ended(struct cache *c)
 /* ---- Blocks that cannot go home ---- */
 
 /*
- * Each is left alone for a while, and keeps nobody else waiting.  The table has
- * room for one of many blocks: who is driven out of it is only tried sooner.
+ * Each is left alone for a while, and holds up no other block.  Many blocks share
+ * an entry of the table; a block that loses its entry is only tried sooner.
  */
 static struct wb_failed *failed_at(struct cache *c, u64 block)
 {
@@ -183,8 +182,8 @@ bool cache_failed_to_go_home(struct cache *c, u64 block)
 }
 
 /*
- * Where nothing but errors comes back, a device is to blame and not its places:
- * from then on a few blocks at a time are tried.
+ * After so many errors in a row a device is to blame, and not its places: from
+ * then on a few blocks at a time are tried.
  */
 static bool count_failure(struct cache *c)
 {
@@ -253,7 +252,7 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 	struct slot *s = slot_at(&c->map, slot);
 	u32 old = slot_word(s), gone = SLOT_WAITERS;
 
-	/* The content that is dirty again was acknowledged, whatever came since. */
+	/* The slot is dirty again with content that was acknowledged. */
 	if (marks & SLOT_DIRTY)
 		gone |= SLOT_UNWRITTEN;
 	while (!slot_try_change(s, &old, (slot_with_state(old, SLOT_VALID) |
@@ -267,13 +266,13 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 		cache_wake_waiters(c, slot);
 }
 
-/* For a block whose copy on the origin cannot be relied on after all. */
+/* I3: the copy on the origin cannot be relied on, so the slot is dirty again. */
 static u32 marks_given_back(struct cache *c, struct migration *m)
 {
 	/*
 	 * After a flush that failed the bit on disk still says dirty.  After a
-	 * commit that failed nobody knows: the block is dirty and its next
-	 * write asks for an intent, which read-only health refuses.
+	 * commit that failed it may say either: the block is dirty, and its
+	 * next write asks for an intent, which read-only health refuses.
 	 */
 	if (m->op.kind == COMMIT_CLEAR_DIRTY && cache_writable(c))
 		return m->parts | SLOT_DIRTY | SLOT_INTENT;
@@ -296,7 +295,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 		if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
 			cache_want_slots(c);
 	} else {
-		/* If it may, it goes home without a commit now. */
+		/* It may go home without a commit now. */
 		cache_kick_writeback(c);
 	}
 	end_migration(c, m);
@@ -304,8 +303,8 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 
 /*
  * The copy is on the origin.  If nothing was written since it began, the block
- * is clean from here on; its bits go now, so that the next write asks for a
- * new intent, which is queued after this.
+ * is clean from here on.  I2: its bits go now, so the next write asks for a new
+ * intent, which is queued after this.
  */
 static bool take_marks(struct cache *c, u32 slot, u32 marks)
 {
@@ -329,8 +328,8 @@ static bool clear_marks(struct cache *c, u32 slot)
 }
 
 /*
- * The disk goes on to call it dirty.  A write that comes now finds the intent: it
- * goes to both devices, or makes the slot dirty again.
+ * The disk still calls the block dirty.  A write that comes now finds the intent:
+ * it goes to both devices, or makes the slot dirty again.
  */
 static bool clear_dirty(struct cache *c, u32 slot)
 {
@@ -343,12 +342,12 @@ static bool disk_can_say_clean(struct cache *c)
 	return cache_writable(c) && !cache_flush_failed(c);
 }
 
-/* False if it was written meanwhile: it is dirty still. */
+/* I2: the commit flushes first.  False if the block was written meanwhile. */
 static bool queue_clean(struct cache *c, struct migration *m)
 {
 	bool says_clean = disk_can_say_clean(c);
 
-	/* Before nr_dirty falls: who finds nothing dirty sees why. */
+	/* Before nr_dirty falls, because give_up() looks at it after nr_dirty. */
 	if (!says_clean)
 		WRITE_ONCE(c->degrade.went_home_unsaid, true);
 	m->op.kind = says_clean ? COMMIT_CLEAR_DIRTY : COMMIT_HOME;
@@ -525,7 +524,7 @@ void cache_writeback_work(struct work_struct *work)
 
 	/* No dirty block was found for the remaining requests; drop them. */
 	atomic_set(&c->writeback.nr_wanted, 0);
-	/* Blocks that are being written do not go away by trying at once. */
+	/* Not for a smaller batch: its blocks may be under way already. */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);
 }

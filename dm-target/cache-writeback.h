@@ -15,7 +15,7 @@ enum cache_wb_reason {
 	CACHE_WB_DRAIN,		/* all must go: the mode, or the policy cleaner */
 	CACHE_WB_ROOM,		/* an eviction met only dirty blocks */
 	CACHE_WB_SHARE,		/* too much is dirty */
-	CACHE_WB_IDLE,		/* nobody uses the volume */
+	CACHE_WB_IDLE,		/* no requests for a while */
 	CACHE_WB_REFUSED,	/* the cache device refused a write to it */
 };
 
@@ -54,8 +54,8 @@ struct cache_writeback {
 	spinlock_t failed_lock;		/* guards the next four */
 	struct wb_failed failed[CACHE_NR_WB_FAILED];	/* by block */
 	unsigned int failed_in_row;	/* and none went home in between */
-	bool stuck;			/* so many that none is named any more */
-	unsigned long backoff;		/* jiffies before which errors forbid a try */
+	bool stuck;			/* all fail, so none is named any more */
+	unsigned long backoff;		/* jiffies: after too many errors, none before */
 };
 
 /* The write-back worker: one batch, in the order of the origin. */
@@ -65,8 +65,8 @@ bool cache_may_go_home(struct cache *c);
 /* Has @block failed to go home a short time ago?  Process context. */
 bool cache_failed_to_go_home(struct cache *c, u64 block);
 /*
- * Start to write this slot's block home, if it is VALID, dirty and nobody writes
- * to it; its word changes when that has ended.  May sleep.
+ * Start to write this slot's block home, if it is VALID, dirty and has no
+ * writers.  Its word changes when the copy has ended.  May sleep.
  */
 void cache_write_home(struct cache *c, u32 slot);
 

@@ -6,8 +6,8 @@
  * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
  * (cache-metadata.h), and the policy (cache-policy.h).
  *
- * The files from the ground up; none calls one that this list has after it (the
- * head of each says what it must not know):
+ * The files from the ground up.  None calls a file further down this list.  The
+ * head of each says what it must not know:
  *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
@@ -98,7 +98,7 @@ struct cache {
 	struct list_head tables;	/* resumed on it; engines_lock */
 	bool stopping;			/* the last of them is going; engines_lock */
 	bool broken;			/* not to be taken over by another table */
-	bool quiescing;			/* start nothing in the background */
+	bool quiescing;			/* no background work may start */
 	/*
 	 * Raise an event of every table in @tables.  Set once, by the owner of
 	 * the list, for the files below it.  May sleep: takes engines_lock.
@@ -161,7 +161,7 @@ struct cache {
 	struct dm_io_client *io;
 	struct dm_kcopyd_client *copier;
 
-	struct workqueue_struct *wq;		/* bios and promotions; waits for nobody */
+	struct workqueue_struct *wq;		/* bios and promotions; waits for no other */
 	struct workqueue_struct *bg_wq;		/* eviction, write-back: may wait for wq */
 	struct workqueue_struct *commit_wq;	/* commits only */
 };
@@ -191,7 +191,7 @@ static inline sector_t cache_block_start(const struct cache *c, u64 block)
 	return block * c->block_sectors;
 }
 
-/* Is there room (sectors) for a block beside what is used?  For one always. */
+/* Is there room (sectors) for a block more than is used?  The first always fits. */
 static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 {
 	return !used || used + c->block_sectors <= room;
@@ -211,8 +211,8 @@ static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
 }
 
 /*
- * Would a write make a slot dirty, which has this word (0: it has none yet), of
- * which dirty_limit says that it must not?  Any context.
+ * Would a write make the slot with this word (0: no slot yet) dirty, although
+ * dirty_limit is reached?  Any context.
  */
 static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 {
@@ -221,7 +221,7 @@ static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 				   READ_ONCE(c->limits.dirty_limit));
 }
 
-/* Has a device lost what it was asked to flush? */
+/* Has a device failed to flush, and so lost writes? */
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->degrade.fast_flush_failed) ||
@@ -236,14 +236,14 @@ static inline bool cache_writable(const struct cache *c)
 
 static inline bool cache_bypassed(const struct cache *c)
 {
-	/* Pairs with set_health(): what comes after sees the mapping as void. */
+	/* Pairs with set_health(): whatever is read next is read after the fence. */
 	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
 }
 
 /*
- * Marks of a slot that must not be given up: it may be the only copy.  When
- * the origin could not flush, that is so of any block with an intent.  Once the
- * mapping is void, the origin is newer than any slot.
+ * The marks of a slot that must be kept, because it may have the only copy.  When
+ * the origin could not flush, that is so for any block with an intent.  Once the
+ * mapping is void, the origin is newer than any slot, and none is kept.
  */
 static inline u32 cache_kept_marks(const struct cache *c)
 {
@@ -254,11 +254,12 @@ static inline u32 cache_kept_marks(const struct cache *c)
 }
 
 /*
- * The marks of those that a slot with this word has.  A slot that is dirty only
- * for writes that were refused may go: the origin has all that was acknowledged.
- * A write that succeeds clears SLOT_UNWRITTEN before it drops its pin, and both
- * are in one word.  So a caller that finds SLOT_UNWRITTEN without a writer, and
- * then exchanges the word, comes before any write that succeeds.
+ * I3: the marks of cache_kept_marks() that a slot with this word has; 0: it
+ * may go.  A slot that is dirty only for refused writes may go, because the
+ * origin has all that was acknowledged.  A write that succeeds clears
+ * SLOT_UNWRITTEN before it drops its pin, and both are in one word.  So a
+ * caller that finds SLOT_UNWRITTEN without a writer, and then exchanges the
+ * word, comes before any write that succeeds.
  */
 static inline u32 cache_kept(const struct cache *c, u32 word)
 {
@@ -269,7 +270,7 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	return marks;
 }
 
-/* The bucket in which bios wait for @slot. */
+/* The bucket in which bios that wait for @slot are parked. */
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 {
 	return &c->wait.buckets[slot % CACHE_NR_WAIT_BUCKETS];
