@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Arrays and bitsets against plain ones. */
+/* Arrays and bitsets, each compared with a plain C array of the same values. */
 
 #include "util.h"
 
@@ -71,7 +71,7 @@ static void compare(struct store *s, const struct pd_array *a, u64 root,
 	assert_int_equal(blocks_of(s, root), store_used(s));
 }
 
-/* The last block has exactly the entries it should, none follows. */
+/* The last block holds exactly the expected entries, and no block follows it. */
 static void check_tail(struct store *s, const struct pd_array *a, u64 root,
 		       u32 length)
 {
@@ -266,7 +266,7 @@ static void random_arrays(void **state)
 	}
 }
 
-/* Every pair of lengths around the edges of blocks. */
+/* Resizes between every pair of lengths around the edges of blocks. */
 static void edges(void **state)
 {
 	static const u32 lengths[] = {
@@ -299,8 +299,9 @@ static void edges(void **state)
 }
 
 /*
- * What the stock kernel leaves behind when it shrinks 700 to 509: a surplus
- * block.  It is ignored, and a resize (even to the same length) removes it.
+ * When the stock kernel shrinks an array from 700 to 509 entries it leaves a
+ * surplus block behind.  Our code ignores that block, and a resize (even to the
+ * same length) removes it.
  */
 static void surplus_block(void **state)
 {
@@ -451,7 +452,7 @@ static void random_bitsets(void **state)
 	free(old);
 }
 
-/* Bits that another writer set past the end never come to light. */
+/* No call returns the bits that another writer set past the end. */
 static void bits_past_the_end(void **state)
 {
 	struct store s;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The btree against a table.  Index i of the table stands for a key that is
- * either i itself or i scattered over all 64 bits.
+ * The btree, compared with a plain table.  Index i of the table stands for a key
+ * that is either i itself or i scattered over all 64 bits.
  */
 
 #include "util.h"
 
 #define SCATTER		0x9E3779B97F4A7C15ULL
-#define GATHER		0xF1DE83E19937733DULL	/* its inverse */
+#define GATHER		0xF1DE83E19937733DULL	/* the inverse of SCATTER */
 
 struct model {
 	u32 room;
@@ -110,7 +110,7 @@ static int check_entry(void *ctx, u64 key, const void *value)
 	return 0;
 }
 
-/* The walk checks order; this, that all and nothing else is there. */
+/* The walk checks the order.  This checks that each key is there, and no other. */
 static void compare(struct store *s, const struct pd_btree *bt, u64 root,
 		    struct model *m)
 {
@@ -189,7 +189,7 @@ static void settle(struct store *s, u64 *root, u64 *old_root, struct model *m,
 		pd_device_set_early_writes(s->dev, 1 + below(rng, 1000));
 }
 
-/* Phases that mostly grow or mostly shrink, over a window of the keys. */
+/* Phases that mostly insert or mostly remove, over a window of the keys. */
 static void phase(const struct pd_btree *bt, u64 *root, struct model *m,
 		  u64 *rng, u32 ops)
 {
@@ -249,7 +249,7 @@ static void random_operations(void **state)
 		run(&rng, 1 + below(&rng, 4000), i % 2, sizes[i % 3], 20);
 }
 
-/* Three levels, in ascending, descending and random order, and back. */
+/* Fills three levels in ascending, descending and random order, and empties them. */
 static void deep(u64 *rng, int order)
 {
 	const u32 n = 60000;
@@ -286,7 +286,7 @@ static void three_levels(void **state)
 		deep(&rng, order);
 }
 
-/* Changing values of a full tree neither splits nor allocates. */
+/* A change of values in a full tree neither splits a node nor allocates a block. */
 static void overwriting(void **state)
 {
 	struct store s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The space map against an array of counts. */
+/* The space map, compared with a plain array of counts. */
 
 #include "util.h"
 
@@ -17,12 +17,12 @@ static int mark_own(void *ctx, u64 nr)
 
 	if (nr) {
 		assert_int_equal(m->now[nr], 0);
-		m->now[nr] = 9;	/* the map's own */
+		m->now[nr] = 9;	/* a block of the map itself */
 	}
 	return 0;
 }
 
-/* The map's own blocks move as it pleases: learn where they are. */
+/* The map moves its own blocks, so the model learns where they are. */
 static void learn_own(struct store *s, struct model *m)
 {
 	for (u32 i = 0; i < m->nr_blocks; i++)
@@ -152,7 +152,7 @@ static void extending(void **state)
 		assert_true(pd_sm_changed(s.tm.sm));
 		m->nr_blocks = sizes[i];
 		compare(&s, m);
-		if (i % 2) {	/* an abort takes it back */
+		if (i % 2) {	/* the abort undoes it */
 			store_abort(&s);
 			m->nr_blocks = old;
 			compare(&s, m);
@@ -186,7 +186,7 @@ static void limits(void **state)
 	pd_sm_destroy(sm);
 }
 
-/* Counts of two and more are read, kept, and never made too low. */
+/* The map reads counts of two and more, keeps them, and never makes one too low. */
 static void shared_blocks(void **state)
 {
 	u8 index[PD_BLOCK_SIZE], bitmap[PD_BLOCK_SIZE];
