@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a cache's metadata should hold, kept as plain tables. */
+/* The expected contents of a cache's metadata, kept as plain tables. */
 
 #include "model.h"
 
@@ -43,7 +43,7 @@ static int set_dirty(struct model *m, struct cmd *cmd, u64 *rng)
 	return r;
 }
 
-/* Of the mapped blocks among 64 neighbours, some. */
+/* A random subset of the mapped blocks among 64 neighbours. */
 static int set_dirty_many(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	u32 first = below(rng, m->cache_blocks) & ~63u;
@@ -123,7 +123,7 @@ static int drop_hints(struct model *m, struct cmd *cmd)
 static int discard_geometry(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	memset(m->discard, 0, sizeof(m->discard));
-	/* large, so that no mapping is past the end that follows from it */
+	/* large, so that the origin's end is behind every mapping */
 	m->discard_size = 1ULL << (40 + below(rng, 4));
 	m->nr_discards = below(rng, MODEL_DISCARDS);
 	return cmd_set_discard_geometry(cmd, m->discard_size, m->nr_discards);

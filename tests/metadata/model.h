@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a cache's metadata should hold, kept as plain tables, and random changes
- * that are applied to both.
+ * The expected contents of a cache's metadata, kept as plain tables, and random
+ * changes that are applied to the tables and to the metadata.
  */
 
 #ifndef MODEL_H
@@ -27,19 +27,19 @@ struct model {
 	u32 record_length;
 	u8 record[CMD_RECORD_MAX];
 	bool clean;
-	u64 salt;	/* makes oblocks unique */
+	u64 salt;	/* makes each oblock unique */
 };
 
 extern const u32 model_version[3];
 
 void model_init(struct model *m);
 
-/* One random change of the model and the metadata; 0 or the metadata's error. */
+/* Applies one random change to both.  Returns 0 or the metadata's error. */
 int model_step(struct model *m, struct cmd *cmd, u64 *rng);
 
 /*
- * Whether the metadata is exactly the model.  Discards and hints count only
- * when it was opened clean.
+ * Is the metadata exactly the model?  Discards and hints count only if the
+ * metadata was opened clean.
  */
 bool model_matches(const struct model *m, struct cmd *cmd);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every commit interrupted at every write and flush, and what was written since
- * the last flush lost, kept, reordered or torn: the old or the new state is
- * found, whole and sound, and nothing else.
+ * Interrupts every commit at every write and flush, and then loses, keeps,
+ * reorders or tears the writes since the last flush.  An open finds the old or
+ * the new state, complete and sound, and nothing else.
  */
 
 #include "model.h"
 
 #define NR_BLOCKS	250u
-#define RANDOM_FATES	3	/* how often the random fates are tried */
+#define RANDOM_FATES	3	/* tries of each random fate */
 
 struct tally {
 	u64 commits;
@@ -18,20 +18,20 @@ struct tally {
 	u64 new;
 };
 
-/* A transaction that can be done again and again. */
+/* A transaction that can be repeated. */
 struct txn {
-	struct ramdev *before;	/* the device as it was */
+	struct ramdev *before;	/* the device before the transaction */
 	unsigned int format;	/* nonzero: the device is still unformatted */
-	u64 grow;		/* nonzero: extend to so many blocks first */
+	u64 grow;		/* nonzero: extend to this many blocks first */
 	const struct model *old;
 	struct model *new;
-	u64 rng;		/* where the operations start */
+	u64 rng;		/* the seed of the operations */
 	u32 steps;
 	bool clean;
 	unsigned int early;
 };
 
-/* Opens and does it; the first error, or 0 when it is committed. */
+/* Opens the metadata and runs the transaction.  Returns the first error, or 0. */
 static int perform(struct ramdev *rd, const struct txn *t, struct model *m)
 {
 	u64 rng = t->rng;
@@ -59,7 +59,7 @@ static bool is_state(struct meta *x, const struct model *m)
 	return cmd_opened_clean(x->cmd) == m->clean && model_matches(m, x->cmd);
 }
 
-/* Goes on from what was found: the allocator must not trip over debris. */
+/* Continues from the state that was found: debris must not confuse the allocator. */
 static void carry_on(struct meta *x, const struct model *from, u64 *rng)
 {
 	struct model *m = malloc(sizeof(*m));
@@ -126,7 +126,7 @@ static void crash_once(const struct txn *t, u64 at, enum ramdev_fate fate,
 	free(m);
 }
 
-/* All crash points of one transaction.  Leaves the device as committed. */
+/* Tests all crash points of one transaction.  Leaves the device as committed. */
 static struct ramdev *crash_everywhere(struct txn *t, struct tally *tally,
 				       u64 *rng)
 {
@@ -235,7 +235,7 @@ static void extending(void **state)
 	free(new);
 }
 
-/* A big transaction: an array grown to several index nodes. */
+/* A big transaction: it grows an array to several index nodes. */
 static void large_transaction(void **state)
 {
 	u64 rng = test_seed("crashes in a large transaction", 504);
@@ -249,7 +249,7 @@ static void large_transaction(void **state)
 	assert_ok(cmd_resize(x.cmd, 1000));
 	assert_ok(cmd_commit(x.cmd, true));
 	meta_shut(&x);
-	last = 1200;	/* about as many writes as it takes */
+	last = 1200;	/* about the number of writes of the transaction */
 	for (u64 at = 0; at < last; at += 1 + below(&rng, 40)) {
 		struct ramdev *rd = ramdev_clone(before);
 		int r;
@@ -275,7 +275,7 @@ static void large_transaction(void **state)
 	ramdev_free(before);
 }
 
-/* A device that is being formatted has nothing on it, or the whole cache. */
+/* After a crash during the format, the device is empty or has the whole cache. */
 static void formatting(void **state)
 {
 	u64 rng = test_seed("crashes while formatting", 506);
@@ -315,7 +315,7 @@ static void formatting(void **state)
 	assert_true(found[0] && found[1]);
 }
 
-/* NEEDS_CHECK and zeroing write nothing but the superblock. */
+/* Setting NEEDS_CHECK and zeroing write nothing but the superblock. */
 static void lone_superblock(void **state)
 {
 	u64 rng = test_seed("crashes while writing only the superblock", 505);
@@ -336,7 +336,7 @@ static void lone_superblock(void **state)
 		int r;
 
 		assert_ok(meta_open(&x, rd, 0));
-		assert_ok(cmd_resize(x.cmd, 10));	/* pending, not meant */
+		assert_ok(cmd_resize(x.cmd, 10));	/* stays uncommitted */
 		rd->crash_at = rd->ops + below(&rng, 4);
 		r = zero ? cmd_zero_superblock(x.cmd) :
 			   cmd_set_needs_check(x.cmd);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Single failures of writes, flushes, reads and allocations at every place
- * where one can happen: the call that meets it says so, nothing works until an
- * abort, and after that the old or the new state is there.
+ * Injects one failure of a write, flush, read or allocation at every place where
+ * one can happen.  The call that meets the failure returns it, every call fails
+ * until an abort, and after the abort the old or the new state is there.
  */
 
 #include "model.h"
@@ -41,7 +41,7 @@ static void scene_free(struct scene *s)
 	free(s->new);
 }
 
-/* The same transaction each time. */
+/* Runs the same transaction each time. */
 static int perform(struct scene *s, struct meta *x)
 {
 	u64 rng = s->rng;
@@ -83,19 +83,19 @@ static void recover(struct scene *s, struct meta *x)
 	free(m);
 }
 
-static s64 allocations;	/* that still succeed */
+static s64 allocations;	/* the number that still succeed */
 
 static bool alloc_fails(void)
 {
 	return allocations-- == 0;
 }
 
-/* What may fail, and how a failure is told. */
+/* The kinds of failure, and how a test injects each. */
 struct fault {
 	const char *name;	/* plural */
 	u64 seed;
 	int error;
-	bool while_opening;	/* it may be met there as well */
+	bool while_opening;	/* the open may meet it as well */
 	bool early;		/* with and without early writes */
 	void (*arm)(struct ramdev *rd, u64 at);
 };
@@ -123,7 +123,7 @@ static const struct fault faults[] = {
 	{ "allocations", 603, -ENOMEM, true, false, arm_allocation },
 };
 
-/* 1: the fault was met */
+/* Returns 1 if a call met the fault. */
 static int one_fault(const struct fault *f, struct scene *s, u64 at)
 {
 	struct ramdev *rd = ramdev_clone(s->before);
@@ -152,7 +152,7 @@ static int one_fault(const struct fault *f, struct scene *s, u64 at)
 	return !!r;
 }
 
-/* One failure at a time, at each place where one can be met. */
+/* Injects one failure at a time, at each place where a call can meet one. */
 static void failing(void **state)
 {
 	const struct fault *f = *state;
@@ -174,7 +174,7 @@ static void failing(void **state)
 	printf("note: %u failing %s\n", n, f->name);
 }
 
-/* After a failed commit NEEDS_CHECK can be set, and says nothing else. */
+/* After a failed commit NEEDS_CHECK can be set, which commits nothing else. */
 static void needs_check_after_failure(void **state)
 {
 	u64 rng = test_seed("needs_check after a failure", 604);
@@ -209,7 +209,7 @@ static void needs_check_after_failure(void **state)
 	scene_free(&s);
 }
 
-/* A device that stays dead: every call says so and nothing hangs. */
+/* On a device that stays dead, every call returns an error and none hangs. */
 static void dead_device(void **state)
 {
 	u64 rng = test_seed("dead device", 605);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The bytes: checksums, the layout of each kind of block, the worked example
- * of the format description.
+ * The bytes on the disk: checksums, the layout of each kind of block, and the
+ * example that the description of the format works out.
  */
 
 #include "util.h"
@@ -41,7 +41,7 @@ static void checksums_of_zero_blocks(void **state)
 	}
 }
 
-/* A block from the hexadecimal words that stand in it. */
+/* Fills a block from hexadecimal words. */
 struct piece {
 	u32 offset;
 	const char *hex;
@@ -75,7 +75,7 @@ static const struct piece example_superblock[] = {
 	{ 0xc0, "0300000000000000 0700000000000000" },
 	{ 0xd0, "0100000000000000" },
 	{ 0xe8, "80000000 08000000 0a000000" },
-	{ 0x104, "09000000" },	/* that tool's read_misses */
+	{ 0x104, "09000000" },	/* the read_misses that that tool wrote */
 	{ 0x110, "02000000 00000000 00000000 0500000000000000" },
 	{ 0 }
 };
@@ -146,7 +146,7 @@ static u32 half_at(struct ramdev *rd, u64 block, u32 offset)
 	return le32_to_cpu(v);
 }
 
-/* A fresh device of 1024 blocks, field by field. */
+/* Checks a newly formatted device of 1024 blocks field by field. */
 static void format_of(unsigned int format)
 {
 	struct ramdev *rd = ramdev_new(1024);

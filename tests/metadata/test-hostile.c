@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Metadata made to confuse: blocks tampered with and sealed again, so that
- * every checksum is right and the content is not.  Everything may be refused;
- * nothing may crash, hang, read outside a block, or return an error that is not
+ * Hostile metadata: the tests tamper with blocks and seal them again, so that
+ * every checksum is right and the contents are not.  A call may refuse anything.
+ * It must not crash, hang, read outside a block, or return an error that is not
  * documented.
  */
 
@@ -61,7 +61,7 @@ static u64 interesting_value(struct ramdev *rd, u64 old, u64 *rng)
 	case 0:
 		return old + below(rng, 5) - 2;
 	case 1:
-		return used_block(rd, rng);	/* another block: loops, sharing */
+		return used_block(rd, rng);	/* another block: makes loops and shared blocks */
 	case 2:
 		return rnd(rng);
 	default:
@@ -78,7 +78,7 @@ static void tamper(struct ramdev *rd, u64 *rng)
 
 	ramdev_get(rd, nr, data);
 	kind = kind_of(data, nr);
-	if (one_in(rng, 20)) {	/* the content of another block */
+	if (one_in(rng, 20)) {	/* take the contents of another block */
 		ramdev_get(rd, used_block(rd, rng), data);
 		kind = one_in(rng, 2) ? kind : kind_of(data, nr);
 	}
@@ -135,7 +135,7 @@ static u32 hint_of(void *ctx, u32 cblock)
 	return cblock;
 }
 
-/* Sizes come from the disk here, so keep what they cost within reason. */
+/* Limits the sizes that the disk claims, because each test pays for them. */
 static void change(struct cmd *cmd, u64 *rng)
 {
 	u32 blocks = cmd_cache_blocks(cmd);
@@ -248,7 +248,7 @@ static void tampered_blocks(void **state)
 		ramdev_free(samples[i]);
 }
 
-/* Blocks of noise behind a good superblock, and a superblock of noise. */
+/* Blocks of noise behind a valid superblock, and a superblock of noise. */
 static void noise(void **state)
 {
 	u64 rng = test_seed("noise", 702);
@@ -308,7 +308,7 @@ static int any_value(void *ctx, u64 key, const void *value)
 	return 0;
 }
 
-/* Shapes that would trap a walk that trusts the disk. */
+/* Shapes on which a walk that trusts the disk would loop or read too far. */
 static void shapes(void **state)
 {
 	struct store s;
@@ -346,7 +346,7 @@ static void shapes(void **state)
 	assert_int_equal(pd_btree_delete(&bt, b[1], NULL, NULL), -EILSEQ);
 	store_abort(&s);
 
-	/* many parents of one leaf, which holds keys for the first only */
+	/* many parents share one leaf, whose keys fit the first only */
 	for (u32 i = 0; i < 252; i++)
 		wide[i][1] = b[3];
 	set_node(s.rd, b[2], PD_NODE_INTERNAL, 252, wide);
@@ -364,7 +364,7 @@ static void shapes(void **state)
 	os_quiet = false;
 }
 
-/* Opened and verified: true if anything was wrong. */
+/* Opens and verifies the device.  Returns true if either found a fault. */
 static bool noticed(struct ramdev *rd)
 {
 	struct meta x;
@@ -379,7 +379,7 @@ static bool noticed(struct ramdev *rd)
 	return r > 0;
 }
 
-/* One flipped bit anywhere, and one block in the place of another. */
+/* One flipped bit at any place, and one block in the place of another. */
 static void damaged_blocks(void **state)
 {
 	u64 rng = test_seed("damage", 703);
@@ -434,7 +434,7 @@ static void damaged_blocks(void **state)
 	ramdev_free(rd);
 }
 
-/* What the space map does not count could be overwritten: not entered. */
+/* A walk refuses a block that the map counts as free, because it may be overwritten. */
 static void uncounted(void **state)
 {
 	struct store s;
@@ -458,7 +458,7 @@ static void uncounted(void **state)
 	os_quiet = false;
 }
 
-/* Headers that claim more than a block holds, in otherwise plausible blocks. */
+/* Headers that claim more than fits in a block, in otherwise valid blocks. */
 static void overfull(void **state)
 {
 	static const u32 counts[] = { 253, 254, 255, 300, 506, 508, ~0u };

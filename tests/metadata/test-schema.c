@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The schema against plain tables, and its rules one by one. */
+/* The schema, compared with plain tables, and each of its rules. */
 
 #include "model.h"
 
@@ -69,7 +69,7 @@ static void random_operations(void **state)
 	}
 }
 
-/* Metadata with a bit of everything, committed clean. */
+/* Metadata that uses every feature, committed clean. */
 static struct ramdev *sample(unsigned int format, struct model *m)
 {
 	struct ramdev *rd = ramdev_new(NR_BLOCKS);
@@ -133,7 +133,7 @@ static void set_superblock(struct ramdev *rd, u32 offset, const void *bytes,
 	ramdev_set(rd, 0, data);
 }
 
-/* A superblock with other bytes at @offset is refused; nothing is changed. */
+/* An open refuses a superblock with other bytes at @offset, and changes nothing. */
 static void refused(u32 offset, const void *bytes, u32 len, bool seal, int want,
 		    const char *why)
 {
@@ -210,7 +210,7 @@ static void refusals(void **state)
 	os_quiet = false;
 }
 
-/* Foreign content is never formatted over, not even one byte of it. */
+/* An open never formats over foreign contents, not even over one byte. */
 static void foreign_content(void **state)
 {
 	static const u32 places[] = { 0, 1, 511, 512, 4095 };
@@ -330,7 +330,7 @@ static void record_is_bound(void **state)
 	struct meta x;
 
 	(void)state;
-	/* a needs_check of our own keeps it */
+	/* it survives a needs_check that our code sets */
 	rd = sample(2, m);
 	assert_ok(meta_open(&x, rd, 0));
 	assert_int_equal(cmd_record_get(x.cmd, buf, 3), 5);
@@ -343,7 +343,7 @@ static void record_is_bound(void **state)
 	assert_int_equal(cmd_record_get(x.cmd, buf, 8), 5);
 	meta_shut(&x);
 
-	/* another's change of a counter voids it, as does clearing the flag */
+	/* another program voids it when it changes a counter or clears the flag */
 	set_superblock(rd, 256, &hits, 4, true);
 	assert_ok(meta_open(&x, rd, 0));
 	assert_int_equal(cmd_record_get(x.cmd, buf, 8), -ENODATA);
@@ -354,7 +354,7 @@ static void record_is_bound(void **state)
 	set_superblock(rd, 4, &flags, 4, true);
 	assert_ok(meta_open(&x, rd, 0));
 	assert_int_equal(cmd_record_get(x.cmd, buf, 8), -ENODATA);
-	/* and it stays void */
+	/* it stays void */
 	assert_ok(cmd_commit(x.cmd, true));
 	reopen(&x, rd);
 	assert_int_equal(cmd_record_get(x.cmd, buf, 8), -ENODATA);
@@ -363,7 +363,7 @@ static void record_is_bound(void **state)
 	free(m);
 }
 
-/* Bytes of others in the superblock survive. */
+/* Our code keeps the superblock's bytes that other programs wrote. */
 static void spare_bytes_survive(void **state)
 {
 	static const struct {
@@ -489,7 +489,7 @@ static void extending(void **state)
 	free(m);
 }
 
-/* A full device refuses, and an abort or a shrink makes it usable again. */
+/* A full device refuses changes.  An abort or a shrink makes it usable again. */
 static void full_device(void **state)
 {
 	struct ramdev *rd = ramdev_new(40);
@@ -563,7 +563,7 @@ static void matching_hints(void **state)
 	assert_int_equal(n, 2000005);
 	meta_shut(&x);
 
-	set_superblock(rd, 60, &zero, 4, true);	/* 0.9 tools mean 4 */
+	set_superblock(rd, 60, &zero, 4, true);	/* the tools of 0.9 write 0 for 4 */
 	assert_ok(meta_open(&x, rd, 0));
 	assert_ok(cmd_load(x.cmd, "smq", model_version, ignore_block, &n));
 	assert_int_equal(n, 3000006);
@@ -579,7 +579,7 @@ static void matching_hints(void **state)
 	ramdev_free(rd);
 }
 
-/* Nothing is copied for a change that changes nothing. */
+/* A change to the same value copies no block. */
 static void idle_changes(void **state)
 {
 	struct ramdev *rd = ramdev_new(100);
