@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A directory for a program's files, and commands that work there. */
+/* A directory for a test's files, and a function that runs commands in it. */
 
 #include "scratch.h"
 

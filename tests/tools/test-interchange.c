@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interchange with cache_check, cache_dump and cache_restore, of the release
- * that is installed and of the next one (build/trixie/bin, see scripts/setup).
+ * Interchange with the cache_check, cache_dump and cache_restore of the installed
+ * release and of the next one (build/trixie/bin, see scripts/setup).
  *
- * What 0.9 is known to do wrong is allowed for, by name, and nothing more.
+ * The tests allow for the known faults of 0.9, each by name, and for no other.
  */
 
 #include "scratch.h"
@@ -18,8 +18,8 @@ struct toolset {
 	const char *name;
 	const char *dir;	/* with a slash at the end, or "" */
 	/*
-	 * 0.9: dumps every block of format 2 as clean; restores format 1 with
-	 * a leak, and format 2 with stray dirty bits.
+	 * The faults of 0.9: its dump calls every block of format 2 clean; its
+	 * restore leaks a block in format 1, and sets stray dirty bits in format 2.
 	 */
 	bool old;
 };
@@ -47,7 +47,7 @@ static bool have(const struct toolset *t)
 	return false;
 }
 
-/* ---- A cache's content, and its XML ---- */
+/* ---- A cache's contents, and their XML ---- */
 
 struct content {
 	u32 nr;
@@ -122,7 +122,7 @@ static u32 decode_hint(const char *s)
 
 	for (int i = 0; i < 6; i++)
 		v = v << 6 | (u32)(strchr(digits, s[i]) - digits);
-	v >>= 4;	/* 36 bits hold four bytes, the first one topmost */
+	v >>= 4;	/* six digits hold 36 bits: four bytes, the first one topmost */
 	return __builtin_bswap32((u32)v);
 }
 
@@ -167,7 +167,7 @@ static void assert_same(const struct content *a, const struct content *b,
 		assert_memory_equal(a->dirty, b->dirty, a->nr);
 }
 
-/* ---- Here ---- */
+/* ---- Caches that our library writes and reads ---- */
 
 static void make_device(const char *file, u32 cache_blocks)
 {
@@ -208,7 +208,7 @@ static u32 hint_of(void *ctx, u32 cblock)
 
 static const u32 version[3] = { 2, 0, 0 };
 
-/* In several commits, with detours, so that blocks get moved and freed. */
+/* Takes several commits and detours, so that blocks are moved and freed. */
 static void write_here(const struct content *c, const char *file,
 		       unsigned int format, u64 *rng)
 {
@@ -258,7 +258,7 @@ static struct content *read_here(struct cmd *cmd)
 	struct content *c = content_new(cmd_cache_blocks(cmd));
 	u32 found[3];
 
-	cmd_policy_version(cmd, found);	/* cache_restore leaves 0 there */
+	cmd_policy_version(cmd, found);	/* cache_restore writes version 0 */
 	assert_ok(cmd_load(cmd, "smq", found, take_block, c));
 	return c;
 }
@@ -272,7 +272,7 @@ static void dump_here(struct cmd *cmd, const char *file)
 	assert_ok(fclose(f));
 }
 
-/* ---- There and back ---- */
+/* ---- Interchange in both directions ---- */
 
 static void check_there(const struct toolset *t, const char *file)
 {
@@ -282,7 +282,7 @@ static void check_there(const struct toolset *t, const char *file)
 	fail_msg("cache_check of the %s refuses", t->name);
 }
 
-/* Written here: checked there, dumped there, restored there, read here. */
+/* We write; the tools check, dump and restore; we read the result. */
 static void from_here(const struct toolset *t, u32 nr, unsigned int format,
 		      u64 *rng)
 {
@@ -338,7 +338,7 @@ static void judge(void *ctx, const char *msg)
 	f->unexpected++;
 }
 
-/* Written there: read here, changed here, checked there. */
+/* The tools write; we read and change; the tools check. */
 static void from_there(const struct toolset *t, u32 nr, unsigned int format,
 		       u64 *rng)
 {
@@ -378,7 +378,7 @@ static void from_there(const struct toolset *t, u32 nr, unsigned int format,
 	content_free(c);
 }
 
-/* Not 0: 0.9 refuses and 1.1 cannot dump any cache without blocks. */
+/* A cache has a block at least: 0.9 refuses one without, and 1.1 cannot dump it. */
 static const u32 sizes[] = { 1, 10, 509, 510, 1018, 5000, 33000, 131000 };
 
 static void with(struct toolset *t,
@@ -418,7 +418,7 @@ static void next_release_to_here(void **state)
 	with(toolsets + 1, from_there);
 }
 
-/* The emptied cache that cmd_unmap_all() leaves opens everywhere. */
+/* Every tool opens the emptied cache that cmd_unmap_all() leaves. */
 static void emptied(void **state)
 {
 	u64 rng = test_seed("emptied", 804);
@@ -451,7 +451,7 @@ static void emptied(void **state)
 	}
 }
 
-/* The checker that lvm2 runs clears needs_check; what we read is the same. */
+/* lvm2's run of the checker clears needs_check; our reader sees the same cache. */
 static void clearing_needs_check(void **state)
 {
 	u64 rng = test_seed("needs_check", 802);
@@ -474,7 +474,7 @@ static void clearing_needs_check(void **state)
 		assert_false(cmd_needs_check(cmd));
 		seen = read_here(cmd);
 		assert_same(c, seen, true);
-		/* it zeroes the record's place */
+		/* the checker zeroes the record */
 		assert_int_equal(cmd_record_get(cmd, NULL, 0), -ENODATA);
 		shut(cmd, dev);
 		content_free(seen);
@@ -482,7 +482,7 @@ static void clearing_needs_check(void **state)
 	}
 }
 
-/* What our checker calls damaged, theirs does, too, and the other way round. */
+/* Our checker and theirs call the same images damaged. */
 static void same_verdict(void **state)
 {
 	static const struct {
@@ -556,7 +556,7 @@ static void spoil(const char *file, u64 nr)
 	assert_ok(fclose(f));
 }
 
-/* The first array block of the mapping. */
+/* Returns the first array block of the mapping. */
 static u64 first_leaf(const char *file)
 {
 	struct pd_device *dev;
@@ -571,7 +571,7 @@ static u64 first_leaf(const char *file)
 	return le64_to_cpu(nr);
 }
 
-/* lvm2 calls a program by its name, with options that may be empty. */
+/* lvm2 calls a program by its name, and may pass empty options. */
 static void as_lvm_calls_it(void **state)
 {
 	const char *top = getenv("TOP");
@@ -596,7 +596,7 @@ static void as_lvm_calls_it(void **state)
 	content_free(c);
 }
 
-/* A policy's name may hold what XML gives a meaning. */
+/* A policy's name may contain characters that have a meaning in XML. */
 static void odd_policy_name(void **state)
 {
 	static const char odd[] = "a\"<&'>";
@@ -627,13 +627,13 @@ static void odd_policy_name(void **state)
 	content_free(c);
 }
 
-/* The exit status and the output of hearth-metadata itself. */
+/* Checks the exit status and the output of hearth-metadata itself. */
 static void command_line(void **state)
 {
 	static const struct {
 		const char *args;
 		int status;
-		const char *text;	/* a line of the output; NULL: none */
+		const char *text;	/* a line of the output; NULL: no output */
 	} runs[] = {
 		{ "", 2, "Usage" },
 		{ "--help", 0, "Usage" },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth-metadata repair: what was dirty is dirty or named as lost, nothing is
- * mapped to another place than it was, and the result passes every checker:
- * ours, cache_check of the release that is installed, and of the next one.
+ * hearth-metadata repair.  Each dirty block stays dirty or is named as lost, no
+ * block is mapped to another place than before, and the result passes every
+ * checker: ours, and cache_check of the installed release and of the next one.
  */
 
 #include "scratch.h"
@@ -19,13 +19,13 @@
 
 static char next_check[600];
 
-/* ---- The output: memory, which may stop taking writes ---- */
+/* ---- The output: memory that can be told to refuse writes ---- */
 
 struct mem {
 	u64 nr_blocks;
 	u8 *data;
 	u64 writes;
-	u64 stop_at;		/* the write that fails, and all after it */
+	u64 stop_at;		/* this write and all later ones fail */
 };
 
 static int mem_read(void *ctx, u64 block, void *data)
@@ -67,7 +67,7 @@ static struct pd_backend mem_backend(struct mem *m)
 	return be;
 }
 
-/* Not zero: what was on it before is none of anybody's business. */
+/* Fills the output, because a repair must not depend on its old contents. */
 static struct mem *mem_new(u64 nr_blocks)
 {
 	struct mem *m = calloc(1, sizeof(*m));
@@ -110,7 +110,7 @@ static bool discard_of(void *ctx, u64 bit)
 	return bit % 5 == 0;
 }
 
-/* Four commits, in which blocks come, go and change. */
+/* Makes four commits, in which blocks arrive, leave and change. */
 static struct content *fill(struct cmd *cmd, u32 nr, bool clean, u64 *rng)
 {
 	struct content *c = content_new(nr);
@@ -156,7 +156,7 @@ static struct content *make(struct ramdev *rd, unsigned int format, u32 nr,
 	return c;
 }
 
-/* ---- A repair, and what has to be true of it ---- */
+/* ---- A repair, and the rules for its output ---- */
 
 static int repair(struct ramdev *rd, struct mem *out,
 		  const struct repair_options *with, struct content *said,
@@ -225,7 +225,7 @@ struct outcome {
 	bool kept;
 };
 
-/* @was is the truth; @after also knows what was named. */
+/* @was is the truth; @after also holds the blocks that the repair named. */
 static struct repair_outcome judge(const struct content *was,
 				   const struct content *after, bool clean)
 {
@@ -237,7 +237,7 @@ static struct repair_outcome judge(const struct content *was,
 	return o;
 }
 
-/* Repairs and judges; the result's format must be @format. */
+/* Repairs, and judges the result, whose format must be @format. */
 static struct outcome repaired(struct ramdev *rd, const struct content *was,
 			       unsigned int format, bool clean,
 			       const struct repair_options *with)
@@ -283,7 +283,7 @@ static void damage(struct ramdev *rd, u64 nr, enum pattern p, u64 *rng)
 	ramdev_set(rd, nr, data);
 }
 
-/* What the block is to the last commit. */
+/* The part that a block has in the last commit. */
 enum role { FREE, OTHER, MAPPING, DIRTY, HINTS };
 
 struct roles {
@@ -352,7 +352,7 @@ static void assert_nothing_lost(struct outcome o, bool clean)
 		assert_int_equal(o.cost.other_hints, 0);
 }
 
-/* More than what the block held must not be lost. */
+/* The repair must not lose more than the damaged block held. */
 static void assert_expected(struct outcome o, enum role role,
 			    unsigned int format, bool clean)
 {
@@ -378,7 +378,7 @@ static void assert_expected(struct outcome o, enum role role,
 	assert_true(o.kept);
 }
 
-/* Each block that is in use, each pattern; a few of the free ones. */
+/* Damages each block in use, and a few free ones, with each pattern. */
 static void each_block(unsigned int format, u32 nr, bool clean,
 		       bool only_nodes)
 {
@@ -434,7 +434,7 @@ static void each_block_unclean(void **state)
 	each_block(2, 600, false, false);
 }
 
-/* Three levels of nodes would need more than 64,000 array blocks; two. */
+/* The tree has two levels: three would need more than 64,000 array blocks. */
 static void each_node_of_a_deep_tree(void **state)
 {
 	(void)state;
@@ -491,9 +491,9 @@ static void put_older(struct ramdev *rd, u64 from, u64 to, enum pd_kind kind)
 }
 
 /*
- * The write of a leaf did not arrive, and what was in that place before is a
- * leaf, too.  It gives itself away by an origin block that lies elsewhere now; all
- * else in it is as old, be it in contradiction to something or not.
+ * The write of a leaf was lost, and the block still holds an older leaf.  The
+ * repair recognises it by an origin block that is mapped elsewhere now, and then
+ * distrusts all its entries, because the others are as old.
  */
 static void older_leaf(void **state)
 {
@@ -521,7 +521,7 @@ static void older_leaf(void **state)
 	os_quiet = false;
 }
 
-/* A root of before: the space map knows that what it points to is free. */
+/* An older root: the space map counts the blocks below it as free. */
 static void older_root(void **state)
 {
 	u64 rng = test_seed("older root", 912);
@@ -592,7 +592,7 @@ static void no_superblock(void **state)
 		damage(rd, 0, i / 2, &rng);
 		must_refuse(rd, NULL, "--block-size");
 		must_refuse(rd, &other, "no complete mapping");
-		/* what all complete mappings say; 700 is not of that */
+		/* entries on which all complete mappings agree; 700 is not one */
 		o = repaired(rd, c, format, false, &geometry);
 		assert_true(o.cost.lost_dirty > 0);
 		assert_true(o.cost.lost_dirty < 1500);
@@ -624,7 +624,7 @@ static void geometry_is_compared(void **state)
 
 #define CUT_BLOCKS	1500u
 
-/* Changes, and a commit whose writes survive only in part. */
+/* Changes the cache, and runs a commit of which only some writes survive. */
 static void change_until_cut(struct ramdev *rd, u64 *rng)
 {
 	struct meta m;
@@ -648,7 +648,7 @@ static void change_until_cut(struct ramdev *rd, u64 *rng)
 	ramdev_crash(rd, below(rng, RAMDEV_NR_FATES), rng);
 }
 
-/* Our reader's view; test-crash.c holds that against a model. */
+/* Our reader's view of the cut; test-crash.c compares the reader with a model. */
 static struct content *read_after_cut(struct ramdev *rd, bool *clean)
 {
 	struct content *c = content_new(CUT_BLOCKS);
@@ -663,7 +663,7 @@ static struct content *read_after_cut(struct ramdev *rd, bool *clean)
 	return c;
 }
 
-/* Without its superblock: refused in words, or the rules hold. */
+/* Without its superblock the repair refuses with a message, or the rules hold. */
 static bool repaired_without_superblock(struct ramdev *rd, struct content *was,
 					bool clean)
 {
@@ -703,9 +703,9 @@ static u64 pick_used(struct ramdev *rd, u64 *rng)
 }
 
 /*
- * What a cut left is repaired as it is, with one block damaged, and without its
- * superblock.  Blocks that no commit uses hold a commit's remains here, which
- * nothing may take for something newer.
+ * Repairs the device that a cut left: as it is, with one damaged block, and
+ * without its superblock.  Blocks that no commit uses hold the remains of a
+ * commit here, and the repair must not take them for newer data.
  */
 static void power_cuts(void **state)
 {
@@ -749,7 +749,7 @@ static void power_cuts(void **state)
 
 /* ---- The output ---- */
 
-/* One block less than is needed is refused before anything is written. */
+/* The repair refuses an output that is one block too small before it writes. */
 static void room(void **state)
 {
 	static const u32 sizes[] = { 1, 10, 600, 5000, 40000, 130000, 200000 };
@@ -762,7 +762,7 @@ static void room(void **state)
 		struct content *c = make(rd, 1 + i % 2, nr, true, &rng);
 		struct repair_result result;
 
-		while (high - low > 1) {	/* high is enough, low is not */
+		while (high - low > 1) {	/* high is large enough, low is not */
 			struct mem *out = mem_new((low + high) / 2);
 			int r = repair(rd, out, NULL, c, &result);
 
@@ -782,7 +782,7 @@ static void room(void **state)
 	}
 }
 
-/* Whatever write is the last: the output is metadata or can't be opened. */
+/* Wherever the writes stop, the output is good metadata or cannot be opened. */
 static void interrupted(void **state)
 {
 	u64 rng = test_seed("interrupted", 916);
@@ -839,7 +839,7 @@ static void load_image(struct image *im, const char *path)
 	image_parse(im, bytes, n);
 }
 
-/* What our reader makes of it; NULL if it refuses. */
+/* Returns the cache that our reader finds, or NULL if the reader refuses. */
 static struct content *read_image(struct memdev *md, u32 nr, bool *clean)
 {
 	const struct cmd_geometry g = { 0 };
@@ -877,9 +877,9 @@ static u32 image_cache_blocks(struct memdev *md)
 }
 
 /*
- * Of metadata that was made up nobody knows what was true.  But what our reader
- * takes for dirty must be dirty or named, nothing may be mapped to another
- * place, and all that comes out must be good.
+ * Made-up metadata has no truth to compare with.  Our reader stands for it: each
+ * block that the reader calls dirty must be dirty or named, no block may be
+ * mapped to another place, and the output must pass the checkers.
  */
 static bool repair_image(struct memdev *md)
 {
