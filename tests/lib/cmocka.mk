@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the directories with cmocka programs share: each names in COMMON what its
-# programs need beside the metadata library, and includes this.
+# Shared by the directories with cmocka programs: each lists in COMMON the objects
+# that its programs need beside the metadata library, and includes this file.
 #
-# check	builds everything with AddressSanitizer and UBSan, and runs it
+# check	builds everything with AddressSanitizer and UBSan, and runs the tests
 # lib	the metadata store and schema as a library, with the sanitizers
 # tool	hearth-metadata, with the sanitizers
 #

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a kernel, Debian's unless asked for another, in QEMU and runs named shell tests in it.
+"""Boots a kernel in QEMU and runs named shell tests in it; Debian's kernel by default.
 
-One boot serves many tests. The guest writes what happens to a directory that
-it shares with the host (events, one log per test), so that a guest that
-panics or hangs fails the test it was running; the rest go on in a new guest.
+One boot serves many tests. The guest writes events, and a log for each test, to a
+directory that it shares with the host. So the host sees when the guest panics or
+hangs, and fails the test that was running; the other tests go on in a new guest.
 """
 
 import contextlib
@@ -21,39 +21,40 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 HERE = TOP / "tests/guest"
 SUITES = HERE / "suites"
-# The kernel is a directory of build/, laid out as Debian's package is. If it is not
-# that of scripts/setup, it has its objects and hearth's modules for it as well.
+# HEARTH_KERNEL names a directory of build/, laid out as Debian's package. A kernel other
+# than that of scripts/setup has its objects and hearth's modules for it in there as well.
 KERNEL = os.environ.get("HEARTH_KERNEL", "kernel")
 OURS = TOP if KERNEL == "kernel" else BUILD / KERNEL / "hearth"
 MODS = BUILD / ("mods" if KERNEL == "kernel" else f"{KERNEL}/mods")
-# How many times slower than Debian's kernel it is.
+# How many times slower than Debian's kernel this kernel is.
 SLOWER = 5 if KERNEL == "debug-kernel" else 1
-# Programs of the next Debian release go before this machine's if HEARTH_USER=trixie.
+# With HEARTH_USER=trixie, the next Debian release's programs go before this machine's.
 USER = os.environ.get("HEARTH_USER")
 SEED = int(os.environ.get("HEARTH_SEED", "1"))
-# limits are for an idle machine; a busy one may take so many times as long
+# The limits suit an idle machine; this factor is for a busy one.
 SLACK = int(os.environ.get("HEARTH_SLACK", "3")) * SLOWER
 BOOT_SECONDS = 80 * SLACK
-# of a test that is tagged "minutes": the soak
+# Minutes for a test that is tagged "minutes": the soak.
 MINUTES = int(os.environ.get("HEARTH_MINUTES", "30"))
-# One for each core; with more, their CPUs wait for each other's locks.
+# One for each core: the CPUs of more guests would wait for each other's locks.
 GUESTS = int(os.environ.get("HEARTH_GUESTS", "2"))
 CLEANUP_SECONDS = 120 * SLOWER
-# more words for the kernel
+# More words for the kernel's command line.
 APPEND = os.environ.get("HEARTH_APPEND", "")
 # Without ERMS the kernel and libc copy and clear memory by words, because QEMU emulates
 # "rep movsb" and "rep stosb" byte by byte: clearing is six times as fast.
 CPU = "max,-erms"
-# virtme-ng's seven serial ports have 390 queues. QEMU polls them all each time that a timer of
-# the guest's goes off, unless the guest's CPU does what it would have notified another
-# thread of.
+# virtme-ng's seven serial ports have 390 queues. QEMU polls them all whenever a timer of
+# the guest fires, unless the guest's CPU itself does the work that it would otherwise
+# have notified another thread of.
 NO_NOTIFIERS = "-global virtio-serial-pci.ioeventfd=off -global virtio-9p-pci.ioeventfd=off"
-# norandmaps: QEMU translates a program again for each address that it is loaded to. A
+# norandmaps: QEMU translates a program anew for each address at which it is loaded. A
 # program starts in a third of the time if its address is always the same.
 CHEAPER = "norandmaps"
-# A guest of one CPU takes half to three quarters of the host's time. Two CPUs wait for
-# each other's locks, and QEMU emulates every access of theirs as an atomic one. So only
-# tests that are tagged "smp" have two in make test; in make test-full all have.
+# A guest with one CPU takes half to three quarters of the host's time of one with two,
+# because two CPUs wait for each other's locks and QEMU makes each of their accesses
+# atomic. So only the tests tagged "smp" have two CPUs in make test; in make test-full
+# all have two.
 ALL_SMP = os.environ.get("HEARTH_SET") == "all" or KERNEL != "kernel"
 
 HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
@@ -72,7 +73,7 @@ class Test:
 
 
 def expand(variants):
-    """The variants of an option, "0..3" being 0,1,2,3."""
+    """Yields the variants of an option. "0..3" means 0,1,2,3."""
     for variant in filter(None, variants.split(",")):
         first, dots, last = variant.partition("..")
         if dots:
@@ -82,7 +83,7 @@ def expand(variants):
 
 
 def variants_of(suite, name, line, words):
-    """The tests that a #@ line makes of the function below it."""
+    """Yields the tests that a #@ line makes of the function below it."""
     tags = {w for w in words if "=" not in w}
     options = dict(w.split("=", 1) for w in words if "=" in w)
     timeout = int(options.get("timeout", 120)) + 60 * MINUTES * ("minutes" in tags)
@@ -123,7 +124,7 @@ def image(version):
 
 
 def one_at_a_time(function):
-    """Of all processes: guests and benchmarks that start side by side make things once."""
+    """Runs a function in one process at a time, so that guests that start together make a thing once."""
 
     @functools.wraps(function)
     def alone(*args):
@@ -136,7 +137,7 @@ def one_at_a_time(function):
 
 @one_at_a_time
 def prepare_modules(version):
-    """MODS: the kernel's modules and, under updates/, ours."""
+    """Makes MODS: the kernel's modules and, under updates/, ours."""
     stock = BUILD / KERNEL / "lib/modules" / version
     if not (stock / "modules.dep").exists():
         raise RuntimeError(f"no kernel {version} in build/{KERNEL}: run scripts/setup")
@@ -159,7 +160,7 @@ def prepare_modules(version):
 
 
 def prepare_test_modules():
-    """build/tools: the kernel modules that tests load in the guest."""
+    """Builds in build/tools the kernel modules that tests load in the guest."""
     version = kver()
     objects = f"/lib/modules/{version}/build" if KERNEL == "kernel" else BUILD / KERNEL / "obj"
     place = BUILD / f"tools/kernel-{version}"
@@ -176,8 +177,8 @@ def prepare_test_modules():
 
 @one_at_a_time
 def prepare_tools():
-    """build/tools: small static programs that tests use in the guest; and the
-    command hearth."""
+    """Builds in build/tools the small static programs that tests use in the guest, and
+    builds the command hearth."""
     (BUILD / "tools").mkdir(parents=True, exist_ok=True)
     for source in sorted((HERE / "tools").glob("*.c")):
         program = BUILD / "tools" / source.stem
@@ -204,8 +205,8 @@ sed sha256sum sleep sort sync tac tail timeout touch tr udevadm umount wc xargs
 
 @one_at_a_time
 def prepare_hot_files():
-    """build/hot-files: what the guest copies to its memory, because running a
-    program from the shared file system costs a tenth of a second each time."""
+    """Writes build/hot-files, the list of files that the guest copies to its memory. To
+    run a program from the shared file system costs a tenth of a second each time."""
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     programs = [shutil.which(p, path=path) for p in HOT] + ["/lib/systemd/systemd-udevd"]
     programs = [p for p in programs if p and p.startswith(("/usr/", "/bin/", "/sbin/", "/lib/"))]
@@ -220,9 +221,9 @@ def prepare_hot_files():
 
 @functools.cache
 def kernel_parameters():
-    """The kernel distrusts the emulated TSC, but each reading of another clock
-    leaves the emulation; nor can it measure it while the host is busy. Then its
-    test of the timer fails, too."""
+    """Tells the kernel the TSC's frequency, because the kernel distrusts the emulated
+    TSC, and each reading of another clock leaves the emulation. On a busy host the
+    kernel can neither measure the frequency nor pass its test of the timer."""
     prepare_tools()
     khz = subprocess.run([BUILD / "tools/tsckhz"], stdout=subprocess.PIPE, check=True)
     timer = f"no_timer_check tsc=reliable tsc_early_khz={khz.stdout.decode().strip()}"
@@ -230,7 +231,7 @@ def kernel_parameters():
 
 
 def environment():
-    """What guest/lib.sh wants to know."""
+    """Returns the variables that guest/lib.sh reads."""
     user = f"HEARTH_PROGRAMS={BUILD / USER / 'bin'} " if USER else ""
     return user + (
         f"HEARTH_TOP={TOP} HEARTH_SEED={SEED} HEARTH_MINUTES={MINUTES} "
@@ -239,9 +240,9 @@ def environment():
 
 
 def qemu(kernel, initramfs, append, drives, ports, memory, cpus):
-    """A machine of its own, not of the host's files: the command that starts it.
-    drives are options of -drive, ports the files that its serial ports write to, memory
-    is in MiB."""
+    """Returns the command that starts a machine with a disk image of its own instead of
+    the host's files. drives are options of -drive, ports the files that its serial
+    ports write to, memory is in MiB."""
     return [
         "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(cpus),
         "-m", str(memory), "-display", "none", "-no-reboot", "-nodefaults",
@@ -253,8 +254,8 @@ def qemu(kernel, initramfs, append, drives, ports, memory, cpus):
 
 
 class Guests:
-    """Shares tests out to guests that run at the same time; result() gives
-    what became of one of them."""
+    """Shares tests out to guests that run at the same time; result() returns the outcome
+    of one test."""
 
     def __init__(self, tests, engine, count=GUESTS):
         runs = BUILD / "guest" / (engine if KERNEL == "kernel" else f"{engine}-{KERNEL}")
@@ -281,7 +282,7 @@ class Guests:
             self.guests[-1].fail_all(self.waiting, "no guest boots")
 
     def seconds(self):
-        """How long each test took, clean-up included: {id: seconds}."""
+        """Returns how long each test took, clean-up included: {id: seconds}."""
         return {test: seconds for guest in self.guests for test, (_, seconds, _) in guest.results.items()}
 
     def stop(self):
@@ -291,10 +292,9 @@ class Guests:
 
 
 class Guest:
-    """Takes tests from those that wait, and runs them in one boot as long as the
-    guest lives and there are tests for as many CPUs as it has. It is given the next
-    test while it runs one, so that it never waits, and that all guests end at the
-    same time."""
+    """Takes waiting tests and runs them in one boot, as long as the guest lives and tests
+    for its number of CPUs are waiting. The guest is given the next test while it runs
+    one, so that it never idles and all guests end at about the same time."""
 
     AHEAD = 2
 
@@ -315,7 +315,7 @@ class Guest:
         self.runs.mkdir(parents=True)
 
     def boot(self):
-        """Starts a guest that runs what is still to do, or else what waits."""
+        """Starts a guest for the tests that it has taken, or else for waiting ones."""
         if not self.todo and not self.fitting():
             self.cpus = self.waiting[0].cpus
         prepare_modules(self.version)
@@ -324,7 +324,7 @@ class Guest:
         self.boots += 1
         self.dir = self.runs / f"boot{self.boots}"
         (self.dir / "logs").mkdir(parents=True)
-        # a copy, so that editing a suite does not disturb a run
+        # Runs a copy, so that editing a suite does not disturb a run.
         for part in ("guest", "suites"):
             shutil.copytree(HERE / part, self.dir / part)
         for file in ("events", "tests"):
@@ -349,7 +349,7 @@ class Guest:
         self.deadline = time.monotonic() + BOOT_SECONDS
 
     def tell(self, test):
-        """A line for guest/main.sh: a test, or that there will be none."""
+        """Writes a line for guest/main.sh: a test, or that no more will come."""
         words = ["end"]
         if test:
             words = [test.id, f"{self.dir}/suites/{test.suite.name}", str(test.timeout), test.name, *test.variant]
@@ -404,8 +404,8 @@ class Guest:
                 self.finish(tests[rest[0]], rest[1], float(rest[2]))
 
     def lost(self, why):
-        """The guest is gone: blame the running test, or the boot itself if it
-        has failed before."""
+        """The guest is gone: blames the running test, or the boot itself if it has
+        failed before."""
         text = f"{why}\n--- console\n{self.console()}\n"
         if self.running:
             self.finish(self.running, "fail", text=self.log(self.running) + "\n" + text)
@@ -421,13 +421,13 @@ class Guest:
             tests.remove(test)
 
     def has_work(self, others):
-        """A boot for tests of another number of CPUs has to be worth it."""
+        """Boots for tests of another number of CPUs only if enough of them wait."""
         if self.given_up or self.todo or self.fitting():
             return not self.given_up
         return len(self.waiting) > (self.AHEAD if others else 0)
 
     def step(self, others):
-        """others: whether other guests are running."""
+        """others says whether other guests are running."""
         if self.process is None and not self.has_work(others):
             return
         if self.process is None:

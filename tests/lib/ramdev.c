@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device in memory that behaves as badly as a disk may. */
+/* A device in memory that loses, reorders and tears writes as a disk may. */
 
 #include "ramdev.h"
 #include "util.h"

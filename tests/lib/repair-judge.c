@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The rules that a repair's output is held against.  See repair-judge.h.
- */
+/* The rules for a repair's output.  See repair-judge.h. */
 #include "repair-judge.h"
 
 static void *zeroed(u32 nr, size_t size)
@@ -52,7 +50,7 @@ int content_take_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 	return 0;
 }
 
-/* ---- What the repair says ---- */
+/* ---- The repair's messages ---- */
 
 static void take_ranges(struct content *c, const char *line, const char *label,
 			bool *named)

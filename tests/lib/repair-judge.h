@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a repair of metadata must have kept, whatever was wrong with its input.
+ * The rules for a repair of metadata, which hold whatever was wrong with its input.
  *
- * Owns the rules, and the reading of the lines that the repair prints.  Knows
- * nothing of how the input was made or damaged: the unit tests damage devices
- * of their own, the power-cut tests take what a cut left.
+ * This file owns the rules, and reads the lines that the repair prints.  It knows
+ * nothing of how the input was made or damaged: tests/tools damages devices of
+ * its own, and the power-cut tests take the device that a cut left.
  */
 #ifndef HEARTH_TEST_REPAIR_JUDGE_H
 #define HEARTH_TEST_REPAIR_JUDGE_H
@@ -12,13 +12,13 @@
 #include "../../tools/metadata-repair.h"
 
 /**
- * struct content - what a cache's metadata holds, and what a repair said of it
+ * struct content - the contents of a cache's metadata, and a repair's messages
  * @nr: cache blocks; each array below has as many entries
  * @oblock: the origin block; U64_MAX if the cache block is not mapped
- * @lost: named as lost, because the block was dirty or may have been
- * @gone: named as not mapped any more, and clean
- * @guessed: named as dirty because nothing says what it was
- * @malformed: a line of the repair names cache blocks that do not exist
+ * @lost: the repair named the block as lost, because it was dirty or may have been
+ * @gone: the repair named the block as unmapped now, and clean
+ * @guessed: the repair named the block as dirty, because nothing tells its state
+ * @malformed: the repair printed a line about cache blocks that do not exist
  */
 struct content {
 	u32 nr;
@@ -31,7 +31,7 @@ struct content {
 	bool malformed;
 };
 
-/* All @nr blocks are unmapped, and nothing was said.  Aborts without memory. */
+/* All @nr blocks are unmapped, and no message was read.  Aborts without memory. */
 struct content *content_new(u32 nr);
 void content_free(struct content *c);
 
@@ -42,10 +42,11 @@ int content_take_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 void content_take_line(void *ctx, const char *msg);
 
 /**
- * struct repair_outcome - how much a repair did not keep, in cache blocks
- * @lost_dirty: were dirty, and are named as lost
- * @gone: were mapped, and are named as not mapped any more
- * @guessed: are named as dirty because nothing says what they were
+ * struct repair_outcome - numbers of cache blocks that a repair did not keep
+ * @lost_dirty: dirty blocks that are named as lost
+ * @gone: mapped blocks that are named as unmapped now
+ * @guessed: blocks named as dirty because nothing tells their state
+ * @other_hints: blocks with another hint than before
  * @other_hints: have another hint than before
  */
 struct repair_outcome {
@@ -56,15 +57,15 @@ struct repair_outcome {
 };
 
 /**
- * repair_judge() - compare a repair's output with what was true before
- * @was: the truth
- * @after: the output, and what the repair said
- * @clean: if not, all that is mapped in @was counts as dirty
+ * repair_judge() - compare a repair's output with the truth
+ * @was: the truth: the contents before the damage
+ * @after: the output, and the repair's messages
+ * @clean: if false, every block that is mapped in @was counts as dirty
  * @o: receives the numbers
- * @fault: receives one line, when false is returned
+ * @fault: receives one line if the function returns false
  *
- * No block may be mapped to another place, or be mapped that was not.  A dirty
- * block must be dirty or named as lost, and each change must be named.
+ * No block may be mapped to another place, or be mapped now and not before.  A
+ * dirty block must be dirty or named as lost, and each change must be named.
  */
 bool repair_judge(const struct content *was, const struct content *after,
 		  bool clean, struct repair_outcome *o, char *fault,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random numbers that a seed decides: splitmix64 (Steele, Lea and Flood, "Fast
+ * Random numbers from a seed: splitmix64 (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", 2014).
  */
 

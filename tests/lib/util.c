@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all the unit tests need. */
+/* Helpers that several unit tests share. */
 
 #include "util.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all the unit tests need. */
+/* Helpers that several unit tests share. */
 
 #ifndef UTIL_H
 #define UTIL_H
@@ -17,16 +17,16 @@
 #include "ramdev.h"
 #include "rng.h"
 
-/* The seed from the environment, or @fallback; printed. */
+/* Returns and prints the seed: from the environment, or @fallback. */
 u64 test_seed(const char *what, u64 fallback);
-/* @n times ROUNDS from the environment. */
+/* Returns @n times ROUNDS from the environment. */
 u32 rounds(u32 n);
 
 #define assert_ok(e)	assert_int_equal(e, 0)
 
 /*
- * A store without a schema: a space map and roots that the test keeps.  The
- * space map's root is kept here instead of in a superblock.
+ * A store without a schema: a space map, and roots that the test keeps.  This
+ * struct holds the space map's root, because there is no superblock.
  */
 struct store {
 	struct ramdev *rd;
@@ -39,13 +39,13 @@ struct store {
 void store_make(struct store *s, u64 nr_blocks);
 void store_free(struct store *s);
 void store_commit(struct store *s);
-void store_abort(struct store *s);	/* back to the last commit */
-void store_reopen(struct store *s);	/* from the disk, nothing cached */
+void store_abort(struct store *s);	/* returns to the last commit */
+void store_reopen(struct store *s);	/* reads the disk, with an empty cache */
 
-/* Blocks the space map has in use that are not its own. */
+/* Returns the number of blocks in use that are not the space map's own. */
 u32 store_used(struct store *s);
 
-/* Opens metadata on a ramdev; the device is closed by shut(). */
+/* Metadata that is opened on a ramdev.  meta_shut() closes its device. */
 struct meta {
 	struct ramdev *rd;
 	struct pd_device *dev;
