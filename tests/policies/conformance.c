@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What every policy must do, whatever it decides.  Run with the names of
- * policies as arguments, or without for all that are linked in.
+ * The rules for every policy, whatever it decides.  The arguments name policies;
+ * without arguments the test runs all that are linked in.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static struct cache_io random_io(struct host *h)
 static void random_access(struct host *h)
 {
 	struct cache_io io = random_io(h);
-	/* A tenth of the blocks gets most of the accesses. */
+	/* A tenth of the blocks gets most of the requests. */
 	u32 range = host_random(h, 4) ? h->nr_blocks / 10 : h->nr_blocks;
 
 	host_access(h, host_random(h, range), &io);
@@ -65,7 +65,7 @@ static void fill(struct host *h)
 	}
 }
 
-/* A host with a history: full, hit, evicted from, invalidated. */
+/* A host with a history: full, with hits, evictions and invalidations behind it. */
 static struct host *lived_in(const struct cache_policy_ops *ops)
 {
 	struct host *h = host_new(ops, SLOTS, BLOCKS);
@@ -119,7 +119,7 @@ static void test_tunables(void **state)
 	host_free(h);
 }
 
-/* At both ends of every range the policy still works. */
+/* The policy works at both ends of every tunable's range. */
 static void test_extreme_settings(void **state)
 {
 	const struct cache_policy_ops *ops = ops_of(state);
@@ -154,7 +154,7 @@ static void test_each_slot_is_a_victim_once(void **state)
 	host_free(h);
 }
 
-/* Victims that turn out busy come again, and others are offered meanwhile. */
+/* Busy victims are offered again later, and the policy offers others meanwhile. */
 static void test_busy_victims_come_again(void **state)
 {
 	struct host *h = lived_in(ops_of(state));
@@ -173,7 +173,7 @@ static void test_busy_victims_come_again(void **state)
 	host_free(h);
 }
 
-/* Slots that are hit all the time do not keep victims() from an answer. */
+/* victims() finds a slot although all slots are hit all the time. */
 static void test_hot_slots_are_still_victims(void **state)
 {
 	struct host *h = host_new(ops_of(state), SLOTS, BLOCKS);
@@ -305,7 +305,7 @@ static void places(const u32 *order, u32 *place, u32 nr)
 		place[order[i]] = i;
 }
 
-/* What is saved at a stop restores the order of eviction at the next start. */
+/* The hints saved at a stop restore the order of eviction at the next start. */
 static void test_hints_restore_the_order(void **state)
 {
 	struct host *a = lived_in(ops_of(state)), *b = lived_in(ops_of(state));
@@ -354,7 +354,7 @@ static void test_any_hint_can_be_loaded(void **state)
 	host_free(h);
 }
 
-/* Between any two policies, with victims out and hints or without. */
+/* Switches between any two policies, with victims out, and with or without hints. */
 static void test_switching_keeps_residency(void **state)
 {
 	const struct cache_policy_ops *to;
@@ -388,7 +388,7 @@ static void test_requests_do_not_allocate(void **state)
 	host_free(h);
 }
 
-/* One store at most for a hit, and none once there is nothing new to say. */
+/* A hit stores once at most, and not at all when it brings no news. */
 static void test_hits_store_little(void **state)
 {
 	struct host *h = lived_in(ops_of(state));
@@ -435,7 +435,7 @@ static void take_stat(void *ctx, const char *name, s64 value)
 	strcpy(t->names[t->nr++], name);
 }
 
-/* Looking changes nothing, and shows the same names at any size and time. */
+/* stats() changes nothing, and names the same figures at any size and time. */
 static void test_stats(void **state)
 {
 	static const u32 sizes[] = { 1, 7, 64, 1000 };
@@ -501,7 +501,7 @@ static void test_memory_per_block(void **state)
 	double bytes = (double)(memory_in_use() - before) / nr + 2;
 
 	print_message("    %.3f bytes a block, the word included\n", bytes);
-	/* The header of the instance is not counted: 4 KiB. */
+	/* The instance's header, up to 4 KiB, does not count. */
 	if (bytes > 10 + 4096. / nr)
 		fail_msg("more than 10 bytes a block");
 	ops->destroy(p);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sixteen threads call hit(), miss() and hint() without a lock while one evicts
- * and promotes; made to be run under ThreadSanitizer.  Afterwards no slot may
- * have got lost.  Arguments: names of policies, or none for all.
+ * and promotes; the program is built for ThreadSanitizer.  Afterwards no slot may
+ * be lost.  The arguments name policies; without arguments all are tested.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static u32 thread_random(struct thread *t, u32 below)
 	return t->rng % below;
 }
 
-/* What the engine's lookup would give: a guess that may be outdated. */
+/* The result of a lookup in the engine: a guess that may be outdated. */
 static void one_call(struct thread *t)
 {
 	struct cache_policy *p = t->hammer->h->policy;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What heat in particular promises: scans do not flush it, a moved working set
- * gets in, streams pass by unless they repeat, one touch of a cold region does
- * not promote, hints are sane to a stock smq.
+ * The promises of heat: scans do not flush it, a moved working set gets in,
+ * streams pass by unless they repeat, one access to a cold region does not
+ * promote, and its hints are valid for a stock smq.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static struct host *heat_host(void)
 	return host_new(ops, SLOTS, BLOCKS);
 }
 
-/* Read @nr random blocks of @span from @base on; returns the hit ratio. */
+/* Read @nr random blocks of the @span blocks from @base; returns the hit ratio. */
 static double read_random(struct host *h, u32 base, u32 span, u32 nr)
 {
 	u64 hits = h->nr_hits;
@@ -46,7 +46,7 @@ static struct cache_io stream_at(u64 sectors)
 	};
 }
 
-/* Returns how many blocks of the pass were hits. */
+/* Read a stream once; returns how many of its blocks were hits. */
 static u32 read_stream(struct host *h, u32 base, u32 nr)
 {
 	u64 hits = h->nr_hits;
@@ -60,7 +60,7 @@ static u32 read_stream(struct host *h, u32 base, u32 nr)
 	return h->nr_hits - hits;
 }
 
-/* Steady: a working set of half the cache, and the cache full. */
+/* A steady state: the working set is half the cache, and the cache is full. */
 static struct host *steady(void)
 {
 	struct host *h = heat_host();
@@ -93,7 +93,7 @@ static void test_free_slots_take_everything(void **state)
 	host_free(h);
 }
 
-/* Random reads, each block once: ten times the cache. */
+/* Reads ten times the cache in random order, each block once. */
 static void test_a_random_scan_does_not_flush(void **state)
 {
 	struct host *h = steady();
@@ -122,7 +122,7 @@ static void test_a_stream_does_not_flush(void **state)
 	host_free(h);
 }
 
-/* Hits recover within twice the bytes of the new set. */
+/* Hits recover after reads of twice the bytes of the new working set. */
 static void test_a_moved_working_set_gets_in(void **state)
 {
 	struct host *h = steady();
@@ -147,7 +147,7 @@ static enum cache_verdict ask(struct host *h, u32 block,
 static void test_streams_pass_by(void **state)
 {
 	struct host *h = steady();
-	struct cache_io io = stream_at(128);	/* 64 KiB before it */
+	struct cache_io io = stream_at(128);	/* 64 KiB of the stream came before it */
 
 	assert_int_equal(ask(h, 50 * SLOTS, &io), CACHE_BYPASS_STREAM);
 	assert_int_equal(policy_set(h->policy, "seq_cutoff", 65), 0);
@@ -179,7 +179,7 @@ static u64 default_cutoff(const char *name, bool rotational)
 	return value;
 }
 
-/* Where seeks cost nothing, so do streams. */
+/* On a device without seeks streams are not cut, because they cost no more. */
 static void test_only_disks_have_a_cutoff(void **state)
 {
 	static const char * const names[] = { "heat", "lru", "nhit" };
@@ -191,7 +191,7 @@ static void test_only_disks_have_a_cutoff(void **state)
 	}
 }
 
-/* A stream of a quarter of the cache, read again and again. */
+/* Reads a stream of a quarter of the cache again and again. */
 static void test_repeated_streams_get_in(void **state)
 {
 	struct host *h = steady();
@@ -220,8 +220,8 @@ static void test_repeated_streams_get_in(void **state)
 }
 
 /*
- * Within a stream, the disk would have to seek for the rest of the block: a
- * partial write pays for that, one of a whole block does not.
+ * Within a stream, the disk has to seek to fetch the rest of a block.  A partial
+ * write has to earn that seek; a write of a whole block fetches nothing.
  */
 static void test_writes_of_part_of_a_block_are_dearer(void **state)
 {
@@ -250,9 +250,9 @@ static void test_writes_of_part_of_a_block_are_dearer(void **state)
 }
 
 /*
- * One block in eight is read again, a good while later.  No class is worth its
- * price, but a cache that promotes everything has all those hits.  When that
- * shows, the price falls; above the default level it does not.
+ * The test reads one block in eight again, much later.  No class earns its price,
+ * but a cache that promotes everything would have all those hits.  At the default
+ * level the price falls because of that; at a level above it does not.
  */
 static u32 promoted_of_pairs(u64 level)
 {
@@ -282,7 +282,7 @@ static void test_the_rival_sets_the_price(void **state)
 	assert_true(adapting > 4 * fixed);
 }
 
-/* What is promoted to learn from it waits while there is other work. */
+/* Sample promotions, which teach the policy, wait while there is other work. */
 static void test_load_defers_samples(void **state)
 {
 	struct cache_io busy = small_read;
@@ -359,7 +359,7 @@ static s64 figure(struct host *h, const char *name)
 	return f.value;
 }
 
-/* A full cache has each slot in one queue, and the border within its bounds. */
+/* In a full cache each slot is in one queue, and the border is within its bounds. */
 static void test_stats_show_the_queues(void **state)
 {
 	struct host *h = heat_host();
@@ -376,7 +376,7 @@ static void test_stats_show_the_queues(void **state)
 	host_free(h);
 }
 
-/* What is seen once only comes to yield nothing, and most misses are that. */
+/* A class of blocks that are read once loses its yield, and most misses are of it. */
 static void test_stats_show_what_a_scan_yields(void **state)
 {
 	struct host *h = heat_host();
@@ -399,7 +399,7 @@ static void test_stats_show_what_a_scan_yields(void **state)
 	host_free(h);
 }
 
-/* Level 3 stands within its bounds; a lead of the rival lowers level 2 only. */
+/* Level 3 keeps its price within the bounds; a rival ahead lowers level 2 only. */
 static void test_stats_show_lead_and_price(void **state)
 {
 	struct host *h = steady();
@@ -427,7 +427,7 @@ static void test_stats_show_lead_and_price(void **state)
 	host_free(h);
 }
 
-/* Every hint of a lived-in cache has a meaning to smq, and they differ. */
+/* Every hint of a used cache has a meaning to smq, and the hints differ. */
 static void test_hints_spread(void **state)
 {
 	struct host *h = steady();
@@ -457,7 +457,7 @@ static void test_hits_survive_a_restart(void **state)
 	host_free(h);
 }
 
-/* A warm cache does not give way to whatever comes first after a restart. */
+/* After a restart a warm cache does not promote each new block. */
 static void test_a_warm_cache_is_wary(void **state)
 {
 	struct host *h = heat_host();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The stand-in for the engine.  A broken rule fails the running cmocka test.
- */
+/* The stand-in for the engine.  A broken rule fails the running cmocka test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stand-in for the engine: slots, blocks and a policy, with every rule of
- * the interface checked on the way.  Blocks are numbers below nr_blocks.
+ * A stand-in for the engine: slots, blocks and a policy.  It checks every rule of
+ * the interface at each call.  Blocks are numbers below nr_blocks.
  */
 #ifndef HEARTH_TEST_HOST_H
 #define HEARTH_TEST_HOST_H
@@ -14,7 +14,7 @@
 enum host_slot {
 	HOST_FREE,
 	HOST_OCCUPIED,
-	HOST_VICTIM,		/* given by victims(), not yet given back */
+	HOST_VICTIM,		/* from victims() until evicted or busy */
 };
 
 struct host {
@@ -34,21 +34,21 @@ struct host *host_new(const struct cache_policy_ops *ops, u32 nr_slots,
 void host_free(struct host *h);
 
 u32 host_random(struct host *h, u32 below);
-/* A request of one block; promotes, evicting if it must.  True if it hit. */
+/* A request of one block: promotes it, and evicts if necessary.  True if it hit. */
 bool host_access(struct host *h, u32 block, const struct cache_io *io);
-/* Put @block into a free slot, as if a promotion had been granted. */
+/* Put @block into a free slot, as if the policy had granted the promotion. */
 void host_insert(struct host *h, u32 slot, u32 block, enum cache_verdict why);
 u32 host_free_slot(struct host *h);
-/* Ask for up to @nr victims; checks each, and returns how many. */
+/* Ask for up to @nr victims; checks each victim, and returns how many came. */
 unsigned int host_victims(struct host *h, u32 *slots, unsigned int nr);
 void host_evict(struct host *h, u32 slot);
 void host_busy(struct host *h, u32 slot);
 void host_invalidate(struct host *h, u32 slot, enum cache_removal why);
 void host_check_hint(struct host *h, u32 slot);
-/* Save hints, make another policy in place of this one, and load it. */
+/* Save the hints, replace the policy by a new one of @ops, and load the hints. */
 void host_switch(struct host *h, const struct cache_policy_ops *ops,
 		 bool hints_valid);
-/* Take every slot as a victim; checks that each comes once.  Order in @order. */
+/* Take every slot as a victim, check that each comes once, and fill in @order. */
 void host_drain(struct host *h, u32 *order);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Watching memory.
- */
+/* Counts of allocations and of stores. */
 #include "memory.h"
 
 #define MAX_AREAS	256

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Watches what the policies allocate and store.  The linker sends this
- * program's calls of malloc() and the like here (--wrap).
+ * Watches the policies' allocations and stores.  The linker (--wrap) sends this
+ * program's calls of malloc() and the like to memory.c.
  */
 #ifndef HEARTH_TEST_MEMORY_H
 #define HEARTH_TEST_MEMORY_H
@@ -10,8 +10,8 @@
 
 u64 memory_allocations(void);		/* so far */
 u64 memory_in_use(void);		/* bytes */
-void memory_fail_after(unsigned int nr); /* the nr-th from now fails; 0: none */
-/* Remember all that is allocated; then count 4-byte words that changed. */
+void memory_fail_after(unsigned int nr); /* the nr-th next one fails; 0: none */
+/* Remember all allocated memory; then count the 4-byte words that changed. */
 void memory_snapshot(void);
 u32 memory_changed_words(void);
 
