@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Families of made-up traces: what a block device sees of a database, a mail
-# server, loops, scans, working sets that move.  For tests of generality; no
-# constant of a policy is to be fitted to them.
+# Families of made-up traces: the requests that a database, a mail server, loops,
+# scans or moving working sets send to a block device.  They test generality, so
+# no constant of a policy may be fitted to them.
 #
-# families.py DIRECTORY [REQUESTS] writes one file each, in the binary format.
+# families.py DIRECTORY [REQUESTS] writes a file for each family, in the binary format.
 
 import os
 import random
@@ -17,7 +17,7 @@ BLOCK = 64 * KIB
 
 
 def zipf(rng, nr, skew):
-    """Ranks below nr, drawn with weights 1 / (rank + 1) ** skew; shuffled."""
+    """Draws shuffled ranks below nr with weights 1 / (rank + 1) ** skew."""
     weights, total = [], 0
     for i in range(nr):
         total += 1 / (i + 1) ** skew
@@ -30,13 +30,13 @@ def zipf(rng, nr, skew):
 
 
 def small(rng, block, write=0):
-    """4 to 16 KiB somewhere in a block."""
+    """A request of 4 to 16 KiB somewhere in a block."""
     return (block * BLOCK + 4 * KIB * rng.randrange(13),
             4 * KIB * rng.randint(1, 4), write)
 
 
 def run(begin, length, piece, write=0):
-    """A sequential stretch."""
+    """A run of sequential requests."""
     for at in range(0, length, piece):
         yield begin + at, min(piece, length - at), write
 
@@ -62,7 +62,7 @@ def uniform(rng):
 
 
 def recency(rng):
-    """Reuse at stack distances spread evenly in their logarithm."""
+    """Reuses whose stack distances have evenly spread logarithms."""
     stack, fresh = [], 0
     while True:
         depth = int(2 ** (rng.random() * 12.5))
@@ -76,7 +76,7 @@ def recency(rng):
 
 
 def moving_set(rng):
-    """A small set for a while, then another one."""
+    """A small working set for a while, then another one."""
     while True:
         base = rng.randrange(40) * 500
         for _ in range(4000):
@@ -114,7 +114,7 @@ def zipf_and_scans(rng):
 
 
 def zipf_and_cold(rng):
-    """Half the reads return, half never do."""
+    """Half the reads go to blocks that are read again, half to blocks that are not."""
     hot, cold = zipf(rng, 1500, .8), 10000
     while True:
         yield small(rng, next(hot))
@@ -123,7 +123,7 @@ def zipf_and_cold(rng):
 
 
 def database(rng):
-    """8 KiB pages, a skewed table, an index, a log, a table scan at times."""
+    """8 KiB pages: a skewed table, an index, a log, a table scan at times."""
     table, index, log = zipf(rng, 6000, .8), zipf(rng, 300, .5), 0
     while True:
         for _ in range(2000):
@@ -150,7 +150,7 @@ def file_server(rng):
 
 
 def mail_server(rng):
-    """Small files made, read a few times soon after, and deleted."""
+    """Small files are made, soon read a few times, and deleted."""
     live, free, fresh = [], [], 0
     while True:
         what = rng.random()
@@ -172,7 +172,7 @@ def mail_server(rng):
 
 
 def virtual_machines(rng):
-    """Boots: the same scattered short streams, in the same order, again."""
+    """Boots: each reads the same scattered short streams in the same order."""
     images = []
     for i in range(8):
         images.append([((i * 4000 + rng.randrange(4000)) * BLOCK,
@@ -185,7 +185,7 @@ def virtual_machines(rng):
 
 
 def seldom_twice(rng):
-    """A large space, 16 KiB and more, few returns: a search engine's reads."""
+    """A search engine's reads: a large space, 16 KiB and more, few reuses."""
     hot = zipf(rng, 20000, .75)
     for block in hot:
         begin = block * BLOCK + 8 * KIB * rng.randrange(8)
@@ -193,7 +193,7 @@ def seldom_twice(rng):
 
 
 def repeated_streams(rng):
-    """Streams of 8 MiB, chosen anew each time."""
+    """Streams of 8 MiB at random places."""
     for i in zipf(rng, 100, .8):
         yield from run(i * 256 * BLOCK, 128 * BLOCK, 128 * KIB)
 
@@ -203,7 +203,7 @@ def all_sequential(_):
 
 
 def streamed_writes(rng):
-    """Backups over the same place, beside a few reads."""
+    """Backups that write to the same place, beside a few reads."""
     hot = zipf(rng, 2000, .9)
     while True:
         for part in run(4000 * BLOCK, 3000 * BLOCK, 512 * KIB, 1):
@@ -212,7 +212,7 @@ def streamed_writes(rng):
 
 
 def unaligned(rng):
-    """Larger than a block, beginning anywhere."""
+    """Requests larger than a block that begin anywhere."""
     for block in zipf(rng, 3000, .8):
         yield block * 3 * BLOCK + 512 * rng.randrange(100), \
             512 * rng.randint(100, 400), int(rng.random() < .3)

@@ -5,8 +5,8 @@
 # implementation of the classic algorithms, and the figures that the default
 # policy must reach on real traces.
 #
-# The last need traces: HEARTH_TRACES names their directory.  The one before
-# needs the Python package libcachesim.  Without, they are skipped and say so.
+# The last tests need traces: HEARTH_TRACES names their directory.  The comparison
+# needs the Python package libcachesim.  Without them, these tests are skipped, with a message.
 
 import os
 import random
@@ -28,7 +28,7 @@ class Skip(Exception):
 
 
 def sim(*args, code=0):
-    """Rows of figures as dictionaries, or the complaint if it fails."""
+    """Returns the rows of figures as dictionaries, or the message of a failure."""
     r = subprocess.run([SIM, '--tsv', *map(str, args)], text=True,
                        capture_output=True, check=False)
     assert r.returncode == code, f'{args}: exit {r.returncode}: {r.stderr}'
@@ -45,7 +45,7 @@ def sim(*args, code=0):
 
 
 def mixed_requests(nr, seed=1):
-    """Zipf-like reads and writes, and a stream now and then."""
+    """Makes Zipf-like reads and writes, and a stream now and then."""
     rng = random.Random(seed)
     requests, stream = [], 0
     for i in range(nr):
@@ -75,7 +75,7 @@ def write_lines(path, head, line, requests):
 
 
 def write_formats(where, requests):
-    """The same requests in every format; returns the paths."""
+    """Writes the same requests in every format; returns the paths."""
     path = {name: os.path.join(where, 'trace.' + name)
             for name in ('bin', 'msr', 'spc', 'blkparse', 'fio', 'fiolog')}
     write_bin(path['bin'], requests)
@@ -93,7 +93,7 @@ def write_formats(where, requests):
                 f'/dev/sda {"write" if w else "read"} {o} {n}', requests)
     write_lines(path['fiolog'], '', lambda t, o, n, w:
                 f'{t}, 77, {w}, {n}, {o}, 0', requests)
-    # Version 3 has times, and version 2 without them must not look like it.
+    # Version 3 has times. Version 2 has none, and must not pass for version 3.
     path['fio3'] = os.path.join(where, 'three.fio')
     write_lines(path['fio3'], 'fio version 3 iolog\n0 /dev/sda add\n'
                 '0 /dev/sda open\n', lambda t, o, n, w:
@@ -136,12 +136,12 @@ def test_bad_input_is_refused(where):
     for policy in ('none', 'heat:none=1', 'heat:read_level=6',
                    'heat:read_level=x'):
         assert sim('-p', policy, good, code=1)
-    # A key that another policy knows is accepted.
+    # The simulator accepts a key that another policy knows.
     assert sim('-p', 'lru:visits=3,sequential_threshold=512', good)
 
 
 def test_known_answers(where):
-    """Four blocks in turn, a cache of three: LRU never hits, MIN does."""
+    """Four blocks in turn and a cache of three: LRU never hits, MIN does."""
     path = os.path.join(where, 'loop.bin')
     write_bin(path, [(i, i % 4 * BLOCK * 100, 4096, 0) for i in range(400)])
     hits = {}
@@ -151,7 +151,7 @@ def test_known_answers(where):
     assert .65 < hits['MIN'] < .67
     row = sim('-c', 4, '-p', 'LRU', path)[0]
     assert abs(row['HR'] - .99) < 1e-9 and abs(row['fills'] - 10) < 1e-9
-    # 4 promotions of whole blocks for 400 seeks of 4 KiB.
+    # 4 promotions of whole blocks replace 400 seeks of 4 KiB.
     plain = 400 * (.008 + 4096 / 150e6)
     saved = 1 - 4 * (.008 + BLOCK / 150e6) / plain
     assert abs(row['OTf'] - saved) < 1e-5
@@ -235,7 +235,7 @@ def test_agreement_with_libcachesim(where):
 
 
 def families_against_lru(where, sizes, rivals, *options):
-    """Origin time saved by heat less that of the best of the rivals."""
+    """Returns the origin time that heat saves, less that of the best rival."""
     gains = {}
     args = [a for p in ['heat'] + rivals for a in ('-p', p)]
     for family in families.FAMILIES:
@@ -259,23 +259,23 @@ def check_gains(gains, worst, mean):
 
 
 def test_families_against_lru(where):
-    """Traces of many sorts, that nothing was fitted to."""
+    """Traces of many families, to which no policy was fitted."""
     check_gains(families_against_lru(where, '5%,20%', ['LRU']), .05, .05)
 
 
 def test_small_caches_against_lru(where):
-    """Sixteen blocks. Streamed writes are free in the model: with the cutoff."""
+    """Sixteen blocks. lru has the cutoff here, because the model takes streamed writes as free."""
     check_gains(families_against_lru(where, '16,64', ['lru']), .05, .02)
 
 
 def test_large_blocks_against_lru(where):
-    """Reading 1 MiB takes as long as seeking."""
+    """A read of 1 MiB takes the disk as long as a seek."""
     check_gains(families_against_lru(where, '10%', ['lru'], '-b', 1024),
                 .06, .05)
 
 
 def test_a_cache_larger_than_the_footprint(where):
-    """Everything is read once, but what costs the disk more than it saves."""
+    """In a cache larger than the footprint heat saves as much as LRU at least."""
     for family in families.FAMILIES:
         path = families.write_family(where, family, 5000)
         rows = {r['policy']: r for r in
@@ -299,7 +299,7 @@ def by_name(rows):
 
 
 def test_figures_of_the_default(where):
-    """The mean of five traces against MIN with bypass, and against all."""
+    """The mean of five traces, against MIN with bypass and against every rival."""
     rivals = ['LRU', 'ARC', '2Q', 'S3-FIFO', 'LARC', 'nhit:seq_cutoff=0',
               'smq-like']
     args = [a for p in ['heat', 'MIN-bypass'] + rivals for a in ('-p', p)]
@@ -328,7 +328,7 @@ def test_never_far_below_lru(where):
 
 
 def test_what_lies_behind(where):
-    """promote_ahead as by default: a gain while the cache is not full."""
+    """The default of promote_ahead gains while the cache is not full."""
     args = ['-c', '5%,20%,120%', '-m', *traces(FIVE + ['wsrch_small', 'postmark'])]
     without = by_name(sim('-a', 0, *args))
     ahead = by_name(sim('-a', 192, *args))
@@ -340,7 +340,7 @@ def test_what_lies_behind(where):
 
 
 def test_scan_resistance(where):
-    """A trace of scans interleaved into the others."""
+    """A trace of scans is interleaved with the others."""
     apart = traces(FIVE)
     args = ['-x', '-s', '-c', 6000, '-p', 'heat', '-p', 'LRU']
     before = by_name(sim(*args, *apart))
