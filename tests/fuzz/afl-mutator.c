@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The mutator as AFL++ loads it (AFL_CUSTOM_MUTATOR_LIBRARY). */
+/* The mutator as a library for AFL++ (AFL_CUSTOM_MUTATOR_LIBRARY). */
 
 #include "mutate.h"
 #include "tests/lib/rng.h"

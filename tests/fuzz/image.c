@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Images: to and from bytes. */
+/* Reads images from bytes, and writes them to bytes. */
 
 #include "image.h"
 
 #define HEADER		12u
 #define BROKEN		0x80u
-#define MIN_GAP		8u	/* shorter runs of zeroes are stored */
+#define MIN_GAP		8u	/* a shorter run of zeroes is stored as data */
 
 struct reader {
 	const u8 *at, *end;
@@ -117,7 +117,7 @@ void image_parse(struct image *im, const u8 *bytes, size_t size)
 	memcpy(im->ops, r.at, im->nr_ops);
 }
 
-/* The lengths of a run of zeroes, and of one without a long run of zeroes. */
+/* Returns the length of a run of zeroes; data_run() that of one with short gaps only. */
 static u32 zero_run(const u8 *data, u32 pos)
 {
 	u32 at = pos;
@@ -147,10 +147,10 @@ static u32 data_run(const u8 *data, u32 pos)
 	return n;
 }
 
-/* At most a run's 4 bytes for each MIN_GAP saved, so this fits a block. */
+/* Each run costs 4 bytes and saves MIN_GAP at least, so the runs fit a block. */
 static void write_runs(u8 **at, const struct image_block *b)
 {
-	/* What sealing fills in anyway is not worth storing. */
+	/* Sealing fills in the checksum anyway, so it is not stored. */
 	u32 pos = b->broken || b->kind == PD_KIND_RAW ? 0 : 4, from = 0;
 
 	for (;;) {

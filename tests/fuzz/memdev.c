@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A metadata device in memory, made for many short lives. */
+/* A metadata device in memory, cheap to fill and to clear. */
 
 #include "memdev.h"
 #include "metadata/cache-metadata-disk.h"
@@ -45,7 +45,7 @@ void memdev_clear(struct memdev *md)
 	md->fail_read = md->fail_write = md->cut_write = U32_MAX;
 }
 
-/* Both checksums of the superblock's record, if it has one. */
+/* Seals both checksums of the superblock's record, if there is a record. */
 static void seal_record(u8 *superblock)
 {
 	const u32 from = sizeof(__le32);	/* the block's own checksum */
@@ -64,7 +64,7 @@ static void seal_record(u8 *superblock)
 
 static void seal(const struct image *im, const struct image_block *b, u8 *data)
 {
-	/* Sealing fills in the number, which the record's checksums cover. */
+	/* Seal the block first, because the record's checksums cover its number. */
 	pd_block_seal(data, b->nr, b->kind);
 	if (b->kind != PD_KIND_SUPERBLOCK || (im->flags & IMAGE_VOID_RECORD))
 		return;
@@ -132,7 +132,7 @@ static int md_read(void *ctx, u64 block, void *data)
 	return 0;
 }
 
-/* Counts a write or a flush; true if it fails. */
+/* Counts a write or a flush, and returns true if it fails. */
 static bool write_fails(struct memdev *md)
 {
 	u32 nr = md->writes++;

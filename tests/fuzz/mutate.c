@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mutations that know what a block is: they hit the fields that steer the code
- * (counts, sizes, pointers, flags), put in values that stand a chance (another
- * block's number, limits and their neighbours), and swap blocks.
+ * Mutations that know what a block is: they change the fields that steer the code
+ * (counts, sizes, pointers, flags), use values that are likely to confuse it
+ * (another block's number, limits and their neighbours), and swap blocks.
  */
 
 #include "mutate.h"
@@ -49,7 +49,7 @@ static struct field any_field(u64 *rng)
 	return (struct field){ below(rng, PD_BLOCK_SIZE / 4 - 1) * 4, size };
 }
 
-/* One of the entries that are in use, or a near one. */
+/* Chooses an entry that is in use, or one of the next two. */
 static u32 entry(const struct image_block *b, u32 nr_at, u32 limit, u64 *rng)
 {
 	__le32 nr;
@@ -136,7 +136,7 @@ static u64 value_for(const struct image *im, u64 old, u64 *rng)
 	}
 }
 
-/* Mostly one that something hangs on. */
+/* Chooses a block, mostly one of another kind than an array block. */
 static struct image_block *choose_block(struct image *im, u64 *rng)
 {
 	u32 tries = 3;
@@ -159,7 +159,7 @@ static void change_field(struct image *im, u64 *rng)
 	memcpy(b->data + f.at, &v, f.size);
 }
 
-/* The count of a block in its bitmap: nothing, one, two, or too many. */
+/* Changes a block's count in its bitmap: to none, one, two, or too many. */
 static void change_count(struct image *im, u64 *rng)
 {
 	u32 nr = im->blocks[below(rng, im->nr_blocks)]->nr % 16320;
@@ -197,7 +197,7 @@ static void renumber_block(struct image *im, u64 *rng)
 	b->nr = nr;
 }
 
-/* Room for one more, or one less, in a node: entries move. */
+/* Inserts or removes up to 32 bytes of a node, so that the entries behind move. */
 static void shift_entries(struct image *im, u64 *rng)
 {
 	struct image_block *b = choose_block(im, rng);
@@ -211,7 +211,7 @@ static void shift_entries(struct image *im, u64 *rng)
 		memmove(b->data + at, b->data + at + n, PD_BLOCK_SIZE - at - n);
 }
 
-/* A node with more entries than fit, whose keys are in order all the same. */
+/* Makes a node with more entries than fit, whose keys still are in order. */
 static void overfill_node(struct image *im, u64 *rng)
 {
 	struct image_block *b = choose_block(im, rng);
@@ -228,7 +228,7 @@ static void overfill_node(struct image *im, u64 *rng)
 	}
 }
 
-/* An internal node whose only child is itself, or some other block. */
+/* Makes an internal node whose only child is itself, or some other block. */
 static void make_cycle(struct image *im, u64 *rng)
 {
 	struct image_block *b = choose_block(im, rng);
@@ -270,7 +270,7 @@ static void change_shape(struct image *im, u64 *rng)
 	}
 }
 
-/* Pieces of the record's text: whole lines, parts of lines, two of a kind. */
+/* Pieces of the record's text: whole lines, parts of lines, two lines of one key. */
 static const char * const record_pieces[] = {
 	"se 0123456789abcdef\n", "mo writeonly\n", "secu 64\n", "maprmb 7\n",
 	"se ", "secu", " ", "\n", "\n\n", "\0", "18446744073709551615", "-1",

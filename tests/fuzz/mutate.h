@@ -7,7 +7,7 @@
 #include "image.h"
 
 void image_mutate(struct image *im, u64 *rng);
-/* Takes some blocks of @from over. */
+/* Copies some blocks of @from into @im. */
 void image_cross(struct image *im, const struct image *from, u64 *rng);
 
 #endif

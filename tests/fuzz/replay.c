@@ -2,8 +2,8 @@
 /*
  * Runs inputs without a fuzzer: replay [-n RUNS] [-s SEED] FILE...
  *
- * Each file once, then RUNS mutations of them; needs nothing but a compiler.
- * The input of the run that a sanitizer ends is left in ./fuzz-crash.
+ * Runs each file once, then RUNS mutations of them.  It needs only a compiler.  If
+ * a sanitizer ends a run, the run's input is left in ./fuzz-crash.
  */
 
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void load(const char *path)
 	nr_inputs++;
 }
 
-/* Mutations of mutations, a few deep, of each file in turn. */
+/* Mutates each file in turn, and each mutation a few times more. */
 static void mutate(unsigned long runs, unsigned int seed)
 {
 	uint8_t *bytes = malloc(MAX_BYTES);

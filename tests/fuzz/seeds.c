@@ -11,10 +11,10 @@ struct recipe {
 	unsigned int format;
 	u32 device_blocks, cache_blocks, step;	/* every @step-th is mapped */
 	bool hints, discards, record, unclean, cut, needs_check;
-	u32 table_slots;	/* 0: as many as there are */
+	u32 table_slots;	/* 0: as many as the cache has blocks */
 	u8 flags;
 	u32 ops;
-	const char *text;	/* of the record */
+	const char *text;	/* the record's text */
 };
 
 static const struct recipe recipes[] = {
@@ -66,7 +66,7 @@ static void must(bool ok, const char *what)
 static u32 hint_of(void *ctx, u32 slot)
 {
 	(void)ctx;
-	return slot < 600 ? slot % 64 : 0;	/* a small file */
+	return slot < 600 ? slot % 64 : 0;	/* few hints keep the file small */
 }
 
 static bool discarded(void *ctx, u64 d)
@@ -100,7 +100,7 @@ static void fill(const struct recipe *r, struct cmd *cmd, u64 *rng)
 		must(!cmd_set_needs_check(cmd), "needs_check");
 }
 
-/* Begins another transaction, whose blocks reach the disk only in part. */
+/* Begins another transaction, of whose blocks only some reach the disk. */
 static void begin_another(const struct recipe *r, struct memdev *md,
 			  struct cmd *cmd, u64 *rng)
 {

@@ -2,18 +2,18 @@
 /*
  * One life of a cache on an image.
  *
- * The calls are those of cache-engine.c, cache-settings.c, cache-commit.c,
- * cache-evict.c and cache-degrade.c, in their order, with the same arguments; the slot map is the
- * engine's own.  Anything may be refused.  What must hold besides what the
- * sanitizers see:
+ * The session makes the calls of cache-engine.c, cache-settings.c,
+ * cache-commit.c, cache-evict.c and cache-degrade.c, in their order and with the
+ * same arguments, on the engine's own slot map.  A call may refuse anything.  The
+ * session checks these rules beside the sanitizers:
  *
- *  - only documented errors;
+ *  - a call returns only documented errors;
  *  - the constructor writes nothing;
  *  - metadata that was sound (metadata_check) still is when it is opened again,
- *    and has what was committed, also after a power cut;
+ *    and has the state that was committed, also after a power cut;
  *  - a cache that was given up has no mapping when it is opened again;
- *  - a setting that was put into the record is got from it, and no other one
- *    changes.
+ *  - the record returns each setting that was put there, and the others do not
+ *    change.
  */
 
 #include "session.h"
@@ -26,7 +26,7 @@
 
 #define MODEL_SLOTS	4096u
 #define DISCARD_BLOCKS_MAX (1u << 14)
-#define MAX_CHECKED	5000u	/* the verification sorts the mapping */
+#define MAX_CHECKED	5000u	/* limits the time: the verification sorts the mapping */
 
 struct expected {
 	bool mapped, dirty;
@@ -41,19 +41,19 @@ struct session {
 	struct cmd *cmd;
 	struct slot_map map;
 	u32 resident;
-	u32 block_sectors;	/* the table's */
+	u32 block_sectors;	/* the table's block size */
 	/*
-	 * Sound at the start, and nothing failed since.  Then @now is what the
-	 * metadata should say, @committed what it said at the last commit.
+	 * The metadata was sound at the start and no call has failed since.  Then
+	 * @now is the state it should have, @committed that of the last commit.
 	 */
 	bool trusted;
 	bool failed;		/* an injected failure may have happened */
 	struct expected *now, *committed;
 	bool committed_clean;
-	/* Power went during a commit: @before it, or what it was to make durable. */
+	/* After power failed during a commit: the state is @before or @committed. */
 	struct expected *before;
 	bool before_clean, torn;
-	char *record;		/* CACHE_RECORD_BYTES, by themselves */
+	char *record;		/* CACHE_RECORD_BYTES, in an allocation of its own */
 	u32 nr_sessions;
 };
 
@@ -69,7 +69,7 @@ static void must(bool ok, const char *what)
 	abort();
 }
 
-/* ---- Failures on order ---- */
+/* ---- Failures that the image asks for ---- */
 
 static u32 allocations, fail_allocation;
 
@@ -106,7 +106,7 @@ static void order_failures(struct session *s)
 			     IMAGE_NO_MEMORY);
 }
 
-/* @r is an answer of the metadata; true if it is good. */
+/* Judges @r, the result of a call to the metadata.  Returns true if it is 0. */
 static bool answer(struct session *s, int r)
 {
 	switch (r) {
@@ -116,7 +116,7 @@ static bool answer(struct session *s, int r)
 	case -ENODATA:
 		return false;
 	case -ENOSPC:
-		/* A full device is no fault of the image, but ends the model. */
+		/* A full device is not the image's fault, but ends the model. */
 		s->trusted = false;
 		return false;
 	case -EILSEQ:
@@ -146,7 +146,7 @@ static void model_commit(struct session *s, bool clean)
 	s->committed_clean = clean;
 }
 
-/* What of @want is not there, or NULL. */
+/* Says how the state differs from @want; NULL if it does not. */
 static const char *model_differs(const struct session *s,
 				 const struct expected *want, bool clean)
 {
@@ -194,7 +194,7 @@ static void check_sound(struct session *s)
 	s->trusted = false;
 }
 
-/* ---- As cache-engine.c does ---- */
+/* ---- The calls of cache-engine.c ---- */
 
 static void close_metadata(struct session *s)
 {
@@ -228,7 +228,7 @@ static int open_metadata(struct session *s, bool read_only)
 	return r;
 }
 
-/* The table's block size: one that a table may have. */
+/* Returns the table's block size, which is one that the target accepts. */
 static u32 block_sectors(const struct session *s)
 {
 	const struct cmd_superblock *sb = (void *)s->md->seen[0];
@@ -241,7 +241,7 @@ static u32 block_sectors(const struct session *s)
 		sectors : 128;
 }
 
-/* cache_check_metadata(): the constructor, for reading only. */
+/* cache_check_metadata(): the constructor opens the metadata read-only. */
 static bool construct(struct session *s)
 {
 	int r = open_metadata(s, true);
@@ -366,7 +366,7 @@ static void load_record(struct session *s)
 	must(!len || s->record[len - 1] == '\n', "half a line in the record");
 }
 
-/* As the engine's settings are: their short forms differ. */
+/* Keys like those of the engine's settings: no two have the same short form. */
 static const char * const record_keys[] = {
 	"session", "mode", "max_promote_mbps", "max_promote_share",
 	"seq_cutoff", "seq_again", "fail_open", "a_b_c_d_e_f_g_h_i_j_k_l", "",
@@ -374,7 +374,7 @@ static const char * const record_keys[] = {
 
 #define NR_RECORD_KEYS	ARRAY_SIZE(record_keys)
 
-/* The value of each key, NULL if it has none; in memory of just its size. */
+/* Gets each key's value into memory of just its size, or NULL if it has none. */
 static void get_all(const char *text, char *values[NR_RECORD_KEYS])
 {
 	char value[CACHE_RECORD_BYTES];
@@ -406,7 +406,7 @@ static bool same_value(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Put one, and see that it is there, and that nothing else has changed. */
+/* Puts one value, and checks that it is there and that no other has changed. */
 static int put_value(struct session *s, u32 key, const char *value)
 {
 	char *before[NR_RECORD_KEYS], *after[NR_RECORD_KEYS];
@@ -480,7 +480,7 @@ static bool commit(struct session *s, bool clean)
 	return true;
 }
 
-/* bring_up(); @again: after a cut or a stop, so that the content is known. */
+/* bring_up(); @again: after a cut or a stop, so that the contents are known. */
 static bool bring_up(struct session *s, bool again)
 {
 	int r = open_metadata(s, false);
@@ -510,7 +510,7 @@ static void tear_down(struct session *s)
 	close_metadata(s);
 }
 
-/* ---- While it runs ---- */
+/* ---- Operations of a running cache ---- */
 
 static void insert(struct session *s)
 {
@@ -552,7 +552,7 @@ static bool is_valid(struct session *s, u32 slot)
 	       slot_state(slot_word(slot_at(&s->map, slot))) == SLOT_VALID;
 }
 
-/* Intents ahead: of 64 slots, those that are mapped. */
+/* Sets intents ahead for the mapped ones of 64 slots. */
 static void set_dirty_ahead(struct session *s)
 {
 	u32 first = next_word(s) % s->map.nr_slots & ~63u;
@@ -582,13 +582,13 @@ static bool store_state(struct session *s)
 	return answer(s, r) && commit(s, true);
 }
 
-/* cache_setting_save(): @seed says what becomes of which. */
+/* cache_setting_save() of setting @which, with a value that @seed decides. */
 static void save_setting(struct session *s, u32 which, u8 seed)
 {
 	char value[256];
 	u32 len = seed / 2 % 24;
 
-	/* One in 16 is longer than any should be. */
+	/* One value in 16 is longer than a setting's may be. */
 	if (seed >= 240)
 		len = seed;
 	memset(value, 'a' + seed % 26, len);
@@ -600,7 +600,7 @@ static void save_setting(struct session *s, u32 which, u8 seed)
 	answer(s, cmd_record_set(s->cmd, s->record, strlen(s->record)));
 }
 
-/* The record as a setting leaves it, or bytes that nobody put there. */
+/* Stores the record with a changed setting, or one of arbitrary bytes. */
 static void set_record(struct session *s)
 {
 	u8 record[256], back[CMD_RECORD_MAX];
@@ -634,7 +634,7 @@ static int count_discard(void *ctx, u64 d)
 	return 0;
 }
 
-/* What the engine does not use yet, and other callers may. */
+/* Functions that the engine does not call yet, but other callers may. */
 static void other(struct session *s)
 {
 	u64 n = 0;
@@ -664,14 +664,14 @@ static void other(struct session *s)
 	}
 }
 
-/* The metadata failed: cache_metadata_failed(), and the table goes. */
+/* The metadata failed: cache_metadata_failed(), and the table is removed. */
 static void give_up(struct session *s)
 {
 	answer(s, cmd_set_needs_check(s->cmd));
 	tear_down(s);
 }
 
-/* Power goes, and comes back. */
+/* Power fails, and returns. */
 static bool cut(struct session *s)
 {
 	u64 kept = next_word(s) * 0x0001000100010001ULL;
@@ -682,8 +682,8 @@ static bool cut(struct session *s)
 }
 
 /*
- * The slot map, before it goes: a slot is either found by its block or handed out
- * by the free list, once.
+ * Checks the slot map before its end: each slot is either found by its block or
+ * handed out by the free list, once.
  */
 static void check_slot_map(struct session *s)
 {
@@ -706,7 +706,7 @@ static void check_slot_map(struct session *s)
 	     "the slot map has lost a slot");
 }
 
-/* Power goes in the middle of a commit. */
+/* Power fails in the middle of a commit. */
 static bool cut_commit(struct session *s)
 {
 	int r;
@@ -717,7 +717,7 @@ static bool cut_commit(struct session *s)
 	r = cmd_commit(s->cmd, true);
 	must(!s->trusted || s->failed || !r || r == -EIO || r == -ENOSPC,
 	     "a commit fails for no reason");
-	/* It got no further than what was free: nothing of it is durable. */
+	/* The commit ran out of free blocks, so none of it is durable. */
 	if (r != -ENOSPC) {
 		s->torn = r;
 		model_commit(s, true);
@@ -734,7 +734,7 @@ static bool restart(struct session *s)
 	return bring_up(s, true);
 }
 
-/* All gone: begin_session() does not believe the metadata. */
+/* Unmaps all blocks, as begin_session() does if it distrusts the metadata. */
 static bool unmap_all(struct session *s)
 {
 	if (!answer(s, cmd_unmap_all(s->cmd)))
@@ -747,8 +747,9 @@ static bool unmap_all(struct session *s)
 }
 
 /*
- * The cache is given up: make_fence().  What is made of its metadata maps
- * nothing, whatever was, unless neither way could be written.
+ * The cache is given up: make_fence().  The next open finds no mapping, whatever
+ * there was, unless neither the empty mapping nor the zeroed superblock could be
+ * written.
  */
 static bool give_up_cache(struct session *s)
 {
@@ -779,7 +780,7 @@ static bool end_of_session(struct session *s)
 	return cut_commit(s);
 }
 
-/* Seldom, since what follows begins with nothing. */
+/* Runs seldom, because each of its cases leaves an empty cache. */
 static bool end_of_trust(struct session *s)
 {
 	switch (next_byte(s) % 8) {
@@ -791,7 +792,7 @@ static bool end_of_trust(struct session *s)
 	return true;
 }
 
-/* False when the table is to go, with or without its engine. */
+/* Returns false if the table is to be removed, with or without its engine. */
 static bool step(struct session *s)
 {
 	switch (next_byte(s) % 12) {

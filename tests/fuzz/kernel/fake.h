@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * As much of the kernel as cache-metadata.c and cache-slots.c need beyond
- * os/os.h.  One thread: locks do nothing.
+ * The part of the kernel that cache-metadata.c and cache-slots.c need beyond
+ * os/os.h.  The program has one thread, so locks do nothing.
  */
 
 #ifndef FUZZ_FAKE_KERNEL_H
