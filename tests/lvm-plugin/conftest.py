@@ -14,7 +14,7 @@ def dm(tmp_path):
 
 
 class Tmux:
-    """A terminal of 80x24 for a command, and what is on it."""
+    """A terminal of 80x24 that runs a command; screen() returns its text."""
 
     def __init__(self, dm):
         self.dm = dm
@@ -37,11 +37,11 @@ class Tmux:
         return self.run("capture-pane", "-p", "-t", "t")
 
     def flags(self, *names):
-        """Of the pane: alternate_on, cursor_flag."""
+        """Returns flags of the pane, such as alternate_on and cursor_flag."""
         return self.run("display-message", "-p", "-t", "t", " ".join(f"#{{{n}}}" for n in names)).split()
 
     def wait_for(self, is_so):
-        """Until the screen is as wanted; the limit only ends what would last for ever."""
+        """Waits until is_so(screen). The limit only keeps a failing test from waiting for ever."""
         limit = time.monotonic() + 60
         while not is_so(self.screen()):
             assert time.monotonic() < limit, self.screen()

@@ -2,12 +2,13 @@
 /*
  * A device-mapper made of files, for tests of the command hearth.
  *
- * $HEARTH_FAKE is a directory. NAME.dev holds "key value" lines: uuid, devno,
- * suspended, start, length, alone, table, status. NAME.stats is what the message
- * stats answers. sys, run, lib and boot stand for those of the root. version holds the target's.
- * The n-th listing prefers NAME.dev.n and NAME.stats.n. Messages and new tables are appended to
- * "log"; a message in "refuse" fails. A line of "devices" is a block device: PATH MAJOR:MINOR BYTES,
- * and "busy" behind them if something has claimed it.
+ * $HEARTH_FAKE is a directory.  NAME.dev holds "key value" lines: uuid, devno,
+ * suspended, start, length, alone, table, status.  NAME.stats is the answer to the
+ * message stats.  sys, run, lib and boot stand for those of the root.  version holds
+ * the target's version.  The n-th listing prefers NAME.dev.n and NAME.stats.n.
+ * Messages and new tables are appended to "log"; a message in "refuse" fails.  A
+ * line of "devices" is a block device: PATH MAJOR:MINOR BYTES, followed by "busy" if
+ * another program has claimed the device.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static char *whole_file(const char *path)
 	return text;
 }
 
-/* NAME.what.n, or NAME.what. */
+/* Returns the text of NAME.what.n if that file exists, else that of NAME.what. */
 static char *of_this_listing(const char *name, const char *what)
 {
 	char suffix[32], *text;
@@ -223,7 +224,7 @@ void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
 	snprintf(name, len, "%u:%u", major, minor);
 }
 
-/* The line of "devices" that begins with @path. */
+/* Finds the line of "devices" that begins with @path. */
 static int find_device(const char *path, uint32_t *major, uint32_t *minor,
 		       uint64_t *bytes, char *word)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A directory that stands for device-mapper, and the command run on it."""
+"""A directory that stands for device-mapper, and a way to run the command on it."""
 
 import json
 import os
@@ -15,7 +15,7 @@ COUNTERS = re.findall(r"^\t(?:PLAIN|GROUPED)\(\w+, (\w+),",
 
 
 class Fake:
-    """What the tests put there; see dm-fake.c for the files."""
+    """The directory that a test fills; dm-fake.c describes its files."""
 
     def __init__(self, path):
         self.path = path
@@ -33,11 +33,11 @@ class Fake:
         return file
 
     def command(self, name, script):
-        """A command of the system, in front of PATH."""
+        """Writes a command of the system that goes before those of PATH."""
         self.write(f"bin/{name}", f"#!/bin/bash\n{script}\n").chmod(0o755)
 
     def cache(self, name="vg-lv", listing=None, **kw):
-        """A cache of 512 blocks of 64 KiB; keywords replace what it says."""
+        """Makes a cache of 512 blocks of 64 KiB; keywords replace parts of its status."""
         v = {
             "lvm": True, "devno": "253:0", "mode": "writeback", "policy": "smq",
             "used": 256, "total": 512, "dirty": 64, "rw": "rw", "check": "-",
@@ -89,7 +89,7 @@ class Fake:
         return self.run(*args, **kw).stdout
 
     def complaint(self, code, *args, **kw):
-        """What it says when it fails: one line."""
+        """Runs the command, which has to fail, and returns its one line of stderr."""
         r = self.run(*args, code=code, **kw)
         assert r.stderr.count("\n") == 1, r.stderr
         assert r.stderr.startswith("hearth: "), r.stderr
@@ -115,12 +115,12 @@ def is_type(value, name):
 
 
 def schema_of(command):
-    """What `hearth COMMAND --json` prints, as the product describes it."""
+    """Returns the product's schema of the output of `hearth COMMAND --json`."""
     return json.loads((HERE.parents[1] / f"lvm-plugin/schema/{command}.json").read_text())
 
 
 def valid(value, schema, where="$", root=None):
-    """The part of JSON Schema that the schemas here use."""
+    """Checks a value by the part of JSON Schema that the schemas here use."""
     root = root or schema
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""As much of lvm2 as hearth replace-ssd uses, for one volume vg/lv: reports and
-commands work on $HEARTH_FAKE/lvm.json. "die" in it names a command that is
-killed before it does anything, "die_after" one that is killed when it is done."""
+"""Stands for lvm2, as far as hearth replace-ssd uses it, with one volume vg/lv: the
+reports and commands work on $HEARTH_FAKE/lvm.json. "die" in that file names a command
+that is killed before it acts, "die_after" one that is killed after it."""
 
 import json
 import os

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows status lines to the rules that dmeventd's plugin follows.
+ * Feeds status lines to the rules of dmeventd's plugin.
  *
- * Usage: monitor-feed CONF.  Each line of stdin is "SECONDS|STATUS|STATS", STATS
- * being what the message answers with ";" for its newlines, or nothing.  Each
- * notice is a line "SECONDS CONDITION begins|over TEXT".
+ * Usage: monitor-feed CONF.  Each line of stdin is "SECONDS|STATUS|STATS".  STATS is
+ * the answer to the message stats, with ";" for its newlines, or nothing.  The
+ * program prints each notice as a line "SECONDS CONDITION begins|over TEXT".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands for dmeventd and the kernel around the plugin.
+ * Stands for dmeventd and for the kernel around the plugin.
  *
- * Usage: plugin-host DIR.  DIR/status and DIR/table hold what the target says,
- * DIR/stats what it answers (none: no answer), DIR/version its version.  Each
- * line of stdin is one event; "gone" is one when the device is no cache.  What
- * goes to the log comes on stderr.
+ * Usage: plugin-host DIR.  DIR/status and DIR/table hold the target's status and
+ * table, DIR/stats its answer to the message stats (no file: no answer), DIR/version
+ * its version.  Each line of stdin is one event; "gone" is an event after the device
+ * has stopped being a cache.  The program prints the log to stderr.
  */
 #include <libdevmapper.h>
 #include <libdevmapper-event.h>
@@ -21,7 +21,7 @@ struct dm_task {
 	int type;
 	char text[4096];
 	struct dm_versions versions;
-	char name[16];		/* of the flexible one above */
+	char name[16];		/* room for the flexible name in versions */
 };
 
 static bool slurp(const char *name, char *text, size_t len)

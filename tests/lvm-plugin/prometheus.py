@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prometheus' text format 0.0.4, read strictly; as promtool check metrics
-would, a counter must end in _total and have a help text."""
+"""A strict reader of Prometheus' text format 0.0.4. As in promtool check metrics, a
+counter must end in _total and must have a help text."""
 
 import re
 
@@ -10,7 +10,7 @@ SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\S+)")
 
 
 def parse(text):
-    """{name: (type, {labels: value})}"""
+    """Returns {name: (type, {labels: value})}."""
     assert text.endswith("\n")
     metrics, name, kind = {}, None, None
     for line in text[:-1].split("\n"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the built command says of a real cache, in a guest: every --json against
-its schema, export against Prometheus' format, and both against each other.
+"""Runs the built command on a real cache, in a guest. Checks every --json output by its
+schema, export by Prometheus' format, and the outputs against each other.
 
-Usage: real.py HEARTH VG/LV TRACE.  The volume is cached, in writeback, and is
-drained."""
+Usage: real.py HEARTH VG/LV TRACE.  The volume is cached, in writeback; the script
+drains it."""
 
 import json
 import subprocess

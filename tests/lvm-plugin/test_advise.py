@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth advise: the curve against the simulator's, and the sums beside it."""
+"""hearth advise: its curve, compared with the simulator's, and the sums beside it."""
 
 import bz2
 import errno
@@ -33,13 +33,13 @@ def sanitizers(monkeypatch):
 
 
 def write_trace(path, requests):
-    """(time in µs, offset, length, write) each, in the simulator's own format."""
+    """Writes requests (time in µs, offset, length, write) in the simulator's own format."""
     path.write_bytes(b"".join(struct.pack("<QQII", *r) for r in requests))
     return path
 
 
 def skewed(nr, blocks, seed=1):
-    """Popular blocks, cold ones, and a stream now and then."""
+    """Makes requests of popular and of cold blocks, and a stream now and then."""
     rng = random.Random(seed)
     requests, stream = [], 0
     for i in range(nr):
@@ -67,7 +67,7 @@ def simulator():
 
 
 def errors(dm, simulator, trace, blocks, *args):
-    """By how much hits and disk time are off, at worst; how much was sampled."""
+    """Returns the largest errors of hits and of disk time, and the share that was sampled."""
     told = dm.json("advise", *args, "--size", blocks * BLOCK / 2 ** 30, trace, schema="advise")
     exact = simulator(trace, told["policy"], [int(f * blocks) for f in FACTORS])
     lru = simulator(trace, "LRU", [int(f * blocks) for f in FACTORS])
@@ -106,7 +106,7 @@ def test_error_on_real_traces(dm, simulator, name, blocks, sample):
 
 
 def test_reads_and_writes_are_told_apart(dm, tmp_path):
-    """Reads of two blocks again and again, writes of new ones."""
+    """The trace reads two blocks again and again, and writes new ones."""
     requests = []
     for i in range(4000):
         requests.append((1000 * i, (i % 2) * 2 ** 40, 4096, 0))
@@ -119,7 +119,7 @@ def test_reads_and_writes_are_told_apart(dm, tmp_path):
 
 
 def test_sums(dm, tmp_path):
-    """Three days: ten blocks every day, five more on each."""
+    """In three days the trace reads ten blocks every day, and five new ones each day."""
     requests = []
     for day in range(3):
         blocks = list(range(10)) + list(range(100 + 5 * day, 105 + 5 * day))
@@ -146,7 +146,7 @@ def test_without_times(dm, tmp_path):
 
 
 def warnings(told):
-    """But for that of the recording's length."""
+    """Returns the warnings, without the one about the recording's length."""
     return [w for w in told["warnings"] if w["id"] != "short-recording"]
 
 
@@ -159,7 +159,7 @@ def test_a_short_recording_says_so(dm, tmp_path):
 
 
 def test_no_size_above_the_volumes(dm, tmp_path):
-    """The cache has 32 MiB, the volume 128."""
+    """The cache has 32 MiB, the volume 128 MiB."""
     dm.cache()
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
     told = dm.json("advise", "--cache", "vg/lv", trace, schema="advise")
@@ -215,13 +215,13 @@ def test_drawing(dm, tmp_path):
         assert labels.count(f"{row['ssd_bytes'] / 2 ** 20:.3g} MiB") == 2
     assert {"heat", "RAM (LRU), of reads"} <= set(labels)
     assert sum(label.startswith("advised: ") for label in labels) == 2
-    # Two curves of misses, one of the disk's time.
+    # There are two curves of misses, and one of the disk's time.
     assert len(root.findall("{*}polyline")) == 3
-    # Nothing of the lower line touches its neighbour; a letter is 6.5 wide at most.
+    # No label of the lower line touches its neighbour; a letter is 6.5 wide at most.
     line = sorted((float(t.get("x")), t.text) for t in texts if t.text.endswith("iB") and "adv" not in t.text)
     for (x, a), (y, b) in pairwise(line):
         assert y - x > 6.5 * (len(a) + len(b)) / 2, (a, b)
-    # And what is at the right is the legend, to its end.
+    # The legend is at the right, and the drawing ends behind it.
     legend = max(float(t.get("x")) + 6.5 * len(t.text) for t in texts if t.text in ("heat", "RAM (LRU), of reads"))
     assert legend <= float(root.get("width")) <= legend + 40
 
@@ -238,7 +238,7 @@ def blkparse(nr=700):
 
 @pytest.mark.parametrize("name,module", [("gz", gzip), ("xz", lzma), ("bz2", bz2)])
 def test_compressed(dm, name, module):
-    """By what it begins with: the name does not matter."""
+    """The first bytes of a file tell how it is compressed; its name does not matter."""
     for path in (f"t.blk.{name}", "t"):
         (dm.path / path).write_bytes(module.compress(blkparse().encode()))
         assert dm.json("advise", dm.path / path, schema="advise")["requests"] == 700
@@ -252,7 +252,7 @@ def test_compressed(dm, name, module):
 def test_compressed_by_zstd(dm):
     whole = subprocess.run(["zstd", "-qc"], input=blkparse(30000).encode(), capture_output=True, check=True).stdout
     (dm.path / "t.zst").write_bytes(whole)
-    # The program is not asked.
+    # hearth does not run the program zstd.
     dm.command("zstd", "exit 1")
     assert dm.json("advise", dm.path / "t.zst", schema="advise")["requests"] == 30000
     (dm.path / "t.zst").write_bytes(whole[:len(whole) // 2])
@@ -305,7 +305,7 @@ def test_the_built_command_needs_no_device_mapper(tmp_path):
 
 
 def trace_pipe(dm, lines):
-    """As much of tracefs as is used, for the cache vg/lv."""
+    """Makes the files of tracefs that the command uses, for the cache vg/lv."""
     base = "sys/kernel/tracing/instances/hearth-253-0"
     for name in ("buffer_size_kb", "events/block/block_bio_queue/filter",
                  "events/block/block_bio_queue/enable"):
@@ -324,7 +324,7 @@ def test_live(dm):
     r = dm.run("advise", "--live", "vg/lv", "--minutes", "0.01", "--json")
     assert "7 requests came too fast" in r.stderr
     v = json.loads(r.stdout)
-    # What is asked in half a second is not what is asked all the time.
+    # The requests of half a second do not show the load of a day.
     assert .5 < v["seconds"] < 10 and v["warnings"][-1]["id"] == "short-recording"
     assert v["requests"] == 200 and v["block_bytes"] == 65536 and v["volume_bytes"] == pytest.approx(2 ** 27, rel=1e-5)
     assert (base / "events/block/block_bio_queue/filter").read_text() == f"dev == {253 << 20}"
@@ -342,7 +342,7 @@ def test_live_of_nothing(dm):
 
 
 def test_live_in_a_kernel_without_device_mapper(dm):
-    """Any block device will do."""
+    """--live takes any block device."""
     without = {"HEARTH_FAKE_ERROR": str(errno.ENODEV)}
     why = dm.complaint(3, "advise", "--live", "/dev/none", "--json", env=without)
     assert why == "hearth: /dev/none: no such volume, or not active\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the front door promises: who installs what on the machine, one version, packages of an archive."""
+"""The promises to a newcomer: which targets install packages, one version, packages from an archive."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def needs():
-    """What each target of the Makefile depends on, directly or not."""
+    """Returns the targets that each target of the Makefile depends on, directly or not."""
     text = run("make", "-pq", "no-such-target").stdout
     direct = {m[1]: m[2].split() for m in re.finditer(r"^([\w-]+):(?!=)([^=\n]*)$", text, re.M)}
 
@@ -63,7 +63,7 @@ def test_a_second_setup_costs_nothing():
 
 
 def test_another_setup_script_is_run(tmp_path):
-    """The stamp is of the script's content: one that has changed looks again."""
+    """The stamp depends on the script, so that a changed script looks again."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "build/venv/bin").mkdir(parents=True)
     pytest_there = tmp_path / "build/venv/bin/pytest"
@@ -93,7 +93,7 @@ def test_missing_headers_are_named():
 
 
 def test_missing_tools_are_named(tmp_path):
-    """A machine with a shell and little else."""
+    """The machine has a shell and little else."""
     for program in "bash echo sort env test".split():
         (tmp_path / program).symlink_to(shutil.which(program))
     done = run("bash", "scripts/needs", "tools", "deb", env={"PATH": str(tmp_path)})
@@ -121,7 +121,7 @@ def test_an_archive_has_the_files_of_the_clone(tmp_path):
 
 
 def hardening(program):
-    """Of an ELF file: is it position-independent, bound at start, with checked calls?"""
+    """Tells whether an ELF file is position-independent, bound at start, and has checked calls."""
     header, dynamic, symbols = (run("readelf", option, program).stdout for option in ("-hW", "-dW", "-sW"))
     return {
         "pie": "DYN (" in header,
@@ -131,7 +131,7 @@ def hardening(program):
 
 
 def test_programs_are_hardened(tmp_path):
-    """As plain make builds them, whoever calls it."""
+    """Plain make hardens the programs, whatever the caller's environment is."""
     programs = ["hearth-metadata", "hearth", "libdevmapper-event-hearth.so"]
     environment = {"PATH": os.environ["PATH"]}
     for part in ("tools", "lvm-plugin"):
@@ -159,7 +159,7 @@ def test_one_version(dm):
 
 @pytest.fixture
 def pages(tmp_path):
-    """A tree with the checks of documents, and a function that has page.md checked."""
+    """Makes a tree with the checks of documents; returns a function that checks a page.md."""
     for name in ("lint-docs", "source-files"):
         (tmp_path / "scripts").mkdir(exist_ok=True)
         shutil.copy(TOP / "scripts" / name, tmp_path / "scripts")

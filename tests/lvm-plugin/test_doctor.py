@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth doctor: a sound machine, and one thing wrong with it at a time."""
+"""hearth doctor: a sound machine, and machines with one fault each."""
 
 import errno
 import json
@@ -40,7 +40,7 @@ def tools(dm, check="1.1.0", lvm="2.03.40"):
 
 @pytest.fixture
 def sound(dm):
-    """Two mirrored SSDs, / elsewhere."""
+    """The cache is on two mirrored SSDs, / is elsewhere."""
     modules(dm)
     mounts(dm)
     tools(dm)
@@ -60,7 +60,7 @@ def findings(dm, code=6):
 
 
 def only(dm, level, ident):
-    """The one thing that is not fine."""
+    """Checks that one finding is not fine, and returns its text."""
     other = [f for f in findings(dm, 6 if level in ("warning", "problem") else 0)
              if f["level"] != "fine"]
     assert [(f["level"], f["id"]) for f in other] == [(level, ident)], other
@@ -167,7 +167,7 @@ def test_tools(sound):
 
 @pytest.fixture
 def cached_root(sound):
-    """/ is a volume on the cache; its initramfs holds our module."""
+    """/ is a volume on the cache; the initramfs holds our module."""
     mounts(sound, root="253:7")
     slave(sound, "253:7", "253:0")
     sound.write(f"boot/initrd.img-{RELEASE}", "")
@@ -181,7 +181,7 @@ def test_cached_root(cached_root):
     only(cached_root, "warning", "initramfs")
     cached_root.command("lsinitramfs", "echo etc/x")
     assert "will not start" in only(cached_root, "problem", "initramfs")
-    # dracut's tool in place of Debian's
+    # The machine has dracut's tool instead of Debian's.
     cached_root.command("lsinitramfs", "exit 1")
     cached_root.command("lsinitrd", f"echo 'drwxr-xr-x 1 {OURS}'")
     assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
@@ -210,13 +210,13 @@ def ran(dm):
 
 
 def helper(dm, name, does="true"):
-    """A command of the system that notes how it was called."""
+    """Makes a command of the system that logs its arguments."""
     dm.command(name, f'echo {name} "$@" >>"{dm.path}/ran"\n{does}')
 
 
 @pytest.fixture
 def stale_image(cached_root):
-    """The initramfs holds the kernel's own module until it is made anew."""
+    """The initramfs holds the kernel's own module until update-initramfs makes a new one."""
     listing = cached_root.write("listing", STOCK)
     cached_root.command("lsinitramfs", f"cat '{listing}'")
     cached_root.write("usr/share/initramfs-tools/hooks/hearth", "").chmod(0o755)
@@ -243,7 +243,7 @@ def test_without_fix_nothing_is_done(stale_image):
 
 
 def test_fix_that_did_not_help(stale_image):
-    """What counts is what is found afterwards."""
+    """doctor looks again after a fix, and reports what it finds then."""
     helper(stale_image, "update-initramfs")
     assert "kernel's own dm-cache" in stale_image.run("doctor", "--fix", "--yes", code=6).stdout
     helper(stale_image, "update-initramfs", "exit 3")
@@ -265,7 +265,7 @@ def test_fix_by_dracut(stale_image):
 
 
 def test_fix_loads_the_right_module(sound):
-    """Only while no cache is active, which would need it."""
+    """doctor loads the module only while no cache is active, because an active cache holds the old one."""
     sound.write("version", "2.3.0")
     assert "do this" not in sound.run("doctor", "--fix", code=6).stderr
     sound.write("names", "")
@@ -300,7 +300,7 @@ def ours(dm):
 
 
 def test_fix_has_lvm_repair_with_hearth(sound):
-    """The real lvmconfig reads what is written."""
+    """The real lvmconfig reads the file that doctor writes."""
     tools(sound, check="0.9.0")
     ours(sound)
     conf = sound.write("etc/lvm/lvm.conf", 'global { cache_repair_executable = "/usr/sbin/cache_repair" }\n')
@@ -312,7 +312,7 @@ def test_fix_has_lvm_repair_with_hearth(sound):
     assert "LVM repairs metadata with hearth-cache-repair" in out
     sound.out("doctor", env=env)
     assert set(conf.parent.iterdir()) == {conf, local}
-    # what is there is kept, but for the same setting, and there is a copy of it
+    # doctor replaces only the same setting, and leaves a copy of the old file.
     before = '# mine\nlocal { extra_system_ids = [] }\nglobal/cache_repair_executable = "/bin/false"\n'
     local.write_text(before)
     notes = [f for f in json.loads(sound.out("doctor", "--json", env=env))["findings"] if f["level"] == "note"]
@@ -321,11 +321,11 @@ def test_fix_has_lvm_repair_with_hearth(sound):
     assert local.read_text().startswith("# mine\nlocal { extra_system_ids = [] }\n")
     assert "/bin/false" not in local.read_text()
     assert (conf.parent / "lvmlocal.conf.before-hearth").read_text() == before
-    # what somebody has written in another form is his
+    # doctor does not change a setting that is written in another form.
     local.write_text('global {\n\tcache_repair_executable = ""\n}\n')
     done = sound.run("doctor", "--fix", "--yes", code=1, env=env)
     assert "change that to" in done.stderr and local.read_text().count("cache_repair") == 1
-    # without the variable, where lvm2 looks then
+    # Without the variable doctor writes to lvm2's default directory.
     local.unlink()
     sound.run("doctor", "--fix", "--yes", code=6, env={"LVM_SYSTEM_DIR": "", "PATH": f"{sound.path}/bin"})
     assert local.read_text().count('"/usr/sbin/hearth-cache-repair"') == 1
@@ -356,7 +356,7 @@ def test_no_good_health_where_errors_are_counted(sound):
 
 
 def test_remedies_can_be_pasted(dm):
-    """The cache is named in them."""
+    """Each remedy names the cache."""
     modules(dm)
     mounts(dm)
     tools(dm)
@@ -368,7 +368,7 @@ def test_remedies_can_be_pasted(dm):
 
 
 def test_without_device_mapper(sound):
-    """Where a newcomer asks: nothing is loaded yet."""
+    """On a newcomer's machine no module is loaded yet."""
     found = sound.json("doctor", schema="doctor", code=6, env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)})["findings"]
     assert [f["id"] for f in found if f["level"] != "fine"] == ["device-mapper"]
     assert {"module-installed", "cache-check", "lvm"} <= {f["id"] for f in found}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth drain, split and uncache: what is run, watched, and put back."""
+"""hearth drain, split and uncache: which commands they run, what they watch and restore."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from fake import BIN
 
-# A command of lvm2 that takes so long, and ends early when it is interrupted.
+# A command of lvm2 that takes 1.2 seconds, and ends early when it is interrupted.
 SLOW = """
 trap 'echo interrupted >>"$HEARTH_FAKE/log"; exit 5' INT
 echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
@@ -49,7 +49,7 @@ def test_drain_of_a_writethrough_cache_only_looks(dm):
 
 
 def interrupted(dm, *args):
-    """Interrupts it as Ctrl-C would, when its child is at work."""
+    """Runs hearth, and interrupts it as Ctrl-C would while its child is at work."""
     p = subprocess.Popen([BIN / "fake/hearth", *args], text=True, env=dm.environment(),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     limit = time.monotonic() + 20
@@ -72,7 +72,7 @@ def test_interrupted(lv):
 
 
 def test_interrupted_too_late(lv):
-    """lvm2 finishes all the same: then the mode is put back."""
+    """lvm2 finishes in spite of the interrupt, so hearth restores the mode."""
     lv.command("lvchange", """trap '' INT; echo "lvchange $*" >>"$HEARTH_FAKE/log"; sleep 1""")
     code, out, _ = interrupted(lv, "drain", "vg/lv")
     assert code == 0 and "drained" in out
@@ -131,7 +131,7 @@ def test_failure_of_lvm(lv):
 
 
 def test_interrupted_when_nothing_is_dirty(lv):
-    """What was asked for is done, whatever LVM still wanted to do."""
+    """Nothing is dirty any more, so drain has succeeded although LVM was interrupted."""
     for i in range(2, 30):
         lv.cache(listing=i, dirty=0)
     code, out, _ = interrupted(lv, "drain", "vg/lv")
@@ -141,7 +141,7 @@ def test_interrupted_when_nothing_is_dirty(lv):
 
 
 def test_progress_at_a_terminal(lv, tmux):
-    """Percent of what was dirty; and what it does when nothing is dirty any longer."""
+    """The line shows the percentage written back, and "finishing" once nothing is dirty."""
     lv.command("lvchange", """until [ -e "$HEARTH_FAKE/go-on" ]; do sleep .1; done""")
     for i in range(2, 200):
         lv.cache(listing=i, dirty=16 if i < 12 else 0)

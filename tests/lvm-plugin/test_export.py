@@ -76,7 +76,7 @@ def test_file(dm, tmp_path):
     assert parse(file.read_text()) and os.stat(file).st_ino != before
     assert oct(file.stat().st_mode)[-3:] == "644"
     assert os.listdir(file.parent) == ["hearth.prom"]
-    # what cannot be asked leaves the file as it was
+    # hearth leaves the file as it was if device-mapper does not answer.
     text = file.read_text()
     dm.run("export", "--file", file, code=4, env={"HEARTH_FAKE_ERROR": "19"})
     assert file.read_text() == text

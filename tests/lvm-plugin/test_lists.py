@@ -15,7 +15,7 @@ POLICIES = ("heat", "clock", "nhit")
 
 
 def number(text):
-    """A value of a list, which may be one of its own constants."""
+    """Returns a value of a list, which may be one of the list's own constants."""
     if text in CONSTANTS:
         return CONSTANTS[text]
     if text.isdigit():
@@ -25,7 +25,7 @@ def number(text):
 
 
 def settings(path):
-    """Key, unit, default, least, most of each setting in a list."""
+    """Returns key, unit, default, least and most of each setting in a list."""
     found = SETTING.findall((TOP / path).read_text())
     return [(key, unit, number(default), number(least), number(most))
             for key, unit, default, least, most in found]
@@ -37,7 +37,7 @@ OF_POLICIES = {(name, row[0]): row for name in POLICIES
 
 
 def words_of(page):
-    """A manual page without its requests."""
+    """Returns a manual page without its requests."""
     text = (TOP / "man" / page).read_text().replace("\\-", "-")
     return " ".join(re.sub(r"^\.[A-Z]+ ?", "", text, flags=re.M).split())
 
@@ -51,7 +51,7 @@ def test_there_are_lists():
 @pytest.mark.parametrize("row", CORE, ids=lambda row: row[0])
 def test_manual_has_the_targets_settings(row):
     key, _, default, least, most = row
-    # Two that belong together share an entry: ".BR dirty_high " and " dirty_low".
+    # Two settings may share an entry: ".BR dirty_high " and " dirty_low".
     text = (TOP / "man/hearth-target.8").read_text()
     entry = re.search(rf"\.TP\n\.BR? (?:\w+ \" and \" )?{key}\b.*?\n(.*?)\n\.(?:TP|SH)", text, re.S)[1]
     if (least, most) == (0, 1):
@@ -72,7 +72,7 @@ def test_manual_has_the_policies_settings(row):
 
 def test_manual_has_the_counters():
     entry = words_of("hearth-target.8")
-    # The page names ranges by their ends, and errors in words.
+    # The page names a range of counters by its ends, and describes the errors.
     between = {"read_misses", "write_hits", "timed_read_misses", "timed_write_hits",
                "read_misses_ns", "write_hits_ns", "cache_read_errors", "cache_write_errors",
                "origin_errors"}

@@ -58,7 +58,7 @@ def test_pages_render():
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
 @pytest.mark.parametrize("name", sorted(path.name for path in TOP.glob("man/*.[0-9]")))
 def test_sentences_are_not_glued_together(name):
-    """Further words of a macro that alternates fonts would be."""
+    """A macro that alternates fonts would join further words to the sentence's end."""
     r = subprocess.run(["mandoc", "-Tascii", TOP / "man" / name], capture_output=True, text=True, check=True)
     text = re.sub(".\b", "", r.stdout)
     assert not re.findall(r"\S*[a-z)]\.[A-Z][a-z]\S*", text)
@@ -84,7 +84,7 @@ def test_completion(dm):
     assert complete("hearth", "status", "v") == {"vg/lv"}
     assert complete("hearth", "set", "vg/lv", "mo") == {"mode="}
     assert "low-wear" in complete("hearth", "set", "--preset", "lo")
-    # Cut at "=", as bash does.
+    # bash cuts the words at "=".
     assert complete("hearth", "set", "vg/lv", "mode", "=", "writeb") == {"writeback"}
     assert complete("hearth", "set", "vg/lv", "mode", "=") >= {"writeback", "writearound"}
     assert complete("hearth", "set", "vg/lv", "policy", "=", "l") == {"lru"}

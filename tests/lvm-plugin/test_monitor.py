@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth monitor, and the rules by which dmeventd's plugin tells the log."""
+"""hearth monitor, and the rules by which dmeventd's plugin writes to the log."""
 
 import subprocess
 import time
@@ -13,7 +13,7 @@ DEFAULTS = "10 80 90 1800 50 300 ''"
 
 
 class Feed:
-    """Status lines, one after the other; the notices come at the end."""
+    """Collects status lines; told() feeds them to the rules and returns the notices."""
 
     def __init__(self, path):
         self.conf = path / "monitor.conf"
@@ -104,14 +104,14 @@ def test_dirty_for_long(feed):
 
 
 def test_dirty_but_draining(feed):
-    """In writethrough what is dirty goes home as it can."""
+    """In writethrough dirty blocks are on their way to the origin anyway, so no notice comes."""
     for when in range(0, 5000, 100):
         feed.look(when, dirty=512, features="1 writethrough")
     assert feed.told() == []
 
 
 def traffic(feed, shares, accesses=10000, period=300):
-    """A period for each hit ratio."""
+    """Feeds a period of requests for each hit ratio."""
     hits = misses = 0
     for i, share in enumerate(shares):
         feed.look(i * period, hits=hits, misses=misses)
@@ -203,7 +203,7 @@ def test_for_udev(dm):
     for _ in range(2):
         assert dm.out("monitor", "--quiet", "--register", "vg-lv") == ""
     assert dm.log() == ["monitor vg-lv 10"]
-    # Another table: it is not cached any more.
+    # The new table is no cache's, so the volume is no longer watched.
     (dm.path / "vg-lv.dev").write_text("uuid LVM-abc\n")
     assert dm.out("monitor", "--quiet", "--register", "vg-lv") == ""
     assert dm.log()[1:] == ["monitor vg-lv 0"]
@@ -228,7 +228,7 @@ def test_usage(dm):
     dm.complaint(3, "monitor", "nothing")
 
 
-# ---- The plugin, with dmeventd and the kernel around it made up
+# ---- The plugin, with a stand-in for dmeventd and the kernel
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def plugin(dm):
 
 
 def told(dm, count):
-    """What the command was given, when it has come: nobody waits for it."""
+    """Waits for the command, because the plugin does not, and returns its arguments."""
     file = dm.path / "tell.d"
     for _ in range(100):
         if file.exists() and len(file.read_text().splitlines()) >= count:
@@ -286,7 +286,7 @@ def test_the_plugin_keeps_counters_for_status(dm, plugin):
     out = dm.json("status", schema="status")["caches"][0]
     kept = [int(n) for n in lines[1].split()[1:]]
     assert kept[:2] == [out["counters"]["read_hits"], out["counters"]["read_misses"]]
-    # The samples of both, not a new beginning.
+    # The file holds the samples of both programs; status did not begin a new one.
     assert len((dm.path / "run/hearth/vg-lv").read_text().splitlines()) >= 2
 
 
@@ -300,11 +300,11 @@ def test_the_plugin_and_what_is_no_cache(dm, plugin):
 
 
 def test_the_plugin_and_the_kernels_own_target(dm, plugin):
-    """It is not asked for stats, which it would log as an error."""
+    """The plugin does not send it the message stats, because it would log an error."""
     dm.write("version", "2.2.0")
     assert len(plugin("look\n", health="bypass").splitlines()) == 2
 
 
 def test_the_plugin_and_a_table_that_is_being_replaced(dm, plugin):
-    """Before it is resumed, its status line ends in "ro", and it answers no message."""
+    """Before the table is resumed, its status line ends in "ro" and it answers no message."""
     assert len(plugin("look\n", answers=False, rw="ro").splitlines()) == 2

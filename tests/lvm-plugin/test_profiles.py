@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The LVM profiles: lvmconfig takes them, and they say what their manual page says."""
+"""The LVM profiles: lvmconfig accepts them, and they agree with their manual page."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def test_profile(lvmconfig, file):
     policy = re.search(r'cache_policy="(\w+)"', text)[1]
     keys = dict(re.findall(r"^\s*(\w+)=(\d+)$", text, re.M))
     assert policy in ("smq", "heat")
-    # a stock kernel must open the one; the other has a reason, and a warning
+    # With smq any kernel opens the cache. With heat only hearth does, so the profile warns.
     assert bool(keys) == (policy == "heat")
     assert ("Any kernel opens" in file.read_text()) == (policy == "smq")
     assert ("only hearth opens" in re.sub(r"\n# ", " ", file.read_text())) == (policy == "heat")
@@ -69,7 +69,7 @@ def test_all_are_there():
 
 
 def test_installed_where_it_is_looked_for(tmp_path):
-    """What the other tests have built, by OUT: that it is installed, and leaves nothing behind."""
+    """make install installs the programs in OUT, and make uninstall leaves no file behind."""
     def make(target):
         subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", target, f"DESTDIR={tmp_path}",
                         f"OUT={BIN}/real"], check=True)

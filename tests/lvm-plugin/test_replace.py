@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth replace-ssd: what becomes of the cache, and what of a run that ends early."""
+"""hearth replace-ssd: the state of the cache after a whole run, and after one that ends early."""
 
 import json
 import re
@@ -52,7 +52,7 @@ class Lvm:
         return self.state
 
     def devices(self, *devices):
-        """Block devices: path, number, size in MiB, and "busy" if something has claimed it."""
+        """Takes block devices: path, number, size in MiB, and "busy" if a program has claimed it."""
         self.dm.write("devices", "".join(
             f"{path} {number} {mib * MIB} {' '.join(busy)}\n" for path, number, mib, *busy in devices))
 
@@ -74,7 +74,7 @@ def lvm(dm):
 
 
 def refused(dm, *args, code=1):
-    """What it says when it refuses: why, and what the volume is now."""
+    """Checks that it refuses and says what the volume is now; returns the line with the reason."""
     lines = dm.run("replace-ssd", *args, code=code).stderr.splitlines()
     assert len(lines) == 2 and all(line.startswith("hearth: ") for line in lines), lines
     assert "vg/lv: its cache is as it was, on " in lines[1], lines
@@ -155,7 +155,7 @@ def test_no_device(dm, lvm):
 
 @pytest.mark.parametrize("how", ["disk", "partition", "by LVM's word"])
 def test_the_disk_that_the_volume_is_on(dm, lvm, how):
-    """The origin is 253:3, on the disk 8:0 or a partition of it."""
+    """The origin 253:3 is on the disk 8:0 or on a partition of it."""
     slave = "8:1" if how == "partition" else "8:0"
     if how == "by LVM's word":
         dm.names.clear()
@@ -166,7 +166,7 @@ def test_the_disk_that_the_volume_is_on(dm, lvm, how):
     else:
         dm.write("sys/dev/block/253:3/slaves/below/dev", slave + "\n")
     if how == "partition":
-        # /sys/dev/block has links into the tree of disks.
+        # The entries of /sys/dev/block are links into the tree of disks.
         dm.write("sys/devices/sda/dev", "8:0\n")
         dm.write("sys/devices/sda/sda1/partition", "1\n")
         (dm.path / "sys/dev/block/8:1").symlink_to("../../devices/sda/sda1")
@@ -203,7 +203,7 @@ def test_other_names_of_a_device(dm, lvm):
 
 
 def test_a_volume_has_the_name(dm, lvm):
-    """A volume called as the new cache will be is not made a cache, which would wipe it."""
+    """hearth refuses if a volume has the new cache's name, because LVM would wipe that volume."""
     lvm.state["lvs"]["vg/fast"] = {"segtype": "linear"}
     lvm.save()
     assert "a volume fast" in refused(dm, "vg/lv", "/dev/new")
@@ -279,7 +279,7 @@ def test_a_dead_ssd_in_writethrough(dm, lvm):
 
 
 def test_a_dead_ssd_and_a_device_that_lvm_does_not_take(dm, lvm):
-    """A group that misses a device takes no other, but a device can be made fit before."""
+    """A group with a missing device takes no new one, so hearth runs pvcreate before anything else."""
     dead(lvm, "writethrough")
     lvm.no_pv()
     lvm.save(refuse="pvcreate")

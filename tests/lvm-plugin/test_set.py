@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth set: which change goes to lvm2, which to the target, in what order."""
+"""hearth set: which changes go to lvm2 and which to the target, and in what order."""
 
 import os
 import re
@@ -173,7 +173,7 @@ def test_what_was_set_before_lvm_refuses_is_put_back(lv):
 
 
 def test_mode_and_policy_are_put_back(lv):
-    """The settings of another policy can be sent only when it is there."""
+    """A policy's settings can be sent only while that policy is in use."""
     lv.write("refuse", "visits 0\n")
     lv.cache(listing=2, policy="nhit", mode="writethrough", features="2 metadata2 writethrough",
              settings="2 visits 2")
@@ -196,7 +196,7 @@ def test_what_cannot_be_put_back_is_said(lv):
 
 @pytest.fixture
 def modules(lv):
-    """What modprobe knows, and a policy that was loaded without it."""
+    """Makes modprobe's lists of modules, and a policy that was loaded without modprobe."""
     lib = f"lib/modules/{os.uname().release}"
     lv.write(f"{lib}/modules.dep", "updates/dm-cache.ko:\nupdates/dm-cache-smq.ko: updates/dm-cache.ko\n"
              "updates/dm-cache-lru.ko.xz: updates/dm-cache.ko\nkernel/drivers/md/dm-crypt.ko:\n")

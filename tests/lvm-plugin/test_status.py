@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth status, and what every subcommand says to bad input."""
+"""hearth status, and every subcommand's message for bad input."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from fake import BIN, COUNTERS
 
 
 def shift_history(dm, seconds, name="vg-lv"):
-    """Makes the samples that are kept so much older."""
+    """Makes the stored samples older by this many seconds."""
     file = dm.path / "run/hearth" / name
     lines = file.read_text().splitlines()
     moved = []
@@ -205,13 +205,13 @@ def of(args, name):
 
 @pytest.mark.parametrize("args", OF_A_CACHE, ids=" ".join)
 def test_one_clear_line(dm, args):
-    """Every subcommand that takes a cache: unknown, not cached, no device-mapper, not root."""
+    """Each subcommand has one line for an unknown volume, one without a cache, no device-mapper, no root."""
     dm.command("lvs", '[ "${!#}" = vg/plain ] && echo "  linear|active" || exit 5')
     assert "vg/none" in dm.complaint(3, *of(args, "vg/none"))
-    # A volume that is not cached can be recorded; it has no device here.
+    # advise can record a volume without a cache; this one has no device.
     assert "vg/plain" in dm.complaint(3, *of(args, "vg/plain"))
     if args[:2] == ("advise", "--live"):
-        # It needs no device-mapper: without one there is no such volume.
+        # It needs no device-mapper, but without one it finds no such volume.
         assert "no such volume" in dm.complaint(3, *of(args, "vg/lv"), env={"HEARTH_FAKE_ERROR": "19"})
     else:
         assert "modprobe dm-mod" in dm.complaint(4, *of(args, "vg/lv"), env={"HEARTH_FAKE_ERROR": "19"})
@@ -222,7 +222,7 @@ def test_one_clear_line(dm, args):
                                   ("monitor",)], ids=" ".join)
 def test_one_clear_line_of_all_caches(dm, args):
     if args == ("doctor",):
-        # It goes on without: that is a finding.
+        # doctor continues without device-mapper, and makes that a finding.
         assert "modprobe dm-mod" in dm.run(*args, code=6, env={"HEARTH_FAKE_ERROR": "19"}).stdout
     else:
         assert "modprobe dm-mod" in dm.complaint(4, *args, env={"HEARTH_FAKE_ERROR": "19"})
@@ -254,7 +254,7 @@ def test_output_that_cannot_be_written(dm):
 
 
 def spoilt(rng, line):
-    """The line with words lost, added, doubled, exchanged."""
+    """Returns the line with words lost, added, doubled or exchanged."""
     words = line.split(" ")
     for _ in range(rng.randint(1, 3)):
         i = rng.randrange(len(words))
@@ -266,7 +266,7 @@ def spoilt(rng, line):
 
 
 def test_spoilt_lines(dm):
-    """Whatever the target may say: no crash, and JSON."""
+    """Whatever the target answers, status does not crash, and prints JSON."""
     rng = random.Random(7)
     dm.cache()
     device, stats = dm.path / "vg-lv.dev", dm.path / "vg-lv.stats"

@@ -20,7 +20,7 @@ ZERO = dict.fromkeys(COUNTERS, 0)
 
 
 def objects(text):
-    """JSON values, one after the other."""
+    """Returns the JSON values that follow one another in the text."""
     decoder, found = json.JSONDecoder(), []
     while text.strip():
         value, end = decoder.raw_decode(text.lstrip())
@@ -69,7 +69,7 @@ def test_bad_input(dm, args):
 
 
 def screen(dm, keys, lines=24):
-    """What it draws on a terminal until it ends."""
+    """Runs top on a terminal until it ends; returns exit code, output and the terminal's modes."""
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
     p = subprocess.Popen([BIN / "fake/hearth", "top", "--interval", "30"],
@@ -100,7 +100,7 @@ def test_screen(dm):
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 def test_in_tmux(dm):
-    """What a terminal of 80x24 shows, with more caches than it has lines, and after q."""
+    """There are more caches than lines of the terminal; q restores the old screen."""
     for i in range(30):
         dm.cache(f"vg-volume{i}", devno=f"253:{i + 20}", health="bypass" if i == 1 else "good")
 
@@ -135,7 +135,7 @@ def test_in_tmux(dm):
 
 
 def test_screen_of_sick_caches(dm):
-    """What is wrong takes a line as well; nothing scrolls."""
+    """Each sick cache takes a second line, and nothing scrolls."""
     for i in range(9):
         dm.cache(f"vg-lv{i}", devno=f"253:{i + 20}", health="bypass")
     drawn = screen(dm, b"q", lines=8)[1].split("\033[?1049l")[0]
@@ -160,7 +160,7 @@ def test_a_single_table_has_rates(dm):
 
 
 def test_the_shell_gets_its_screen_back(dm, tmux):
-    """Ctrl-Z, and fg."""
+    """Ctrl-Z restores the shell's screen, and fg the command's."""
     dm.cache(stats=ZERO)
     tmux.start("bash --norc --noprofile")
     tmux.type(f"PS1='ready: '; clear; {BIN}/fake/hearth top --interval 60\n")
