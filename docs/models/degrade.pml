@@ -1,46 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The way down when the metadata fails: dm-target/cache-degrade.c with the parts of
- * cache-commit.c, cache-io.c, cache-evict.c and cache-writeback.c that a failing
- * commit reaches, for spin.
+ * How the engine degrades when the metadata fails: dm-target/cache-degrade.c with
+ * the parts of cache-commit.c, cache-io.c, cache-evict.c and cache-writeback.c that
+ * a failing commit reaches, for spin.
  *
- * One origin block and one slot; of other blocks there is only their number, dirty or
- * not.  The metadata on the disk is a mapping and a dirty bit.  From some instant on
- * the device refuses writes (the process Meta), and may answer again later.  A commit
- * that fails may have reached the disk all the same.
+ * The model has one origin block and one slot.  The other blocks are only a count of
+ * dirty ones.  The metadata on the disk is a mapping and a dirty bit.
+ * From some instant on the device refuses writes (the process Meta), and may answer
+ * again later.  A commit that returns an error may have reached the disk.
  *
- * Power goes at any instant (the process Cut), and whoever starts then reads what is
- * on the disk.  As in dirty.pml:
- *   I1  mapped: what is in the slot is a value that may be seen
- *   I2  mapped and clean: both copies are equal
- *       not mapped: what is on the origin is a value that may be seen
- * That is not promised once fail_open let writes go on without a fence; what holds
- * then is that an engine of the same module starts with an empty cache, so that what
- * is on the origin may be seen.  A read returns a value that may be seen at some
- * moment between its beginning and its end.  No bio waits for ever.
+ * Power fails at any instant (the process Cut), and the next engine reads the disk.
+ * Then I1 and I2 of docs/architecture.md have to hold.  They are not promised once
+ * fail_open lets writes continue without a fence; then an engine of the same module
+ * starts with an empty cache, so that the origin must hold a value that may be
+ * seen.  A read returns a value that may be seen at some moment between its
+ * beginning and its end.  No bio waits for ever.
  *
- * A write that was refused may be seen or not, until another one is acknowledged.
+ * The value of a refused write may be seen or not, until another write is
+ * acknowledged.
  *
- * When no commit can say that a block is clean, because the metadata cannot be
- * written or the cache device cannot flush, it goes home all the same: COMMIT_HOME.
- * The disk goes on to call it dirty, so another start takes what the slot has, fence
- * or not: a write to it reaches both devices or none.
+ * When no commit can mark a block clean, because the metadata cannot be written or
+ * the cache device cannot flush, write-back writes it to the origin without one:
+ * COMMIT_HOME.  The block stays dirty on the disk, so the next engine takes the
+ * slot's contents, fence or not: a write to it reaches both devices or none.
  *
- * Left out: what volatile caches lose (dirty.pml), so that of a cache device that
- * cannot flush there is only what the engine does then; a cache device that fails
+ * Left out: the loss of volatile caches (dirty.pml), so that of a cache device that
+ * cannot flush the model has only the engine's response; a cache device that fails
  * writes (slots.pml); promotions; two tables on one engine.
  *
- * CASE says what takes part, BUG_... makes a variant that must fail.
+ * CASE chooses the processes, BUG_... makes a variant that must fail.
  */
 
 #define UNMAPPED	0
 #define MAPPED_CLEAN	1
-#define MAPPED_INTENT	2	/* dirty on the disk, and not in memory */
+#define MAPPED_INTENT	2	/* dirty on the disk, but not in memory */
 #define MAPPED_DIRTY	3
 
 #define FAIL_OPEN	true
 
-#if CASE == 1		/* nothing is dirty: the fence, or writes go on without one */
+#if CASE == 1		/* no dirty block: the fence, or writes without one */
 #define MODE		WT
 #define BEGIN		MAPPED_CLEAN
 #define PROCESSES	run Writer(2); run Writer(3); run Evict(); run Meta(false)
@@ -71,7 +69,7 @@
 #define MODE		WB
 #define BEGIN		MAPPED_CLEAN
 #define PROCESSES	run Writer(2); run Evict(); run Other(); run Meta(true)
-#elif CASE == 7		/* READ_ONLY: this one is dirty, and was on its way home */
+#elif CASE == 7		/* READ_ONLY: this one is dirty, and write-back has begun */
 #define MODE		WB
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Reader(); run Writeback(); run Meta(true)
@@ -79,7 +77,7 @@
 #define MODE		WT
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Writer(3); run Writeback(); run Meta(true)
-#elif CASE == 9		/* home without a commit, and then the cache device is dead */
+#elif CASE == 9		/* write-back without a commit, then the cache device dies */
 #define MODE		WB
 #define BEGIN		MAPPED_DIRTY
 #define META_WORKS	false
@@ -88,7 +86,7 @@
 #define MODE		WT
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Writeback(); run Meta(true); run Evict()
-#elif CASE == 11	/* the cache device cannot flush, and then the metadata fails */
+#elif CASE == 11	/* the cache device cannot flush, then the metadata fails */
 #define MODE		WB
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Writeback(); run FlushFails(); run Meta(false)
@@ -99,17 +97,17 @@
 
 /* ---- The devices, and the metadata on the disk ---- */
 
-#define FIRST		0	/* what the block held in the beginning, */
-#define NEWER		1	/* or in the slot, if that was dirty */
+#define FIRST		0	/* the block's first value, */
+#define NEWER		1	/* or the slot's, if that was dirty */
 
 byte fast, origin;
 bool mapped, dirty;
 bool meta_works = META_WORKS;
 
-/* ---- What may be seen ---- */
+/* ---- The values that a read may return ---- */
 
 byte allowed, in_flight;
-byte during;		/* by the read that is under way */
+byte during;		/* values that the read under way may return in addition */
 byte overlap[4];
 
 inline write_begins(v)
@@ -127,7 +125,7 @@ inline write_begins(v)
 	}
 }
 
-/* Acknowledged: what was there before it began is over. */
+/* The write is acknowledged, so older values may not be seen any more. */
 inline write_ends(v)
 {
 	d_step {
@@ -152,13 +150,13 @@ mtype = { WT, WB, PT };		/* writethrough, writeback, passthrough */
 mtype health = GOOD;
 mtype mode = MODE;
 bool fail_open = FAIL_OPEN;
-bool unfenced;			/* the metadata could not be made void ... */
-bool distrusted;		/* ... and its session is remembered */
+bool unfenced;			/* the metadata could not be voided ... */
+bool distrusted;		/* ... and the module remembers its session */
 bool quiescing, suspending;	/* a suspend has begun */
-bool gone;			/* and ended: another engine may have the metadata */
+bool gone;			/* the suspend ended: another engine may have the metadata */
 byte nr_dirty;
 bool flush_failed;		/* the cache device cannot flush */
-bool fast_dead;			/* only dirty blocks are still asked of it */
+bool fast_dead;			/* only dirty blocks are still read from it */
 bool unsaid;			/* went_home_unsaid */
 
 #define KEEPS_DIRTY	(mode == WB)
@@ -179,7 +177,7 @@ bool unsaid;			/* went_home_unsaid */
 #define PINS(w)		((w) >> 5)
 
 short word;
-bool units;		/* of writers to both devices; all overlap here */
+bool units;		/* taken by a writer to both devices; all writers overlap here */
 
 inline try_change(old, new, ok)
 {
@@ -191,7 +189,7 @@ inline try_change(old, new, ok)
 	}
 }
 
-/* ---- Bios that wait for the outcome ---- */
+/* ---- Bios that wait for the result of a commit ---- */
 
 mtype = { GOES, HELD, TAKEN, FAILED };
 mtype held[4] = GOES;
@@ -216,7 +214,7 @@ inline end_taken(how)
 	d_step { end_taken_now(how) }
 }
 
-/* release_held(); whether a suspend has begun is looked at under held_lock. */
+/* release_held() looks under held_lock for a suspend that has begun. */
 inline release_held()
 {
 	if
@@ -242,12 +240,12 @@ inline release_held()
 
 /* ---- cache-degrade.c, in the worker ---- */
 
-/* The empty mapping, the wiped superblock, or neither. */
+/* The fence is the empty mapping or the wiped superblock; both may fail. */
 inline make_fence()
 {
 	if
 	:: meta_works -> mapped = false; fenced = true
-	:: mapped = false; fenced = false	/* refused, and there all the same */
+	:: mapped = false; fenced = false	/* an error, but it reached the disk */
 	:: fenced = false
 	fi
 }
@@ -318,7 +316,7 @@ inline metadata_failed()
 	fenced = false
 }
 
-/* fast_failed() of a cache device that cannot flush, or is dead */
+/* fast_failed() for a cache device that cannot flush, or is dead */
 inline fast_failed()
 {
 	if
@@ -361,7 +359,7 @@ chan queue = [4] of { byte, byte };
 chan group = [4] of { byte, byte };
 mtype ended[10] = WAITS;	/* op->done(), for each process */
 
-/* Refused or not, then in @error. */
+/* The outcome of the commit, 0 or an error, is in @error. */
 inline commit(kind, error)
 {
 	queue!kind, _pid;
@@ -471,7 +469,7 @@ end:
 
 #define MAY_UNMAP(w)	(STATE(w) == VALID && !PINS(w) && !((w) & DIRTY))
 
-/* cache_begin_unmap() to unmap_committed(); @ok: it was begun, and has ended. */
+/* cache_begin_unmap() to unmap_committed().  @ok: the unmap was begun and has ended. */
 inline unmap(w, ok, error)
 {
 	ok = false;
@@ -487,7 +485,7 @@ inline unmap(w, ok, error)
 #ifdef BUG_UNMAP_FAILED_FREES
 				:: else -> word = FREE
 #else
-				/* Whether the disk still has the bit, nobody knows. */
+				/* The disk may still have the bit. */
 				:: else -> word = VALID
 #endif
 				fi;
@@ -513,7 +511,7 @@ proctype Evict()
 /* cache_may_go_home() */
 #define MAY_GO_HOME	(WRITABLE || health == READ_ONLY)
 
-/* Once more if it failed: then it has to go home, whatever the commits do. */
+/* Tries again after a failure, because the block has to reach the origin. */
 proctype Writeback()
 {
 	short w;
@@ -594,7 +592,7 @@ done:
 
 /* ---- cache-io.c ---- */
 
-/* Whether a write makes the slot dirty that has this word. */
+/* Does a write make a slot with this word dirty? */
 inline count_dirty(w)
 {
 	counted = false;
@@ -654,7 +652,7 @@ retry:
 	:: else
 	fi;
 
-	/* cache_claim_both(), take_units(); who waits is woken when the word changes */
+	/* cache_claim_both(), take_units(); a change of the word wakes the waiters */
 	if
 	:: how != WB ->
 		if
@@ -822,7 +820,7 @@ proctype Other()
 	count_dirty(0)
 }
 
-/* A commit that is for other blocks. */
+/* A commit for other blocks. */
 proctype OtherCommit()
 {
 	bool error;
@@ -830,7 +828,7 @@ proctype OtherCommit()
 	commit(BARRIER, error)
 }
 
-/* ---- What happens to it ---- */
+/* ---- Events from outside ---- */
 
 proctype Meta(bool returns)
 {
@@ -841,7 +839,7 @@ proctype Meta(bool returns)
 	fi
 }
 
-/* cache_set_fail_open(), by message while writes wait */
+/* cache_set_fail_open(), called by a message while writes wait */
 proctype SetFailOpen()
 {
 end:
@@ -849,11 +847,11 @@ end:
 	degrade_queued = true
 }
 
-/* Presuspend to postsuspend; from there on the metadata may be another's. */
+/* Presuspend to postsuspend.  Afterwards another engine may have the metadata. */
 proctype Suspend()
 {
 	quiescing = true;
-	/* What is held is failed in the step in which holding ends. */
+	/* In the step in which holding ends, the held bios fail. */
 	d_step {
 		suspending = true;
 		if
@@ -871,7 +869,7 @@ proctype Suspend()
 	gone = true
 }
 
-/* The cache device does not answer any more; commits have failed before. */
+/* The cache device stops answering, after commits have failed. */
 proctype FastDies()
 {
 	if
@@ -886,7 +884,7 @@ proctype FlushFails()
 	flush_failed = true
 }
 
-/* What a slot says that nobody writes to. */
+/* The slot has no writer and is clean, so both copies must be equal. */
 #define AT_REST		(STATE(word) == VALID && !WRITERS(word) && \
 			 !(word & DIRTY) && (WRITABLE || health == READ_ONLY))
 
@@ -896,8 +894,9 @@ proctype Cut()
 
 	atomic {
 		/*
-		 * Without a fence: not the power goes, but the table, and another comes.
-		 * If the disk calls dirty what went home, power may go as well.
+		 * Without a fence the table goes, not the power, and another table
+		 * comes.  If a block that was written back is still dirty on the disk,
+		 * the power may go as well.
 		 */
 		believed = mapped && !(unfenced && fail_open && distrusted && !unsaid);
 		assert(!AT_REST || fast == origin);

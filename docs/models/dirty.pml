@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The dirty-bit protocol: what is durable when.  dm-target/cache-commit.c with
- * the parts of cache-io.c, cache-fill.c, cache-evict.c and cache-writeback.c
- * that queue commits, for spin.
+ * The dirty-bit protocol, and which state is durable at each instant:
+ * dm-target/cache-commit.c with the parts of cache-io.c, cache-fill.c, cache-evict.c
+ * and cache-writeback.c that queue commits, for spin.
  *
- * One origin block and one slot; of the slot's neighbours there is only the effect
- * that their intents have, to set this slot's ahead.  Each of the two devices has a current content
- * and a set of contents that it might have if the power went now: what was
- * flushed, and all that was written since.  The metadata on the disk is a
- * mapping and a dirty bit, changed by one step of the commit worker (that a
- * commit is atomic is persistent-data's promise, tested elsewhere).
+ * The model has one origin block and one slot.  The slot's neighbours have only one
+ * effect: their intents may set this slot's ahead.  Each of the two devices has
+ * current contents, and a set of contents that it might have if the power failed
+ * now: those of the last flush, and all that were written since.  The metadata on
+ * the disk is a mapping and a dirty bit, which one step of the commit worker
+ * changes, because persistent-data promises that a commit is atomic.
  *
- * Power goes at any instant (the process Cut).  Then must hold, of everything
- * the devices might have kept:
- *   I1  mapped: what is in the slot is a value that may be seen
- *   I2  mapped and clean: both copies are equal
- *       not mapped: what is on the origin is a value that may be seen
- * "May be seen" is: nothing older than what was acknowledged before a flush
- * began that is complete, and nothing that was never written.  I3 (nothing goes
- * back or forth after the cut) follows: a dirty block is read from its slot and
- * leaves it only by being written back, a clean one is the same in both places.
+ * Power fails at any instant (the process Cut).  Then I1 and I2 of
+ * docs/architecture.md have to hold, with "may be seen" as it is defined there,
+ * whichever contents the devices kept.  I3 follows from them: a dirty block is read
+ * from its slot and leaves it only by write-back, and a clean one is the same in
+ * both places.
  *
  * Left out: devices that cannot flush; discards; the pins of readers (slots.pml).
  *
- * CASE says what takes part, BUG_... makes a variant that must fail.
+ * CASE chooses the processes, BUG_... makes a variant that must fail.
  */
 
 #define WB		(CASE >= 10)	/* writeback; else writethrough */
@@ -42,7 +38,7 @@
 #define BEGIN		UNMAPPED
 #define PROCESSES	run Writer(2); run Flusher(); run Fill(); run Evict(); \
 			run Alien()
-#elif CASE == 4		/* what writeback left dirty is written back */
+#elif CASE == 4		/* write-back of a block that a writeback table left dirty */
 #define BEGIN		MAPPED_DIRTY
 #define PROCESSES	run Writer(2); run Flusher(); run Writeback(); run Evict(); \
 			run Alien()
@@ -72,11 +68,11 @@
 #define FAST		1
 
 byte content[2];
-byte kept[2];		/* a bit for each content it might have after a cut */
+byte kept[2];		/* a bit for each value it might hold after a cut */
 
-#define FIRST		0	/* what the block held in the beginning, */
-#define NEWER		1	/* or in the slot, if that was dirty */
-#define ALIEN		4	/* of another block */
+#define FIRST		0	/* the block's first value, */
+#define NEWER		1	/* or the slot's, if that was dirty */
+#define ALIEN		4	/* a value of another block */
 
 inline put(dev, v)
 {
@@ -86,7 +82,7 @@ inline put(dev, v)
 	}
 }
 
-/* What was written before it began is safe; what comes after may be, too. */
+/* Values written before the flush began are safe; later ones may be, too. */
 inline flush(dev)
 {
 	d_step { kept[dev] = 1 << content[dev] }
@@ -96,12 +92,12 @@ inline flush(dev)
 
 bool mapped, dirty;
 
-/* ---- What may be seen ---- */
+/* ---- The values that may be seen ---- */
 
-byte allowed;		/* by a read, now */
+byte allowed;		/* values that a read may return now */
 byte in_flight;
 byte overlap[5];
-byte after_cut;		/* by a read after a cut */
+byte after_cut;		/* values that a read may return after a cut */
 
 inline write_begins(v)
 {
@@ -136,7 +132,7 @@ byte begun;		/* writes since the flush began */
 
 mtype = { FREE, FILLING, VALID, WRITEBACK, EVICTING };
 mtype state = FREE;
-bool hashed;		/* the block is found */
+bool hashed;		/* a lookup finds the block */
 bool slot_dirty, intent, touched;
 byte writers;
 byte gate;
@@ -151,7 +147,7 @@ byte nr_suspects;
 #define UNMAP		5
 
 chan queue = [4] of { byte, byte };	/* commit_ops */
-chan group = [4] of { byte, byte };	/* what one commit makes durable */
+chan group = [4] of { byte, byte };	/* the ops that one commit makes durable */
 bool durable[10];	/* op->done(), for each process */
 
 inline commit(kind)
@@ -316,7 +312,7 @@ retry:
 		:: WB && state == FREE -> goto overwrite
 		fi
 	   }
-	/* pin_for_write(): one step, and parked until it can be done */
+	/* pin_for_write(): one step, and the bio is parked until it succeeds */
 	:: atomic { hashed && (state == VALID || state == WRITEBACK) &&
 		    (WB || (writers == 0 && state != WRITEBACK)) ->
 		writers++;
@@ -355,7 +351,7 @@ bypass:
 	goto done;
 
 overwrite:
-	/* promote_overwrite(); another may have had the slot */
+	/* promote_overwrite(); another block may have had the slot before */
 	if
 	:: atomic { state == FREE -> state = FILLING; hashed = true }
 	:: state != FREE -> goto retry
@@ -380,7 +376,7 @@ suspect:
 	writers--;
 	if
 	:: atomic { state == VALID && writers == 0 -> state = EVICTING }
-	/* dropped by somebody else, or overtaken by the other writer's drop */
+	/* another process dropped it, or the other writer's drop came first */
 	:: atomic { !hashed -> goto dropped }
 	fi;
 	unmap();
@@ -427,7 +423,7 @@ done:
 	skip
 }
 
-/* Another block gets the free slot, and loses it again. */
+/* Another block takes the free slot, and leaves it again. */
 proctype Alien()
 {
 	if
@@ -476,7 +472,7 @@ done:
 	skip
 }
 
-/* ---- From above ---- */
+/* ---- Requests from above ---- */
 
 proctype Flusher()
 {
@@ -492,7 +488,7 @@ proctype Flusher()
 
 #define one_bit(m)	((m) == 1 || (m) == 2 || (m) == 4 || (m) == 8 || (m) == 16)
 
-/* Power goes. */
+/* Power fails. */
 active proctype Cut()
 {
 	atomic {

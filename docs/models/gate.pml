@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pairs of "store, then look", with memory as weak as a store buffer makes it:
- * each side stores, then looks at what the other stores; they must not both find
- * nothing.
+ * Pairs of "store, then look", with memory as weak as a store buffer makes it: each
+ * side stores, and then looks at the other side's variable.  At least one of the two
+ * has to see the other's store.
  *
  * CASE 1, the gate: a write that bypasses the cache (cache_gate_enter() in
  * dm-target/cache-gate.c: the gate, then the hash) against a promotion
@@ -10,19 +10,20 @@
  *
  * CASE 2, the last dirty block: a write to the cache only (count_dirty() in
  * cache-io.c: the number of dirty blocks, then the mode) against a cache that is
- * given up because nothing is dirty (stop_dirtying() in cache-degrade.c: the
- * mode, then the number).
+ * given up because no block is dirty (stop_dirtying() in cache-degrade.c: the mode,
+ * then the number).
  *
- * CASE 3, units of a block: a writer that is done (cache_return_units() in cache-both.c: the
- * units, then whether they are wanted; it goes without waking) against one that
- * finds them taken (wait_for_units(): wanted, then the units; it goes to sleep).
+ * CASE 3, units of a block: a writer that ends (cache_return_units() in
+ * cache-both.c: the units, then whether they are wanted; if not, it wakes nobody)
+ * against one that finds them taken (wait_for_units(): wanted, then the units; it
+ * goes to sleep).
  *
- * A store is seen by others some time after it was done, at the latest at the
- * next full barrier of the one who did it.
+ * Other processes see a store some time after it was done, at the latest at the next
+ * full barrier of the process that stored.
  */
 
 #if CASE == 1
-#define in_writer	gate		/* memory */
+#define in_writer	gate		/* the variables in memory */
 #define in_other	hashed
 #elif CASE == 2
 #define in_writer	dirty

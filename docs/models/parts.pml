@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which parts of a dirty block are copied home: SLOT_PARTS_MASK in
- * dm-target/cache-slots.h with cache-writeback.c and the writers of cache-io.c,
- * for spin.
+ * Which parts of a dirty block write-back copies: SLOT_PARTS_MASK in
+ * dm-target/cache-slots.h with cache-writeback.c and the writers of cache-io.c, for
+ * spin.
  *
- * One slot of a block of three parts, each with a content on the cache device and
- * one on the origin.  Writers pin the slot and name their part in one step, write,
- * and unpin.  Write-back takes the parts as it begins, copies them and what
- * lies between, one after the other, and gives back what it took unless the block is clean then.  A copy may
- * fail, and so may the commit after it.
+ * The model has one slot with a block of three parts, each with a value on the cache
+ * device and one on the origin.  A writer pins the slot and marks its part in one
+ * step, writes, and unpins.  Write-back takes the marks when it begins, and copies
+ * from the first marked part to the last, one after the other.  It gives the marks
+ * back unless the block is clean then.  A copy may fail, and so may the commit after
+ * it.
  *
- * Whenever the slot is VALID and nobody writes, what differs from the origin is
- * dirty and named; what is clean does not differ at all.
+ * Whenever the slot is VALID without a writer, a part that differs from the origin
+ * is marked and the block is dirty.  A clean block does not differ at all.
  *
- * Left out: what is durable (dirty.pml); how a slot comes and goes (slots.pml).
+ * Left out: durability (dirty.pml); how a slot is filled and freed (slots.pml).
  *
- * CASE says what takes part, BUG_... makes a variant that must fail.
+ * CASE chooses the processes, BUG_... makes a variant that must fail.
  */
 
-#if CASE == 1		/* two writers of writeback, write-back that goes on */
+#if CASE == 1		/* two writers in writeback, beside write-back that repeats */
 #define PROCESSES	run Writer(0, 1); run Writer(2, 2); run Writeback()
-#elif CASE == 2		/* of one part */
+#elif CASE == 2		/* the same, and both write one part */
 #define PROCESSES	run Writer(0, 1); run Writer(0, 2); run Writeback()
-#elif CASE == 3		/* what writeback left is written to both devices */
+#elif CASE == 3		/* a write to both devices, of a block that was left dirty */
 #define PROCESSES	run Writer(0, 1); run Both(1, 2); run Writeback()
 #elif CASE == 4
 #define PROCESSES	run Writer(0, 1); run Writer(2, 2); run Writer(1, 3); \
@@ -42,11 +43,11 @@ byte fast[PARTS], origin[PARTS];
 #define SAME(p)		(fast[p] == origin[p])
 #define SOUND(p)	(SAME(p) || (slot_dirty && NAMED(p)))
 
-/* Before the first, or behind the last of these parts. */
+/* Is part p before the first of the set, or behind the last? */
 #define BEFORE(set, p)	(!((set) & ((2 << (p)) - 1)))
 #define BEHIND(set, p)	(!((set) >> (p)))
 
-/* In the step in which the slot comes to rest. */
+/* Checked in the step in which the slot comes to rest. */
 inline rests()
 {
 	if
@@ -55,7 +56,7 @@ inline rests()
 	fi
 }
 
-/* If the intent is durable already the block is dirty as it is pinned, else later. */
+/* The block becomes dirty after the pin; with a durable intent the code does both at once. */
 proctype Writer(byte p; byte v)
 {
 	d_step {
@@ -69,9 +70,9 @@ proctype Writer(byte p; byte v)
 }
 
 /*
- * Writethrough, of a slot that may still be dirty: alone, and not beside
- * write-back.  If only the origin fails it is as good as written to a dirty
- * slot; a clean one leaves the cache.
+ * A writethrough write to a slot that may still be dirty runs alone, and not beside
+ * write-back.  If only its origin write fails, a dirty slot keeps the value as if it
+ * had been written in writeback; a clean slot leaves the cache.
  */
 proctype Both(byte p; byte v)
 {

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The slot state machine: dm-target/cache-slots.[ch], cache-io.c, cache-fill.c,
- * cache-evict.c, cache-writeback.c and what cache-commit.c does to slots, for
- * spin.
+ * cache-evict.c, cache-writeback.c and the changes that cache-commit.c makes to
+ * slots, for spin.
  *
- * What is modelled is what the code does, step by step: every access to a
- * slot's word, to the hash chains, to a gate and to a device is a step of its
- * own, and any other process may run between two steps.  Two origin blocks, one
- * or two slots; a block is one value.  The names are those of the code.
+ * The model follows the code step by step: every access to a slot's word, to the
+ * hash chains, to a gate and to a device is a step of its own, and any other process
+ * may run between two steps.  It has two origin blocks and one or two slots; a block
+ * is one value.  The names are those of the code.
  *
- * What must hold:
+ * The assertions:
  *   no stale read    a read returns a value that was current at some moment
- *                    between its beginning and its end; once seen, a value is
- *                    not followed by an older one
- *   no write lost    the same, by a last read when all is quiet
+ *                    between its beginning and its end; after a value was read,
+ *                    no read returns an older one
+ *   no write lost    the same, by a last read when no process runs any more
  *   eviction         an unmapped slot has no pin, and is not dirty
- *   intents          a write goes on at once only if the slot's dirty bit is
+ *   intents          a write continues at once only if the slot's dirty bit is
  *                    durable for the block that the slot has now
  *   nothing stuck    no process waits for a wake-up that does not come (an
  *                    invalid end state)
  *
- * Left out: memory is sequentially consistent here (gate.pml has the
- * place where that matters most); how the chains are walked (find() says what is
- * assumed of it); failing commits, and with them every change of health.
- * What is durable when is dirty.pml's.
+ * Left out: weak memory (gate.pml has the places where that matters most); how the
+ * chains are walked (see is_stray); failing commits, and with them every change of
+ * health; durability (dirty.pml).
  *
- * CASE says what takes part, BUG_... makes a variant that must fail.
+ * CASE chooses the processes, BUG_... makes a variant that must fail.
  */
 
 #if CASE == 1		/* writethrough: writers beside a promotion and an eviction */
@@ -75,13 +74,13 @@
 #define WRITEBACK_MODE
 #define LOADED		(VALID | INTENT | DIRTY)
 #define PROCESSES	run Discard(0); run Writer(0, 2); run Writeback()
-#elif CASE == 13	/* writethrough over what writeback left dirty */
+#elif CASE == 13	/* writethrough, of a block that a writeback table left dirty */
 #define LOADED		(VALID | INTENT | DIRTY)
 #define PROCESSES	run Writer(0, 2); run Reader(2); run Writeback(); run Evict()
 #elif CASE == 14	/* a discard beside a promotion */
 #define WRITEBACK_MODE
 #define PROCESSES	run Discard(0); run Reader(2); run Fill(0); run Evict()
-#elif CASE == 15	/* a walker stands on a free slot that another block gets */
+#elif CASE == 15	/* another block gets a free slot on which a walker stands */
 #define NS		2
 #define WRITEBACK_MODE
 #define LOADED		(VALID | INTENT | DIRTY)
@@ -104,7 +103,7 @@
 #define LOADED		VALID
 #define PROCESSES	run Ahead(); run Writer(0, 2); run Reader(1); run Evict(); \
 			run Fill(1)
-#elif CASE == 20	/* the same in writeback, with a write-back */
+#elif CASE == 20	/* the same in writeback, beside a write-back */
 #define AHEAD
 #define WRITEBACK_MODE
 #define LOADED		VALID
@@ -115,7 +114,7 @@
 #define WRITEBACK_MODE
 #define LOADED		VALID
 #define PROCESSES	run Ahead(); run Discard(0); run Writer(0, 2); run Fill(1)
-#elif CASE == 22	/* a walker stands on the slot that its block has left */
+#elif CASE == 22	/* the block leaves the slot on which a walker stands */
 #define NS		2
 #define WRITEBACK_MODE
 #define LOADED		(VALID | INTENT)
@@ -130,7 +129,7 @@
 #define ABANDON
 #define LOADED		(VALID | INTENT)
 #define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Abandon(); run Writeback()
-#elif CASE == 25	/* the same, of a block that leaves and is promoted again */
+#elif CASE == 25	/* the same, for a block that is evicted and promoted again */
 #define WRITEBACK_MODE
 #define ABANDON
 #define LOADED		(VALID | INTENT)
@@ -139,7 +138,7 @@
 #define READ_BOTH
 #define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(1); \
 			run Fill(0); run Evict()
-#elif CASE == 31	/* all about a discard at once: large */
+#elif CASE == 31	/* all cases of a discard at once: large */
 #define WRITEBACK_MODE
 #define LOADED		(VALID | INTENT | DIRTY)
 #define PROCESSES	run Discard(0); run Writer(0, 2); run Reader(1); run Fill(0)
@@ -204,22 +203,22 @@ byte nr_dirty;
 #endif
 
 short word[NS];
-bool units[NS];		/* somebody writes both devices */
-byte block[NS];		/* slot_block(); anything while it is free */
+bool units[NS];		/* a writer to both devices has them */
+byte block[NS];		/* slot_block(); any number while the slot is free */
 bool is_free[NS];	/* on the free list */
-byte chain[NB];		/* what a bucket's chain has for the block */
+byte chain[NB];		/* the slot of the block in its bucket's chain */
 bool locked[NB];	/* chain_lock */
 byte gate[NB];
 bool discarding[NB];
 
-byte origin[NB];	/* the devices' content */
+byte origin[NB];	/* the devices' contents */
 byte fast[NS];
 byte nr_suspects;
 
 #if defined(AHEAD) || defined(ABANDON)
 /*
- * There is one commit worker: what it does when a commit is complete does not
- * come between two steps of another commit.
+ * There is one commit worker, so its work after a complete commit does not come
+ * between two steps of another commit.
  */
 bool working;
 #define worker_begins()		atomic { !working -> working = true }
@@ -230,22 +229,22 @@ bool working;
 #endif
 
 #ifdef AHEAD
-bool on_disk[NS];	/* the dirty bit, as it is durable */
+bool on_disk[NS];	/* the durable dirty bit */
 #define note_on_disk(s, v)	on_disk[s] = (v)
 #else
 #define note_on_disk(s, v)	skip
 #endif
 
-/* ---- What a read may return: a bit for each value ---- */
+/* ---- The values that a read may return: a bit for each ---- */
 
 byte allowed[NB];
 byte in_flight[NB];	/* values being written */
-byte during[NB];	/* writes that began while the read runs */
+byte during[NB];	/* values whose writes began while the read runs */
 
-/* 0 and 1 are the blocks' first values, 2 and 3 the writers'. */
+/* 0 and 1 are the blocks' first values; 2 and 3 come from the writers. */
 #define DISCARDED	4
-#define OLD		5	/* on the origin, of a block that is dirty */
-byte overlap[5];	/* for each value in flight: values it may lose to */
+#define OLD		5	/* the origin's value of a dirty block */
+byte overlap[5];	/* for each value in flight: the values that may replace it */
 
 inline write_begins(b, v)
 {
@@ -265,7 +264,7 @@ inline write_begins(b, v)
 	}
 }
 
-/* What it replaced is no longer to be seen. */
+/* The value that the write replaced may not be seen any more. */
 inline write_ends(b, v)
 {
 	d_step {
@@ -305,8 +304,9 @@ inline read_ends(b, v)
 /* ---- cache-slots.h ---- */
 
 /*
- * The walk is one step, at which the slot is in the chain; or nothing is, and the
- * walker stands on one that is on its way in or out; or on a free one.
+ * A walk is one step.  It finds the slot that is in the chain then.  If the chain is
+ * empty the walker may stand on a slot that enters or leaves it, and in any case it
+ * may stand on a free slot.
  */
 #define is_stray(b, s)	(block[s] == b && (chain[b] == NONE || is_free[s]))
 
@@ -322,7 +322,7 @@ inline find(b, s)
 	fi
 }
 
-/* slot_try_change(); @ok says whether it did. */
+/* slot_try_change(); @ok says whether the word was changed. */
 inline try_change(s, old, new, ok)
 {
 	d_step {
@@ -338,7 +338,7 @@ inline try_change(s, old, new, ok)
 #define NR_PROCS	12
 bool parked[NR_PROCS];
 
-/* cache_wait_for_slot(), and the worker that maps the bio again. */
+/* cache_wait_for_slot(), and the worker that maps the bio again */
 inline wait_for_slot(s, old)
 {
 	atomic {
@@ -394,7 +394,7 @@ inline unpin(s, unit)
 	old = 0
 }
 
-/* atomic_xchg() of the word; the caller wakes who waited for @old. */
+/* atomic_xchg() of the word; the caller wakes the waiters of @old. */
 inline exchange(s, new)
 {
 	d_step {
@@ -423,7 +423,7 @@ inline slot_alloc(s)
 	}
 }
 
-/* The block number stays. */
+/* The slot keeps its block number. */
 inline slot_free(s)
 {
 #ifdef BUG_LINK_LIKE_BLOCK
@@ -461,7 +461,7 @@ inline chain_remove(s, b)
 
 /* ---- cache-fill.c ---- */
 
-/* publish_slot(): @sl is NONE if it gave up. */
+/* publish_slot(): @sl is NONE if the promotion gave up. */
 inline publish(b, sl)
 {
 	slot_alloc(sl);
@@ -501,7 +501,7 @@ inline abort_fill(b, sl)
 	sl = NONE
 }
 
-/* fill_committed(), in the commit worker, which this leaves */
+/* fill_committed(), in the commit worker, which the process leaves here */
 inline publish_filled(sl, marks)
 {
 	if
@@ -522,8 +522,8 @@ inline fill_committed(sl, marks)
 }
 
 /*
- * A promotion that nobody waits for here: after a writethrough write, or by a
- * writeback write that maps itself again.
+ * A promotion for which no bio waits here: after a writethrough write, or started by
+ * a writeback write that is mapped again.
  */
 proctype Fill(byte b)
 {
@@ -543,14 +543,14 @@ proctype Fill(byte b)
 			:: KEEPS_DIRTY -> fill_committed(slot, INTENT)
 			fi
 		:: abort_fill(b, slot)	/* the origin cannot be read */
-		:: unpublish(b, slot)	/* retire_slot(): never used again */
+		:: unpublish(b, slot)	/* retire_slot(): the slot is not used again */
 		fi
 	fi
 }
 
 /* ---- cache-evict.c ---- */
 
-/* claim_slot(); the block was found under policy_lock, which one step stands for. */
+/* claim_slot(), which finds the block under policy_lock: one step here. */
 inline claim(s, b, dirty_too, ok)
 {
 	d_step {
@@ -654,7 +654,7 @@ proctype Writeback()
 				:: !(word[s] & TOUCHED) && !WRITERS(word[s]) ->
 #endif
 					word[s] = word[s] & ~(DIRTY | INTENT);
-					/* no later than what is queued next */
+					/* durable no later than the next op in the queue */
 					note_on_disk(s, false)
 				:: else -> ok = false
 				fi
@@ -673,9 +673,9 @@ proctype Writeback()
 /* ---- cache-io.c ---- */
 
 /*
- * cache_drop_block(): @ok says whether the block is gone, or going if the origin is to
- * be read; if not, what the slot holds is needed.  A bio that has waited begins
- * again.
+ * cache_drop_block(): @ok is true if the block is gone, or will be if the caller is
+ * about to read the origin; false if the slot's contents are needed.  A bio that
+ * has waited begins again.
  */
 inline drop_block(b, reads)
 {
@@ -839,7 +839,7 @@ done:
 	skip
 }
 
-/* count_dirty(): @counted says whether the write makes the slot dirty. */
+/* count_dirty(): @counted is true if the write makes the slot dirty. */
 inline count_dirty(w)
 {
 	counted = false;
@@ -962,7 +962,7 @@ retry:
 	:: else
 	fi;
 
-	/* pin_for_write(): the mark goes on at once if there is an intent */
+	/* pin_for_write(): an intent lets the write set the mark at once */
 	counted = false;
 	if
 	:: w & INTENT -> count_dirty(w)
@@ -1086,7 +1086,7 @@ proctype Ahead()
 #ifdef BUG_AHEAD_UNCOMMITTED
 		skip;
 #else
-		/* Only what is mapped has a dirty bit. */
+		/* Only a mapped slot has a dirty bit. */
 		assert(chain[block[s]] == s);
 		on_disk[s] = true;
 #endif
@@ -1133,14 +1133,14 @@ proctype Abandon()
 }
 #endif
 
-/* A discard of block @b, passed down. */
+/* A discard of block @b that is passed down to the origin. */
 proctype Discard(byte b)
 {
 	byte k, slot = NONE, evicted;
 	short old, w;
 	bool ok;
 
-	/* What is read meanwhile is anybody's guess. */
+	/* A read beside the discard may return any value. */
 	write_begins(b, DISCARDED);
 	d_step {
 		allowed[b] = 63;
@@ -1181,7 +1181,7 @@ unmapped:
 	write_ends(b, DISCARDED)
 }
 
-/* Everything is quiet: nothing waits, and the last value is there to stay. */
+/* No process waits any more, and each block has its last value. */
 inline last_words()
 {
 	for (k : 0 .. NB - 1) {
@@ -1216,7 +1216,7 @@ init
 			block[k] = NONE;
 		}
 #ifdef LOADED
-		/* Block 0 is there from before. */
+		/* Block 0 was loaded from the disk. */
 		is_free[0] = false;
 		block[0] = 0;
 		word[0] = LOADED;

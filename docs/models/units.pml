@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes to both devices that overlap: take_units(), wait_for_units() and
+ * Overlapping writes to both devices: take_units(), wait_for_units() and
  * cache_return_units() of dm-target/cache-both.c with cache_wake_waiters(), for spin.
  *
- * One bucket of waiters with its units.  A writer takes its units in one step,
- * unless somebody has them or waits for them; what it writes reaches two devices in
- * any order; it gives the units back and wakes all who wait if nobody else has what
- * they want.  Another waker is a slot of the same bucket.
+ * The model has one bucket of waiters with its units.  A writer takes its units in
+ * one step, unless another writer has them or waits for them.  Its write reaches the
+ * two devices in any order.  Then it gives the units back, and wakes all waiters if
+ * no other writer has the units that they want.  A slot of the same bucket wakes
+ * them, too.
  *
  * No two writers of one unit are under way at a time, so both devices end with the
- * same content; everybody ends.
+ * same contents.  Every writer ends.
  *
  * Memory is sequentially consistent here; gate.pml has the two barriers (case 3).
  *
- * CASE says what takes part, BUG_... makes a variant that must fail.
+ * CASE chooses the processes, BUG_... makes a variant that must fail.
  */
 
-#if CASE == 1		/* all of one unit */
+#if CASE == 1		/* all writers write one unit */
 #define PROCESSES	run Writer(0, 1); run Writer(1, 1); run Writer(2, 1)
-#elif CASE == 2		/* one in the way of two that are not in each other's */
+#elif CASE == 2		/* one overlaps two that do not overlap each other */
 #define PROCESSES	run Writer(0, 1); run Writer(1, 2); run Writer(2, 3)
-#elif CASE == 3		/* a slot of the same bucket wakes its own */
+#elif CASE == 3		/* a slot of the same bucket wakes its waiters as well */
 #define PROCESSES	run Writer(0, 1); run Writer(1, 1); run Writer(2, 2); \
 			run Waker(); run Waker()
-#elif CASE == 4		/* one that wants all */
+#elif CASE == 4		/* one writer wants all units */
 #define PROCESSES	run Writer(0, 3); run Writer(1, 1); run Writer(2, 2); \
 			run Waker()
 #endif
@@ -32,7 +33,7 @@
 #define UNITS		2
 
 byte units;
-byte wanted;		/* units */
+byte wanted;		/* units that waiters want */
 bool locked;
 bool parked[WRITERS];
 byte fast[UNITS], origin[UNITS];
@@ -52,7 +53,7 @@ inline wake()
 	unlock()
 }
 
-/* What this writer writes, to one of the devices. */
+/* This writer's write to one of the devices. */
 #define WRITE(device) \
 	d_step { \
 		if :: mine & 1 -> device[0] = id + 1 :: else fi; \
