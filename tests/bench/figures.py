@@ -150,14 +150,14 @@ def hit_figures(results):
 REAL_TIME = ("smp",)  # need two CPUs
 
 
-@section("smp", "What read hits gain from a second CPU (not in virtual time)")
+@section("smp", "Gain of read hits from a second CPU (not in virtual time)")
 def smp_figures(results):
     for stack, name in HIT_STACKS.items():
         speed = []
         for jobs in (1, 2):
             runs = [results.iops(f"smp-{stack}-{jobs}-{run}") for run in (1, 2, 3, 4, 5)]
             speed.append(None if None in runs else statistics.median(runs))
-        yield Figure(f"{name}: I/Os per second of two jobs, of one's", ratio(speed[1], speed[0]), "")
+        yield Figure(f"{name}: I/Os per second of two jobs, of one job", ratio(speed[1], speed[0]), "")
 
 
 # ---- The disk ----
@@ -236,7 +236,7 @@ def warm_figures(results):
                      ratio(reached["hearth"], reached["stock"]), "", most=1 / 3)
 
 
-@section("fill", "What a promotion reads")
+@section("fill", "Origin bytes that a promotion reads")
 def fill_figures(results):
     for engine in ("stock", "hearth"):
         read, promoted = (results.said.get(f"fill-{engine}-{w}") for w in ("read", "promoted"))
@@ -265,7 +265,7 @@ def stream_figures(results):
     bare = results.said.get("stream-uncached-over")
     yield Figure("uncached, writing pages through the page cache", bare, "MB/s")
     for engine in ("stock", "hearth"):
-        yield Figure(f"{engine}, writing what is cached, of uncached",
+        yield Figure(f"{engine}, writing cached blocks, of uncached",
                      ratio(results.said.get(f"stream-{engine}-over"), bare), "")
 
 
@@ -310,9 +310,9 @@ def scale_figures(results):
     for engine in ("stock", "hearth"):
         jobs = [results.job(f"scale-{engine}-{what}") for what in ("asked", "quiet")]
         worst = [j["clat_ns"]["max"] / 1000 if j else None for j in jobs]
-        yield Figure(f"1 million blocks, {engine}: longest read while asked for the status",
+        yield Figure(f"1 million blocks, {engine}: longest read while the status is polled",
                      worst[0], "us")
-        yield Figure(f"1 million blocks, {engine}: longest read without", worst[1], "us")
+        yield Figure(f"1 million blocks, {engine}: longest read without polling", worst[1], "us")
 
 
 # The results that the sources of tests/bench/published/ state, as far as they are known here.

@@ -98,8 +98,8 @@ def test_a_section_that_was_not_measured_stays(tmp_path):
     before = sections(text)
     after = figures.parts(figures.page(tmp_path, "6.1", text))
     assert "hearth: origin bytes per promoted byte | 1.04 |  | <= 1.02 | **missed** |" in \
-        after.pop("What a promotion reads")
-    del before["What a promotion reads"]
+        after.pop("Origin bytes that a promotion reads")
+    del before["Origin bytes that a promotion reads"]
     assert len(before) == len(figures.SECTIONS) - 1
     # The page continues after the last section.
     assert {name: part.split("<!-- end -->")[0].strip() for name, part in after.items()} == before
