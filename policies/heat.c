@@ -40,17 +40,17 @@
 #include "slot-fifo.h"
 #include "tables.h"
 
-/* Bounds the time under the engine's lock where every slot was hit. */
+/* Limits the time under the engine's lock if every slot was hit. */
 #define HEAT_ROUNDS_PER_VICTIM	32
-/* One miss in so many is promoted regardless: learning may cost a percent. */
+/* One miss in so many is promoted in any class: learning may cost a percent. */
 #define HEAT_SAMPLE		96
-/* Samples wait while more of the room for migrations is in use, in percent. */
+/* Percent of the room for migrations: samples wait while more of it is in use. */
 #define HEAT_BUSY		50
-/* A request of up to a database's page, 8 KiB, is of another kind. */
+/* A request up to this, a database's page of 8 KiB, is of the small kind. */
 #define HEAT_SMALL_SECTORS	16
-/* 4 MiB; of 256 KiB, 1 MiB and 4 MiB the best on four traces. */
+/* 4 MiB: the best of 256 KiB, 1 MiB and 4 MiB on four traces. */
 #define HEAT_REGION_SECTORS	8192
-/* 1 MiB: a disk of 8 ms and 150 MB/s reads about so much in a seek's time. */
+/* 1 MiB: a disk of 8 ms and 150 MB/s reads about this much in a seek's time. */
 #define HEAT_SEEK_SECTORS	2048
 
 /*
@@ -68,33 +68,33 @@
 
 /* Hits per promotion, in fixed point. */
 #define YIELD_ONE		1024
-/* A class passes while nothing is known of it, because promotions teach. */
+/* An unknown class has this yield, which passes, because promotions teach. */
 #define YIELD_FIRST		YIELD_ONE
-/* The same for new blocks where a warm cache has something to lose. */
+/* The same for new blocks, if a warm cache has blocks to lose. */
 #define YIELD_WARY		(YIELD_ONE / 2)
 /* Samples in the moving averages: of one class, and of all of them. */
 #define YIELD_WEIGHT		24
 #define YIELD_MEAN_WEIGHT	128
-/* What a stream must earn: little, because few streams repeat at all. */
+/* A stream must earn this: little, because few streams repeat at all. */
 #define YIELD_STREAM		(YIELD_ONE / 4)
 /*
- * What reading the rest of a block costs a write, in hits. A write within a
- * stream would not seek, and does for that read: half of this loses up to .008
- * of the disk's time.
+ * The cost, in hits, of reading the rest of a block for a write. A write within a
+ * stream would not seek without that read, and does with it. Half of the value
+ * loses up to .008 of the disk's time.
  */
 #define YIELD_FETCH		(YIELD_ONE / 4)
 #define YIELD_FETCH_STREAM	YIELD_ONE
-/* Reached by blocks of 8 MiB; it bounds the lead, which counts costs. */
+/* Blocks of 8 MiB reach this. It bounds the lead, which counts costs. */
 #define YIELD_MAX_COST		(8 * YIELD_ONE)
 /* A class that yields less is poor: it hardly ever pays. */
 #define YIELD_POOR		(YIELD_ONE / 4)
-/* So is one below this part of the mean, if that is less. */
+/* A class below this part of the mean is poor, too, if that is less. */
 #define POOR_OF_MEAN(mean)	((mean) * 3 / 4)
 
 /* The share of the misses that are of poor classes, in fixed point. */
 #define POOR_ONE		(1u << 20)
 #define POOR_SHIFT		10	/* log of the misses in the moving average */
-/* By so many sixteenths the price falls when all misses are of poor classes. */
+/* The price falls by so many sixteenths if all misses are of poor classes. */
 #define POOR_DISCOUNT		7
 
 /*
@@ -134,23 +134,23 @@
 #define GHOST_AGAIN_SOON	(GHOST_WINDOW / 8)
 #define GHOST_AGAIN_LATER	(GHOST_WINDOW * 3 / 8)
 #define GHOST_OFTEN_SOON	(GHOST_WINDOW / 4)
-/* In place of a class: what was evicted, and from where. */
+/* Stands for a class: the block was evicted, and from which queue. */
 #define GHOST_FROM_SMALL	62
 #define GHOST_FROM_MAIN		63
 
 /* Fixed point of the border between the queues. */
 #define BORDER_ONE		65536u
-/* Slots that one return moves it at most. */
+/* The number of slots by which one return moves the border at most. */
 #define BORDER_STEP		4
-/* Evictions in the moving average of where they were from. */
+/* Evictions in the moving average of the queues that they were from. */
 #define BORDER_WEIGHT		64
-/* A queue with less than this share of the evictions is taken to have this. */
+/* The least share of the evictions that a queue is taken to have. */
 #define BORDER_RARE		(BORDER_ONE / 8)
 /* The small queue's part of the cache at first: S3-FIFO's tenth. */
 #define BORDER_FIRST(nr)	((nr) / 10)
 /*
- * Its least and most part. Neither queue may vanish, because what is evicted
- * from it is all that tells whether it should be longer.
+ * The small queue's least and most part of the cache. Neither queue may vanish,
+ * because only evictions from a queue tell whether it should be longer.
  */
 #define BORDER_LEAST(all)	((all) / 16)
 #define BORDER_MOST(all)	((all) - (all) / 8)
@@ -174,9 +174,9 @@
 #define LEAD_ONE		65536
 #define LEAD_WEIGHT		1024	/* misses in the moving average */
 /*
- * So far behind, all is promoted. It trades wear for hits: a fortieth saves
- * .001 to .005 more of the disk's time for 4 to 10 promotions more in 1000
- * accesses.
+ * If the rival leads by this, all is promoted. The number trades wear for hits: a
+ * fortieth saves .001 to .005 more of the disk's time for 4 to 10 promotions more
+ * in 1000 accesses.
  */
 #define LEAD_LOST		(LEAD_ONE / 20)
 /* A longer lead is not kept, so that a change of the volume soon undoes it. */
@@ -718,11 +718,11 @@ static bool class_sampled(u64 clock, const struct cache_io *io)
 }
 
 /*
- * What a class must yield at @level, which is 1 at least: a share of what
- * promotions yield on the whole, within bounds of the same proportion. The more
- * misses are of poor classes, which are not promoted, the more of the cache is
- * left to the others, so the price falls by up to POOR_DISCOUNT sixteenths. Up
- * to the default level it falls to nothing as the rival gets ahead.
+ * The yield that a class must have at @level, which is 1 at least: a share of the
+ * mean yield of promotions, within bounds in the same proportion. Poor classes are
+ * not promoted, so the more misses are of them, the more of the cache is left to
+ * the others; the price falls by up to POOR_DISCOUNT sixteenths for that. Up to the
+ * default level it falls to nothing as the rival gets ahead.
  */
 static u32 heat_share(struct heat *h, u64 level)
 {
@@ -743,7 +743,7 @@ static bool heat_fetches(const struct cache_io *io)
 	return io->op == CACHE_OP_WRITE && !(io->flags & CACHE_IO_NO_FETCH);
 }
 
-/* What a promotion costs the origin beyond the request, in hits. */
+/* The cost of a promotion for the origin beyond the request, in hits. */
 static u32 heat_cost(struct heat *h, const struct cache_io *io)
 {
 	u32 block = h->policy.params.block_sectors;
@@ -796,8 +796,8 @@ static bool heat_counts(struct heat *h, const struct cache_io *io)
 }
 
 /*
- * One store at most: that of the byte, or now and then that of the rival
- * instead. While the byte has no hits, its own store goes first half of the
+ * A hit stores once at most: the byte, or now and then the rival's entry instead.
+ * While the byte has no hits, its own store goes first half of the
  * time, because a block without a hit is evicted. No store once the counter is
  * full and the rival holds the block.
  */
