@@ -36,8 +36,8 @@ tools:
 	@scripts/needs tools
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) &&) true
 
-# What tests, benches or demonstrates has first got what it needs, once. The
-# modules are made afterwards, because setup may bring the kernel's headers.
+# A target that tests, benches or demonstrates runs setup first, once. The modules
+# are made afterwards, because setup may bring the kernel's headers.
 setup setup-fuzz setup-debug-kernel:
 	@scripts/setup $(patsubst -%,%,$(@:setup%=%))
 
@@ -113,14 +113,14 @@ bench-profile: modules-ready
 kernels: setup
 	scripts/kernels $(K)
 
-# What can be read for mistakes without running it: make lint [P='shell docs'].
+# Reads the source for mistakes, without running it: make lint [P='shell docs'].
 lint: setup
 	scripts/lint $(P)
 
 demo: modules-ready
 	scripts/demo
 
-# What is not part of a module: programs, man pages, what initramfs generators use.
+# The files outside the modules: programs, man pages, hooks of initramfs generators.
 BOOT_FILES := $(LIBDIR)/hearth-on-cache $(LIBDIR)/hearth-degraded \
 	$(foreach f,module-setup hearth-timeout hearth-emergency,$(DRACUTDIR)/90hearth/$(f).sh) \
 	$(foreach f,hooks scripts/local-block scripts/panic,$(INITRAMFSDIR)/$(f)/hearth)

@@ -128,7 +128,7 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 	return bio_sectors(bio) == c->block_sectors;
 }
 
-/* ---- What the policy is told of it ---- */
+/* ---- A bio as the policy sees it ---- */
 
 /* The word of the policy interface for a bio that reads or writes data. */
 static inline enum cache_op cache_bio_op(struct bio *bio)
@@ -169,7 +169,7 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 		io->flags |= CACHE_IO_META;
 }
 
-/* ---- What it does to a slot ---- */
+/* ---- The effect of a bio on its slot ---- */
 
 /* A write has reached its slot, which it still pins. */
 static inline void cache_wrote_slot(struct cache *c, u32 slot)

@@ -242,7 +242,7 @@ static void retry_fence(struct cache *c)
 	set_health(c, HEALTH_BYPASS);
 }
 
-/* ---- What failed ---- */
+/* ---- Kinds of failure ---- */
 
 /* Is anything in the cache that the origin may not have? */
 static bool anything_dirty(struct cache *c)

@@ -17,7 +17,7 @@
 #include "cache-fill.h"
 #include "cache-io.h"
 
-/* ---- What the policy is told ---- */
+/* ---- Messages to the policy ---- */
 
 /* @op is that of @bio; inline because each caller knows which it is. */
 static __always_inline void tell_hit(struct cache *c, struct bio *bio,

@@ -131,7 +131,7 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 	return 0;
 }
 
-/* ---- What is past the end of the table ---- */
+/* ---- Blocks past the end of the table ---- */
 
 static bool is_past_end(struct cache *c, struct slot *s)
 {

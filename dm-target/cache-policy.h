@@ -201,7 +201,7 @@ struct cache_policy_ops {
 		     bool hint_valid);
 	void (*load_done)(struct cache_policy *p);
 	/*
-	 * What load() should be given next time: 0 (evict first) to 63 (keep
+	 * The hint for load() at the next start: 0 (evict first) to 63 (keep
 	 * longest), which a stock smq reads as its own.
 	 */
 	u32 (*hint)(struct cache_policy *p, u32 slot);

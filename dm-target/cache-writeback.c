@@ -460,7 +460,7 @@ void cache_write_home(struct cache *c, u32 slot)
 	write_back(c, &item, CACHE_WB_REFUSED);
 }
 
-/* ---- What to write, and in which order ---- */
+/* ---- The blocks to write, and their order ---- */
 
 static int by_block(const void *a, const void *b)
 {

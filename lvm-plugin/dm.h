@@ -15,7 +15,7 @@
 
 #define DM_NAME_MAX	128
 
-/* A device whose table has a target "cache".  Of several such targets, the first. */
+/* A device whose table has a target "cache"; the first one if there are several. */
 struct dm_device {
 	char name[DM_NAME_MAX];
 	char uuid[DM_NAME_MAX + 2];

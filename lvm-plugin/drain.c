@@ -2,7 +2,7 @@
 /*
  * hearth drain, split and uncache: all dirty blocks are written back, with progress.
  *
- * Of a volume of LVM's, lvm2 does the work and keeps its own record of it (-qq keeps
+ * For a volume of LVM's, lvm2 does the work and keeps its own record of it (-qq keeps
  * it from printing a line every half second).  This file watches, and passes Ctrl-C
  * on; lvm2 then puts the former table back.  A cache made by hand gets a table with
  * writethrough and the policy cleaner, and its own table afterwards.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every subcommand shares: exit codes and options.
+ * Exit codes and options, which all subcommands share.
  */
 #ifndef HEARTH_PLUGIN_HEARTH_H
 #define HEARTH_PLUGIN_HEARTH_H

@@ -4,8 +4,8 @@
  *
  * Every run of status, top and export, and each look of dmeventd, adds one.  The
  * file keeps samples 5 s apart for two minutes, and samples a minute apart for 90
- * minutes.  Of two runs at the same time one may lose the other's sample, and
- * nothing else is lost, because the file is replaced as a whole.
+ * minutes.  If two runs write at the same time, one of their samples may be lost, and
+ * nothing else, because the file is replaced as a whole.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -118,7 +118,7 @@ int command_run(struct command *c)
 	return r ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- What a command prints ---- */
+/* ---- The output of a command ---- */
 
 char *command_text(const char *const argv[])
 {

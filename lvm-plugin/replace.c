@@ -364,7 +364,7 @@ static int find_metadata(const struct plan *p, char *uuid, double *offset,
 		 is_pool(p) ? "cpool_cmeta" : "cvol");
 	text = command_text(missing);
 	start = text ? strchr(text, '|') : NULL;
-	/* Of two missing devices nothing tells which one is the cache's. */
+	/* If two devices are missing, nothing tells which one is the cache's. */
 	end = start ? strchr(start + 1, '|') : NULL;
 	ok = end && !strchr(end + 1, '|') &&
 	     lvm_report("lvs", "devices", name, v, 1) && strchr(v[0], '(') &&

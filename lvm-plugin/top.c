@@ -28,7 +28,7 @@ struct round {
 	double when;
 };
 
-/* What one cache did between two rounds; numbers are per second. */
+/* The activity of one cache between two rounds; numbers are per second. */
 struct activity {
 	bool known;
 	double reads, writes;		/* requests, cut at blocks */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the command and dmeventd's plugin need everywhere: complaints, the clock,
- * signals, paths.  Knows no caches.
+ * Helpers of the command and of dmeventd's plugin: complaints, the clock, signals,
+ * paths.  Knows no caches.
  */
 #ifndef HEARTH_PLUGIN_UTIL_H
 #define HEARTH_PLUGIN_UTIL_H

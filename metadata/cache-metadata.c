@@ -610,7 +610,7 @@ int cmd_abort(struct cmd *cmd)
 	return 0;
 }
 
-/* ---- What was found ---- */
+/* ---- The state that was found ---- */
 
 unsigned int cmd_format(const struct cmd *cmd)
 {

@@ -12,7 +12,7 @@
  * one, fifo_hits(), without a lock; the serialised calls store the mark. So a
  * hit cannot undo a change of the queues.
  *
- * Context: the functions neither sleep nor lock. Those that change a queue or a
+ * Context: the functions neither sleep nor lock. Functions that change a queue or a
  * mark are for the policy's serialised calls; fifo_hits(), fifo_get_mark(),
  * fifo_filling() and fifo_rank() may run beside them in any context.
  */

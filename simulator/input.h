@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A file or standard input, uncompressed on the way by libarchive: gzip, xz,
- * zstd or bzip2. What the file begins with decides, not its name. This part
+ * zstd or bzip2. The file's first bytes decide, not its name. This part
  * owns the open file and a buffer; it must not know what a trace is.
  */
 #ifndef HEARTH_SIMULATOR_INPUT_H

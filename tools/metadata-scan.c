@@ -38,7 +38,7 @@ struct scan {
 
 #define DISAGREED	U64_MAX
 
-/* ---- What lies where ---- */
+/* ---- The kind of each block ---- */
 
 static enum pd_kind kind_of(const void *data, u64 nr, bool *valid)
 {
@@ -211,7 +211,7 @@ static bool has_space_map(struct scan *sc)
 	return false;
 }
 
-/* ---- What all whole trees agree on ---- */
+/* ---- Values on which all whole trees agree ---- */
 
 static void agree(struct scan *sc)
 {

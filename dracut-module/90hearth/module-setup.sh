@@ -18,7 +18,7 @@ hearth_ours() {
     hearth_modinfo -F alias "$1" | grep -qx "$2"
 }
 
-# Prints the installed policies, by depmod's index. Of two modules with one name the
+# Prints the installed policies, by depmod's index. If two modules have one name, the
 # index has the one that modprobe prefers.
 hearth_policies() {
     sed -nE 's/^([^:]*\/)?(dm-cache-[^:\/]+)\.ko[^:\/]*:.*/\2/p' \

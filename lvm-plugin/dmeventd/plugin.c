@@ -214,7 +214,7 @@ static void look_at(struct watched *w, const char *name, const char *uuid,
 		keep(w, c, name);
 }
 
-/* ---- What dmeventd calls ---- */
+/* ---- Functions that dmeventd calls ---- */
 
 EXPORT void process_event(struct dm_task *status, enum dm_event_mask event,
 			  void **user)
