@@ -199,3 +199,57 @@ def test_a_right_page_passes(pages, text):
 ])
 def test_what_is_wrong_in_a_page_is_said(pages, text, fault):
     assert pages(f"A line.\n\n{text}\n") == [fault]
+
+
+def wordy(tree, files):
+    """Runs the check of words on a tree of these files; returns FILE:LINE of each fault."""
+    (tree / "scripts").mkdir()
+    for name in ("lint-words", "source-files"):
+        shutil.copy(TOP / "scripts" / name, tree / "scripts")
+    for name, text in files.items():
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text(text)
+    done = subprocess.run([tree / "scripts/lint-words"], text=True, stdout=subprocess.PIPE)
+    assert done.returncode == (1 if done.stdout else 0)
+    return sorted(line.split(": ")[0] for line in done.stdout.splitlines())
+
+
+# {} stands for the first word, because this file is checked, too.
+STAND_INS = [
+    ("a.c", 1, "/* {} waits here. */\n"),
+    ("a.c", 1, "int a;\t/* {} waits here */\n"),
+    ("a.h", 3, "/*\n *\n * {} waits here.\n */\n"),
+    ("a.c", 2, "/*\n * It waits. {}\n * waits, too. */\n"),
+    ("a.pml", 1, "/* ---- {} waits here ---- */\n"),
+    ("a.sh", 2, "\n# {} waits here.\n[ a ? b ]\n"),
+    ("a", 2, "#!/bin/bash\n# {} waits here.\n"),
+    ("Makefile", 1, "# {} waits here.\n"),
+    ("a.py", 1, '"""{} waits here."""\n'),
+    ("a.py", 1, "# It waits (here). {} waits, too.\n"),
+    ("a.py", 1, 'assert a, "{} waits here"\n'),
+    ("a.md", 1, "## {} waits\n"),
+    ("a.md", 2, "\n* **{} waits** here. Why?\n"),
+    ("a.md", 1, "| {} waits | why? |\n"),
+    ("a.8", 2, ".SH NAME\n{} waits here.\n"),
+]
+
+
+def test_stand_ins_for_a_noun_are_found(tmp_path):
+    files, faults = {}, []
+    for word in "Who", "What", "Of", "Else", "Those":
+        for i, (name, line, text) in enumerate(STAND_INS):
+            files[f"{word}{i}/{name}"] = text.replace("{}", word)
+            faults.append(f"{word}{i}/{name}:{line}")
+    assert wordy(tmp_path, files) == sorted(faults)
+
+
+def test_questions_and_words_within_a_sentence_pass(tmp_path):
+    assert wordy(tmp_path, {name: text.replace("{}", "Who") for name, text in {
+        "a.c": "/* {} waits\n * here? It does. */\n",
+        "a.sh": "# {} waits here?\n",
+        "a.md": "The question: {} waits here?\n",
+        "b.c": "/* It waits for {} and others. */\n",
+        "c.c": "/* {}: waits. */\n",
+        "a.svg": "<!-- {} waits here. -->\n",
+        "CHANGELOG.md": "{} waits here.\n",
+    }.items()}) == []
