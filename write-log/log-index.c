@@ -1047,7 +1047,7 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 {
 	u32 end = run->sector + run->sectors, next = run->sector, i;
 
-	/* What readers find of it, first. */
+	/* First the extents of it that readers find. */
 	split_at(b, run->sector, LOG_SEEN, run);
 	split_at(b, end, LOG_SEEN, run);
 	for (i = 0; i < b->nr; i++) {
@@ -1061,7 +1061,7 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 			next = end_of(e);
 			continue;
 		}
-		/* What was superseded meanwhile is in the ring only. */
+		/* The gap was superseded meanwhile, so it is in the ring only. */
 		gap = *e;
 		gap.sector = next;
 		gap.at = run->at + next - run->sector;

@@ -103,10 +103,10 @@ struct log_write {
 };
 
 /*
- * What the index needs of its surroundings. alloc() returns memory of any
+ * The functions that the index calls. alloc() returns memory of any
  * content or NULL; with @nowait it is called under a spinlock and must not
  * sleep. free() may be called in any context. pin() keeps a segment from being
- * written again; it is called under a spinlock and must not fail; who pinned
+ * written again; it is called under a spinlock and must not fail; the caller
  * gives the pin back. pinned() says whether anyone has one.
  */
 struct log_index_ops {
@@ -285,7 +285,7 @@ void log_index_put(struct log_index *ix, struct log_write *w);
 void log_index_put_gone(struct log_index *ix, const struct log_run *run);
 /* It will never be put, because the index is given up. Frees the write. */
 void log_index_forget(struct log_index *ix, struct log_write *w);
-/* What was put is durable: what it superseded is released. */
+/* The puts are durable: releases the extents that they superseded. */
 void log_index_settle(struct log_index *ix);
 
 /* A round begins: all RING runs are to be repeated. None was left. */

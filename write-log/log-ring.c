@@ -121,7 +121,7 @@ int log_ring_init(struct log_ring *ring, struct log_index *ix,
 
 void log_ring_exit(struct log_ring *ring)
 {
-	/* What was taken from the index, and is not put yet. */
+	/* Forget the writes that were taken from the index and are not put yet. */
 	while (ring->pending) {
 		struct log_write *w = ring->pending;
 
@@ -148,7 +148,7 @@ static u32 blocks_for(const struct log_ring *ring, u64 runs)
 }
 
 /*
- * May a block with records be written? What is free must exceed what ends this
+ * May a block with records be written? The free blocks must exceed what ends this
  * round and one round more, because a cut forgets the one that is under way. The
  * block's own records count twice: each may split a run.
  */
@@ -371,8 +371,8 @@ bool log_ring_begin(struct log_ring *ring)
 	unsigned long flags;
 
 	/*
-	 * What leaves, before what was seen: then the VALID of all that leaves
-	 * is in this batch or an earlier one (W10).
+	 * Take the leaving writes before those that were seen: then the VALID of
+	 * all that leaves is in this batch or an earlier one (W10).
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	list_splice_tail_init(&ring->queued, &ring->leaving);

@@ -51,7 +51,7 @@ struct log_geometry {
 	u32 ring_blocks;
 };
 
-/* What is to be written: @sectors from @data on. */
+/* One write to the device: @sectors from @data on. */
 struct log_io {
 	u64 sector;
 	u32 sectors;
@@ -188,7 +188,7 @@ static inline u64 log_ring_sector(const struct log_geometry *geo, u64 seq)
 	       (u64)place * LOG_BLOCK_SECTORS;
 }
 
-/* Of the header, or of its copy. */
+/* The sector of the header, or of its copy. */
 static inline u64 log_header_sector(u32 block_sectors, u32 nr_slots, bool copy)
 {
 	return (u64)block_sectors * nr_slots -

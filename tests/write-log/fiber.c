@@ -69,7 +69,7 @@ static void enter(void)
 void fiber_start(struct fiber *f, void (*fn)(void *arg), void *arg)
 {
 #ifdef __SANITIZE_ADDRESS__
-	/* What an abandoned function had on the stack is not there any more. */
+	/* The frames of an abandoned function are gone from the stack. */
 	__asan_unpoison_memory_region(f->stack, STACK_BYTES);
 #endif
 	f->fn = fn;

@@ -318,7 +318,7 @@ static void settle(struct ref *r)
 	memset(r->released, 0, sizeof(r->released));
 }
 
-/* ---- What readers find ---- */
+/* ---- Lookups by readers ---- */
 
 static u32 run_length(const int *map, u32 from, u32 end)
 {
@@ -683,7 +683,7 @@ static void test_bounds(void **state)
 	host_free(&h);
 }
 
-/* ---- What keeps a segment from being written again (W6) ---- */
+/* ---- Pins, which keep a segment from being written again (W6) ---- */
 
 static void see(struct log_index *ix, u32 slot, u16 at)
 {

@@ -703,7 +703,7 @@ static void test_mappings(void **state)
 	rig_free(&r);
 }
 
-/* What is past the end of the origin is refused. */
+/* log_load() refuses runs past the end of the origin. */
 static void test_past_end(void **state)
 {
 	struct log_position pos;

@@ -104,8 +104,8 @@ static bool is_noticed(const char *name, u64 seed, u32 nr, char *how, size_t len
 }
 
 /*
- * What keeps a segment from being written again, and what the head is, is tried
- * step by step in test-index and test-ring; in worlds a fault of it is rare.
+ * test-index and test-ring try step by step the pins, which keep a segment from
+ * being written again, and the head, because a fault of them is rare in worlds.
  */
 static bool step_notices(u32 rule)
 {

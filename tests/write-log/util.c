@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all tests of the write log need. */
+/* Helpers of all tests of the write log. */
 
 #include "util.h"
 

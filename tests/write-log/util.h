@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all tests of the write log need: chance, and memory that is counted. */
+/* Helpers of all tests of the write log: random numbers, and memory that is counted. */
 
 #ifndef LOG_TEST_UTIL_H
 #define LOG_TEST_UTIL_H

@@ -200,7 +200,7 @@ static void make_durable(struct disk *d, const struct put *p)
 		d->value[p->address] = p->value;
 }
 
-/* What has ended is durable, and what it overwrote is past. */
+/* Writes that have ended become durable, and the data that they overwrote is gone. */
 static void disk_flush_some(struct disk *d, u32 from, u32 nr)
 {
 	for (u32 a = from; a < from + nr; a++) {
@@ -237,7 +237,7 @@ static void tear(struct disk *d, const struct put *p)
 			memcpy(block + s, p->block + s, 512);
 }
 
-/* Of what was put at an address one is there, or none. */
+/* At each address one of the puts survives, or none. */
 static void disk_cut(struct disk *d)
 {
 	for (u32 a = 0; a < d->nr; a++) {
@@ -324,7 +324,7 @@ static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
 static const struct log_dev failing_dev = { dev_read, dev_write, &w };
 static const struct log_dev good_dev = { dev_read, dev_write, NULL };
 
-/* ---- What a sector may return ---- */
+/* ---- The values that a sector may return ---- */
 
 static u64 tick(void)
 {
@@ -1243,7 +1243,7 @@ static void clear_flag(void)
 			any |= has_extents(b);
 		if (!any && (!keeps(W1_LAST_GONE) || !log_has_anything()))
 			break;
-		/* What is superseded by what has left is recorded, too. */
+		/* Records the runs, too, that the runs which left have superseded. */
 		if (!any && keeps(W1_LAST_GONE))
 			write_batch(&failing_dev);
 	}
@@ -1387,7 +1387,7 @@ static void load_mappings(bool both[BLOCKS])
 	}
 }
 
-/* What is mapped and recorded leaves the log before anything is served (W5). */
+/* Runs of blocks that are mapped, too, leave the log before anything is served (W5). */
 static void settle_both(const bool both[BLOCKS])
 {
 	struct log_run runs[SECTORS];

@@ -8,9 +8,9 @@
  * moments. At a cut each part that was not flushed, of either device, is there
  * or not, and a block of the ring may be torn.
  *
- * The index, the ring and recovery are the product's. What the kernel part will
- * do around them (write, flush, go home, into the cache, evict, discard, set
- * and clear the flag) is written here, as docs/write-log.md has it.
+ * The index, the ring and recovery are the product's. This file does what the kernel
+ * part will do around them (write, flush, go home, into the cache, evict, discard,
+ * set and clear the flag), as docs/write-log.md has it.
  */
 #ifndef LOG_TEST_WORLD_H
 #define LOG_TEST_WORLD_H
