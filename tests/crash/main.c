@@ -2,7 +2,7 @@
 /*
  * crashtest SEED ROUNDS CUTS LOOKS STOCK [CUT]
  *
- * Makes ROUNDS recordings (seeds SEED, SEED + 1, ...).  Of each recording the
+ * Makes ROUNDS recordings (seeds SEED, SEED + 1, ...).  In each recording the
  * engine opens CUTS cuts, the test examines LOOKS more without an engine, and
  * stock opens STOCK.  With CUT the test checks only that cut.  It uses the
  * recording that a failed run has saved in $CRASH_DIR, if there is one.
