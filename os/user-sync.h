@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user-space half of sync.h: locks, atomics, the hash of numbers, and lists.
+ *
+ * A spinlock really excludes, so that a test with threads means something. It must
+ * not know anything about metadata, caches or policies.
+ */
+#ifndef HEARTH_OS_USER_SYNC_H
+#define HEARTH_OS_USER_SYNC_H
+
+#include "os.h"
+
+/* ---- Locks ---- */
+
+typedef struct {
+	int held;
+} spinlock_t;
+
+static inline void spin_lock_init(spinlock_t *lock)
+{
+	lock->held = 0;
+}
+
+static inline void os_spin_lock(spinlock_t *lock)
+{
+	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED))
+			;
+}
+
+static inline void os_spin_unlock(spinlock_t *lock)
+{
+	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
+}
+
+static inline bool os_spin_is_held(const spinlock_t *lock)
+{
+	return __atomic_load_n(&lock->held, __ATOMIC_RELAXED);
+}
+
+#define spin_lock_irqsave(lock, flags) \
+	do { (flags) = 0; os_spin_lock(lock); } while (0)
+#define spin_unlock_irqrestore(lock, flags) \
+	do { (void)(flags); os_spin_unlock(lock); } while (0)
+#define lockdep_assert_held(lock) \
+	do { if (!os_spin_is_held(lock)) abort(); } while (0)
+#define WARN_ON_ONCE(c)		({ if (c) abort(); 0; })
+
+/* ---- Atomics ---- */
+
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+#define atomic64_set(a, v)	__atomic_store_n(&(a)->counter, v, __ATOMIC_RELAXED)
+#define atomic64_read(a)	__atomic_load_n(&(a)->counter, __ATOMIC_RELAXED)
+#define atomic64_add(n, a)	((void)__atomic_add_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST))
+#define atomic64_sub(n, a)	((void)__atomic_sub_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST))
+#define atomic64_add_return(n, a) __atomic_add_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST)
+
+/* ---- The hash of numbers ---- */
+
+static inline u32 hash_64(u64 v, unsigned int bits)
+{
+	return v * 0x61C8864680B583EBULL >> (64 - bits);
+}
+
+/* ---- Lists ---- */
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+static inline void INIT_LIST_HEAD(struct list_head *list)
+{
+	list->next = list->prev = list;
+}
+
+static inline bool list_empty(const struct list_head *list)
+{
+	return list->next == list;
+}
+
+static inline void list_add_tail(struct list_head *entry, struct list_head *list)
+{
+	entry->prev = list->prev;
+	entry->next = list;
+	list->prev->next = entry;
+	list->prev = entry;
+}
+
+static inline void list_del_init(struct list_head *entry)
+{
+	entry->prev->next = entry->next;
+	entry->next->prev = entry->prev;
+	INIT_LIST_HEAD(entry);
+}
+
+static inline void list_splice_tail_init(struct list_head *from,
+					 struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	to->prev->next = from->next;
+	from->prev->next = to;
+	to->prev = from->prev;
+	INIT_LIST_HEAD(from);
+}
+
+#define list_entry(ptr, type, member)	container_of(ptr, type, member)
+#define list_first_entry(list, type, member) \
+	list_entry((list)->next, type, member)
+
+#endif
