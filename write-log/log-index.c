@@ -19,6 +19,8 @@
 #define WRITE_ROOM	8
 /* A run that leaves may be split off at both ends, in the ring and the index. */
 #define LEAVE_ROOM	4
+/* Runs that can leave a block at a time, however many writes it has. */
+#define LEAVE_RUNS	16
 /* A record that is played back: itself, and the other half of what it splits. */
 #define REPLAY_ROOM	3
 
@@ -32,6 +34,11 @@ static u32 class_room(u8 class)
 {
 	return (class_bytes[class] - sizeof(struct log_block)) /
 	       sizeof(struct log_extent);
+}
+
+static u32 most_room(void)
+{
+	return class_room(ARRAY_SIZE(class_bytes) - 1);
 }
 
 static int class_for(u32 nr)
@@ -402,6 +409,8 @@ static int lock_with_room(struct log_index *ix, u64 block, u32 more,
 		*link = find_block(ix, block);
 		b = **link;
 		class = class_for(room_needed(ix, b, more));
+		if (b && b->reserved + more > U16_MAX)
+			class = -EFBIG;
 		r = class;
 		if (class < 0)
 			break;
@@ -637,7 +646,29 @@ static void ring_changed(struct log_index *ix, struct log_block **link)
 	shrink_block(ix, link);
 }
 
+/* Of @n runs of the block: how many can leave at a time, for want of room. */
+static u32 may_leave(const struct log_index *ix, const struct log_block *b,
+		     u32 n)
+{
+	u32 used = b->nr + b->reserved, left = U16_MAX - b->reserved;
+
+	if (2 * ix->block_sectors > most_room())
+		left = min(left, used < most_room() ? most_room() - used : 0);
+	return min(n, left / LEAVE_ROOM);
+}
+
 /* ---- Writes ---- */
+
+/*
+ * May the block take the write for which room was just reserved? Writes that
+ * filled it would keep it from ever being emptied.
+ */
+static int takes_write(const struct log_index *ix, const struct log_block *b)
+{
+	if (b->closed)
+		return -EBUSY;
+	return may_leave(ix, b, LEAVE_RUNS) < LEAVE_RUNS ? -EFBIG : 0;
+}
 
 struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 				    u32 sectors, bool nowait)
@@ -659,9 +690,10 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 	r = lock_with_room(ix, block, WRITE_ROOM, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
-	if ((*link)->closed) {
+	r = takes_write(ix, *link);
+	if (r) {
 		(*link)->reserved -= WRITE_ROOM;
-		r = -EBUSY;
+		shrink_block(ix, link);
 	} else {
 		(*link)->writes++;
 		atomic64_add(1, &ix->nr_unlogged);
@@ -883,80 +915,82 @@ static u32 seen_runs(const struct log_block *b, struct log_run *runs, u32 max)
 	return n;
 }
 
-static int collect_and_pin(struct log_index *ix, const struct log_block *b,
-			   struct log_run *runs, u32 max, bool leaving)
+/* Pin the first @n of the runs that readers find; how many there are. */
+static u32 collect_and_pin(struct log_index *ix, const struct log_block *b,
+			   struct log_run *runs, u32 n)
 {
-	u32 n = b ? seen_runs(b, runs, max) : 0, i;
+	u32 i;
 
-	if (n > max)
-		return -E2BIG;
-	for (i = 0; i < n; i++) {
+	n = min(n, seen_runs(b, runs, n));
+	for (i = 0; i < n; i++)
 		ix->ops->pin(ix->ctx, runs[i].slot);
-		if (leaving)
-			count_in_segment(ix, runs[i].slot, (struct change) {
-				.leaving = 1 });
-	}
 	return n;
 }
 
-static u32 count_seen_runs(struct log_index *ix, u64 block)
+/* How many runs can leave, at most @max; -EFBIG if it has runs and none can. */
+static int count_to_leave(struct log_index *ix, u64 block, u32 max)
 {
 	const struct log_block *b;
 	unsigned long flags;
-	u32 n;
+	int n = 0;
 
 	spin_lock_irqsave(block_lock(ix, block), flags);
 	b = *find_block(ix, block);
-	n = b ? seen_runs(b, NULL, 0) : 0;
+	if (b && has_seen(b)) {
+		n = may_leave(ix, b, min(max, seen_runs(b, NULL, 0)));
+		n = n ? n : -EFBIG;
+	}
 	spin_unlock_irqrestore(block_lock(ix, block), flags);
 	return n;
 }
 
-/* The same with room for each run to leave; false if their number changed. */
-static bool collect_leaving(struct log_index *ix, u64 block,
-			    struct log_run *runs, u32 n, int *result)
+static int collect_leaving(struct log_index *ix, u64 block,
+			   struct log_run *runs, u32 max)
 {
+	int room = count_to_leave(ix, block, max), r;
 	struct log_block **link;
 	unsigned long flags;
-	bool same;
+	u32 n, i;
 
-	*result = lock_with_room(ix, block, n * LEAVE_ROOM, false, false, &link,
-				 &flags);
-	if (*result)
-		return true;
-	same = seen_runs(*link, NULL, 0) == n;
-	if (same) {
-		*result = collect_and_pin(ix, *link, runs, n, true);
-	} else {
-		(*link)->reserved -= n * LEAVE_ROOM;
-		shrink_block(ix, link);
-	}
+	if (room <= 0)
+		return room;
+	r = lock_with_room(ix, block, room * LEAVE_ROOM, false, false, &link,
+			   &flags);
+	if (r)
+		return r;
+	/* There may be fewer runs by now. */
+	n = collect_and_pin(ix, *link, runs, room);
+	for (i = 0; i < n; i++)
+		count_in_segment(ix, runs[i].slot, (struct change) {
+			.leaving = 1 });
+	(*link)->reserved -= (room - n) * LEAVE_ROOM;
+	shrink_block(ix, link);
 	spin_unlock_irqrestore(block_lock(ix, block), flags);
-	return same;
+	return n;
+}
+
+static int collect_all(struct log_index *ix, u64 block, struct log_run *runs,
+		       u32 max)
+{
+	const struct log_block *b;
+	unsigned long flags;
+	int n = 0;
+
+	spin_lock_irqsave(block_lock(ix, block), flags);
+	b = *find_block(ix, block);
+	if (b && seen_runs(b, NULL, 0) > max)
+		n = -E2BIG;
+	else if (b)
+		n = collect_and_pin(ix, b, runs, max);
+	spin_unlock_irqrestore(block_lock(ix, block), flags);
+	return n;
 }
 
 int log_index_collect(struct log_index *ix, u64 block, struct log_run *runs,
 		      u32 max, bool leaving)
 {
-	unsigned long flags;
-	u32 n;
-	int r;
-
-	if (!leaving) {
-		spin_lock_irqsave(block_lock(ix, block), flags);
-		r = collect_and_pin(ix, *find_block(ix, block), runs, max,
-				    false);
-		spin_unlock_irqrestore(block_lock(ix, block), flags);
-		return r;
-	}
-	do {
-		n = count_seen_runs(ix, block);
-		if (!n)
-			return 0;
-		if (n > max)
-			return -E2BIG;
-	} while (!collect_leaving(ix, block, runs, n, &r));
-	return r;
+	return leaving ? collect_leaving(ix, block, runs, max) :
+			 collect_all(ix, block, runs, max);
 }
 
 int log_index_close(struct log_index *ix, u64 block)

@@ -202,8 +202,8 @@ bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out);
  *
  * Any context if @nowait. Return: the write, or an ERR_PTR: -EBUSY when the
  * block is closed, -ENOMEM, -ENOSPC when the memory's bound is reached, -EFBIG
- * when the block may get more extents than it can have: they have to be recorded
- * first, or to go home.
+ * when the block may get more extents than it can have, or has more than some
+ * 8,000 writes to be recorded: they have to be recorded first, or to go home.
  */
 struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 				    u32 sectors, bool nowait);
@@ -246,14 +246,19 @@ bool log_index_has(struct log_index *ix, u64 block);
 /* ---- Going home, and into the cache ---- */
 
 /**
- * log_index_collect() - all that readers find of a block, by sector
+ * log_index_collect() - what readers find of a block, by sector
  * @leaving: these runs will go through log_index_put_gone(), and each through
  *	log_index_leave() or log_index_stay(), which release the room that
  *	is reserved here
  *
- * Pins the segment of each run. It may sleep if @leaving, else it is for any
- * context. Return: the number of runs; -E2BIG if there are more than @max; if
- * @leaving, -ENOMEM or -EFBIG.
+ * Pins the segment of each run. All runs of the block; but if @leaving only the
+ * first, when there are more than @max or than the block has room for:
+ * log_index_has() says whether some are left. It may sleep if @leaving, else it
+ * is for any context.
+ *
+ * Return: the number of runs; if not @leaving, -E2BIG when there are more than
+ * @max; if @leaving, -ENOMEM, or -EFBIG when what was collected before, or what
+ * is to be recorded, takes all the room.
  */
 int log_index_collect(struct log_index *ix, u64 block, struct log_run *runs,
 		      u32 max, bool leaving);

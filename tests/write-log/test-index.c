@@ -683,7 +683,99 @@ static void test_bounds(void **state)
 	host_free(&h);
 }
 
-/* ---- Pins, which keep a segment from being written again (W6) ---- */
+/* All that is seen of block 0 leaves, in as many parts as it takes. */
+static u32 leave_in_parts(struct log_index *ix, struct host *h)
+{
+	static struct log_run runs[1000];
+	u32 parts = 0;
+
+	while (log_index_has(ix, 0)) {
+		int n = log_index_collect(ix, 0, runs, ARRAY_SIZE(runs), true);
+
+		assert_in_range(n, 1, ARRAY_SIZE(runs));
+		for (int i = 0; i < n; i++)
+			log_index_put_gone(ix, &runs[i]);
+		log_index_settle(ix);
+		for (int i = 0; i < n; i++) {
+			log_index_leave(ix, &runs[i]);
+			h->pins[runs[i].slot]--;
+		}
+		parts++;
+	}
+	return parts;
+}
+
+/* A block of 1 MiB with as many extents as it takes can still be emptied. */
+static void test_full_block_leaves(void **state)
+{
+	static const u32 lengths[] = { 8, 1 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(lengths); i++) {
+		u32 n, len = lengths[i], parts;
+		struct log_index ix;
+		struct host h;
+
+		host_make(&h, 2);
+		assert_ok(log_index_init(&ix, &host_ops, &h, 2048, 1 << 20));
+		assert_ok(log_segment_open(&ix, 0, true));
+		assert_ok(log_segment_open(&ix, 1, true));
+		/* One after the other at the origin, in turn in two segments. */
+		for (n = 0; n < 2048 / len; n++)
+			if (!log_one(&ix, 0, n % 2, n * len, n / 2 * len, len))
+				break;
+		parts = leave_in_parts(&ix, &h);
+		printf("note: %u extents of a block of 1 MiB left in %u parts\n", n, parts);
+		assert_true(parts > 1);
+		assert_true(log_index_empty(&ix));
+		assert_ok(log_segment_close(&ix, 0, false));
+		assert_ok(log_segment_close(&ix, 1, false));
+		log_index_exit(&ix);
+		host_free(&h);
+	}
+}
+
+/*
+ * A block is written again and again, and nothing is recorded: what is reserved
+ * in it stays countable, and there is room for all that is recorded then.
+ */
+static void test_many_unlogged(void **state)
+{
+	struct log_write *w, *next;
+	struct log_index ix;
+	struct host h;
+	u32 n;
+
+	(void)state;
+	host_make(&h, 100);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 64 << 20));
+	for (n = 0; n < 100; n++)
+		assert_ok(log_segment_open(&ix, n, true));
+	for (n = 0; n < 20000; n++) {
+		w = log_index_reserve(&ix, 0, 2 * (n % 60), 1, true);
+		if (IS_ERR(w))
+			break;
+		log_write_place(&ix, w, n % 100, n / 100 % 128);
+		log_index_seen(&ix, w);
+	}
+	printf("note: a block may have %u writes that are not recorded\n", n);
+	assert_in_range(n, 8000, 8192);
+	assert_int_equal(PTR_ERR(w), -EFBIG);
+	log_index_check(&ix);
+	for (w = log_index_take_unlogged(&ix); w; w = next) {
+		next = w->next;
+		log_index_put(&ix, w);
+	}
+	log_index_settle(&ix);
+	log_index_check(&ix);
+	assert_int_equal(ix.nr_ring, 60);
+	leave_in_parts(&ix, &h);
+	assert_true(log_index_empty(&ix));
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* ---- What keeps a segment from being written again (W6) ---- */
 
 static void see(struct log_index *ix, u32 slot, u16 at)
 {
@@ -761,6 +853,8 @@ int main(void)
 		cmocka_unit_test(test_lengthened),
 		cmocka_unit_test(test_closed),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_full_block_leaves),
+		cmocka_unit_test(test_many_unlogged),
 		cmocka_unit_test(test_segment_in_use),
 	};
 	const struct CMUnitTest of_segments[] = {
