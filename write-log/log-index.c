@@ -361,9 +361,9 @@ static void replace_block(struct log_index *ix, struct log_block **link,
 	struct log_block *old = *link;
 	unsigned long flags;
 
+	spin_lock_irqsave(&ix->round_lock, flags);
 	memcpy(new, old, sizeof(*old) + old->nr * sizeof(old->extents[0]));
 	new->class = class;
-	spin_lock_irqsave(&ix->round_lock, flags);
 	INIT_LIST_HEAD(&new->round);
 	if (!list_empty(&old->round)) {
 		/* Its place, because it may be next. */
@@ -601,22 +601,41 @@ static bool same_run(const struct log_extent *a, const struct log_extent *b)
 	return adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
 }
 
-/* Count the block's runs in or out. */
-static void count_runs(struct log_index *ix, const struct log_block *b,
-		       int sign)
+struct runs {
+	u32 nr, old;
+};
+
+static struct runs count_runs(const struct log_index *ix,
+			      const struct log_block *b)
 {
+	struct runs runs = { 0 };
 	u32 i, before = b->nr;
 
 	for (i = next_in_ring(b, -1); i < b->nr; i = next_in_ring(b, i)) {
 		const struct log_extent *e = &b->extents[i];
 
 		if (before == b->nr || !same_run(&b->extents[before], e)) {
-			ix->nr_ring += sign;
-			if ((e->flags & LOG_ROUND) != ix->parity)
-				ix->nr_old += sign;
+			runs.nr++;
+			runs.old += (e->flags & LOG_ROUND) != ix->parity;
 		}
 		before = i;
 	}
+	return runs;
+}
+
+/*
+ * The block had runs as @before says. The sums change in one step, because
+ * log_ring_admits() reads nr_ring meanwhile, and a sum without the block's runs
+ * would admit writes for which there is no room.
+ */
+static void recount_runs(struct log_index *ix, const struct log_block *b,
+			 struct runs before)
+{
+	struct runs now = count_runs(ix, b);
+
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + now.nr - before.nr);
+	ix->nr_old += now.old;
+	ix->nr_old -= before.old;
 }
 
 /* A block with RING is in the list of the round, others are not. */
@@ -633,15 +652,11 @@ static void list_for_round(struct log_index *ix, struct log_block *b)
 	spin_unlock_irqrestore(&ix->round_lock, flags);
 }
 
-static void ring_changes(struct log_index *ix, struct log_block *b)
-{
-	count_runs(ix, b, -1);
-}
-
-static void ring_changed(struct log_index *ix, struct log_block **link)
+static void ring_changed(struct log_index *ix, struct log_block **link,
+			 struct runs before)
 {
 	tidy(*link);
-	count_runs(ix, *link, 1);
+	recount_runs(ix, *link, before);
 	list_for_round(ix, *link);
 	shrink_block(ix, link);
 }
@@ -1118,16 +1133,17 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 	const struct log_run run = w->run;
 	struct log_block **link;
 	unsigned long flags;
+	struct runs before;
 
 	spin_lock_irqsave(block_lock(ix, run.block), flags);
 	link = find_block(ix, run.block);
-	ring_changes(ix, *link);
+	before = count_runs(ix, *link);
 	clear_flag(ix, *link, &run, LOG_RING, NULL);
 	set_ring(ix, *link, &run);
 	(*link)->reserved -= WRITE_ROOM;
 	count_in_segment(ix, run.slot, (struct change) {
 		.unlogged = -run.sectors, .ring = run.sectors });
-	ring_changed(ix, link);
+	ring_changed(ix, link, before);
 	spin_unlock_irqrestore(block_lock(ix, run.block), flags);
 	atomic64_sub(1, &ix->nr_unlogged);
 	free_write(ix, w);
@@ -1138,12 +1154,13 @@ void log_index_put_gone(struct log_index *ix, const struct log_run *run)
 	const struct log_run *place = log_keeps(GONE_OF_PLACE) ? run : NULL;
 	struct log_block **link;
 	unsigned long flags;
+	struct runs before;
 
 	spin_lock_irqsave(block_lock(ix, run->block), flags);
 	link = find_block(ix, run->block);
-	ring_changes(ix, *link);
+	before = count_runs(ix, *link);
 	clear_flag(ix, *link, run, LOG_RING, place);
-	ring_changed(ix, link);
+	ring_changed(ix, link, before);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
 }
 
@@ -1186,10 +1203,10 @@ static bool first_of_round(struct log_index *ix, u64 *block, bool done)
 static bool repeat_in_block(struct log_index *ix, struct log_block *b,
 			    struct log_run *run)
 {
+	struct runs before = count_runs(ix, b);
 	bool found = false, seen = false;
 	u32 i;
 
-	ring_changes(ix, b);
 	for (i = next_in_ring(b, -1); i < b->nr; i = next_in_ring(b, i)) {
 		struct log_extent *e = &b->extents[i];
 
@@ -1208,7 +1225,7 @@ static bool repeat_in_block(struct log_index *ix, struct log_block *b,
 	}
 	if (found)
 		tidy(b);
-	count_runs(ix, b, 1);
+	recount_runs(ix, b, before);
 	return found && (seen || log_keeps(ROUND_OF_RING));
 }
 
@@ -1238,6 +1255,7 @@ int log_index_replay_valid(struct log_index *ix, const struct log_run *run)
 {
 	struct log_block **link;
 	unsigned long flags;
+	struct runs before;
 	int r;
 
 	r = open_segment(ix, run->slot, false, false);
@@ -1248,7 +1266,7 @@ int log_index_replay_valid(struct log_index *ix, const struct log_run *run)
 	if (r)
 		return r;
 	(*link)->reserved -= REPLAY_ROOM;
-	ring_changes(ix, *link);
+	before = count_runs(ix, *link);
 	clear_flag(ix, *link, run, LOG_SEEN, NULL);
 	clear_flag(ix, *link, run, LOG_RING, NULL);
 	add_extent(*link, (struct log_extent) {
@@ -1258,7 +1276,7 @@ int log_index_replay_valid(struct log_index *ix, const struct log_run *run)
 	count_in_segment(ix, run->slot, (struct change) {
 		.seen = run->sectors, .ring = run->sectors });
 	tidy(*link);
-	count_runs(ix, *link, 1);
+	recount_runs(ix, *link, before);
 	list_for_round(ix, *link);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
 	return 0;
@@ -1269,6 +1287,7 @@ int log_index_replay_gone(struct log_index *ix, const struct log_run *run)
 	const struct log_run *place = log_keeps(GONE_OF_PLACE) ? run : NULL;
 	struct log_block **link;
 	unsigned long flags;
+	struct runs before;
 	int r;
 
 	r = lock_with_room(ix, run->block, LEAVE_ROOM, false, false, &link,
@@ -1276,10 +1295,10 @@ int log_index_replay_gone(struct log_index *ix, const struct log_run *run)
 	if (r)
 		return r;
 	(*link)->reserved -= LEAVE_ROOM;
-	ring_changes(ix, *link);
+	before = count_runs(ix, *link);
 	clear_flag(ix, *link, run, LOG_SEEN, place);
 	clear_flag(ix, *link, run, LOG_RING, place);
-	ring_changed(ix, link);
+	ring_changed(ix, link, before);
 	spin_unlock_irqrestore(block_lock(ix, run->block), flags);
 	return r;
 }
@@ -1401,23 +1420,24 @@ static void check_segment(struct log_index *ix, const struct log_segment *s)
 
 void log_index_check(struct log_index *ix)
 {
-	u64 nr_ring = ix->nr_ring, nr_old = ix->nr_old, blocks = 0;
+	u64 nr_ring = 0, nr_old = 0, blocks = 0;
 	const struct log_segment *s;
 	struct log_block *b;
 	unsigned long flags;
+	struct runs runs;
 	u32 i;
 
 	for (i = 0; i < 1U << ix->bucket_bits; i++)
 		for (b = ix->buckets[i]; b; b = b->next) {
 			spin_lock_irqsave(block_lock(ix, b->block), flags);
 			check_block(ix, b);
-			count_runs(ix, b, -1);
+			runs = count_runs(ix, b);
 			spin_unlock_irqrestore(block_lock(ix, b->block), flags);
+			nr_ring += runs.nr;
+			nr_old += runs.old;
 			blocks++;
 		}
-	WARN_ON_ONCE(ix->nr_ring || ix->nr_old);
-	ix->nr_ring = nr_ring;
-	ix->nr_old = nr_old;
+	WARN_ON_ONCE(ix->nr_ring != nr_ring || ix->nr_old != nr_old);
 	WARN_ON_ONCE(blocks != (u64)atomic64_read(&ix->nr_blocks));
 	for (i = 0; i < 1U << ix->segment_bits; i++)
 		for (s = ix->segments[i]; s; s = s->next)
