@@ -152,7 +152,7 @@ static bool decode(const struct loader *l, const struct log_disk_record *rec,
 	run->sectors = le16_to_cpu(rec->last) + 1;
 	run->block = div_u64_rem(origin, l->geo->block_sectors, &sector);
 	run->sector = sector;
-	if (run->slot >= l->geo->ring_slot || origin > LOG_ORIGIN_MASK)
+	if (log_geometry_takes(l->geo, run->slot) || origin > LOG_ORIGIN_MASK)
 		return false;
 	if (*kind == LOG_FREE)
 		return !origin && !run->at && run->sectors == 1;
@@ -262,7 +262,7 @@ int log_load_mapping(struct log_index *ix, const struct log_geometry *geo,
 {
 	struct log_segment s;
 
-	if (slot >= geo->ring_slot)
+	if (log_geometry_takes(geo, slot))
 		return -EUCLEAN;
 	if (log_segment_get(ix, slot, &s) &&
 	    s.seen != log_index_in_place(ix, block, slot))

@@ -34,6 +34,17 @@ int log_geometry_check(const struct log_geometry *geo)
 	return 0;
 }
 
+bool log_geometry_takes(const struct log_geometry *geo, u32 slot)
+{
+	u64 first = (u64)slot * geo->block_sectors;
+	u64 end = log_ring_sector(geo, 0) +
+		  (u64)geo->ring_blocks * LOG_BLOCK_SECTORS;
+
+	return (slot >= geo->ring_slot && first < end) ||
+	       first + geo->block_sectors >
+	       log_header_sector(geo->block_sectors, geo->nr_slots, true);
+}
+
 /* ---- Making a log ---- */
 
 int log_header_write(const struct log_dev *dev, const struct log_geometry *geo)

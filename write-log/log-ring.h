@@ -114,6 +114,14 @@ u32 log_ring_blocks_for(u64 runs);
  */
 int log_geometry_check(const struct log_geometry *geo);
 
+/*
+ * Does the ring take a part of this slot, or a header? Then it is never a
+ * segment, nor mapped. All other slots may be: when the cache device has grown,
+ * there are some behind the ring. The slots of the headers of before it grew are
+ * free as soon as the new number of slots is committed.
+ */
+bool log_geometry_takes(const struct log_geometry *geo, u32 slot);
+
 /**
  * log_header_write() - the header at the end of the last slot, and its copy
  *

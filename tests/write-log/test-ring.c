@@ -520,6 +520,51 @@ static void test_grow(void **state)
 	rig_free(&r);
 }
 
+/*
+ * The ring of a device that has grown lies in the middle. The slots behind it
+ * are like those before it: they hold extents, and they may be mapped.
+ */
+static void test_grown(void **state)
+{
+	const u32 behind = SLOTS + 16, end = behind + 20;
+	struct log_position pos;
+	struct log_index ix;
+	struct log_write *w;
+	struct log_dev dev;
+	struct log_run run;
+	struct host h;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, 21, 16, 5);
+	dev = rig_dev(&r);
+	r.geo.nr_slots = end;
+	assert_ok(log_header_write(&dev, &r.geo));
+	for (u32 slot = 0; slot < ALL_SLOTS; slot++)
+		assert_int_equal(log_geometry_takes(&r.geo, slot),
+				 (slot >= SLOTS && slot < behind) || slot >= end - 2);
+
+	assert_ok(log_segment_open(&r.ix, behind, true));
+	w = log_index_reserve(&r.ix, 3, 0, SECTORS, true);
+	log_write_place(&r.ix, w, behind, 0);
+	log_index_seen(&r.ix, w);
+	assert_ok(log_ring_write_batch(&r.ring, &dev));
+
+	host_make(&h, ALL_SLOTS);
+	assert_ok(log_index_init(&ix, &host_ops, &h, SECTORS, 1 << 20));
+	assert_ok(log_load(&dev, &r.geo, BLOCKS * SECTORS, 5, &ix, &pos));
+	log_index_lookup(&ix, 3, 0, SECTORS, &run);
+	assert_int_equal(run.slot, behind);
+	h.pins[run.slot]--;
+	assert_ok(log_load_mapping(&ix, &r.geo, end - 3, 5));
+	assert_int_equal(log_load_mapping(&ix, &r.geo, behind, 3), 1);
+	assert_int_equal(log_load_mapping(&ix, &r.geo, behind - 1, 5), -EUCLEAN);
+	assert_int_equal(log_load_mapping(&ix, &r.geo, end - 2, 5), -EUCLEAN);
+	assert_int_equal(log_load_mapping(&ix, &r.geo, end - 1, 5), -EUCLEAN);
+	unload(&ix, &h);
+	rig_free(&r);
+}
+
 /* ---- Hostile rings ---- */
 
 static void seal(struct log_disk_block *b)
@@ -764,6 +809,7 @@ int main(void)
 		cmocka_unit_test(test_bad_blocks),
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_grow),
+		cmocka_unit_test(test_grown),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_past_end),
