@@ -133,7 +133,8 @@ static int find_head(struct loader *l, struct log_position *pos)
 		}
 		cond_resched();
 	}
-	if (!pos->head)
+	/* Behind the last number there is none that recovery would believe. */
+	if (!pos->head || pos->head > LOG_MAX_SEQ / 2)
 		return -EUCLEAN;
 	return log_keeps(W11_HEAD) ? 0 : follow_chain(l, pos);
 }
@@ -181,13 +182,26 @@ static int replay_record(struct loader *l, const struct log_disk_record *rec)
 	}
 }
 
+/*
+ * No ring of ours is so full that it can't go on, at no record: what was played
+ * back of it is a part of what the ring said then. So this bounds the memory,
+ * too.
+ */
+static bool is_too_full(const struct loader *l)
+{
+	return 2 * l->ix->nr_ring > (u64)l->geo->ring_blocks * l->records;
+}
+
 static int replay_block(struct loader *l, const struct log_disk_block *b)
 {
 	u32 i;
 	int r = 0;
 
-	for (i = 0; i < le16_to_cpu(b->nr) && !r; i++)
+	for (i = 0; i < le16_to_cpu(b->nr) && !r; i++) {
 		r = replay_record(l, &b->records[i]);
+		if (!r && is_too_full(l))
+			r = -EUCLEAN;
+	}
 	return r;
 }
 
@@ -246,9 +260,6 @@ int log_load(const struct log_dev *dev, const struct log_geometry *geo,
 	r = find_head(&l, pos);
 	if (!r)
 		r = replay(&l, pos);
-	/* No ring of ours is so full that it can't go on. */
-	if (!r && 2 * ix->nr_ring > (u64)geo->ring_blocks * l.records)
-		r = -EUCLEAN;
 	if (!r) {
 		log_index_replayed(ix);
 		r = log_index_for_each(ix, check_end, &end);

@@ -38,9 +38,9 @@ struct log_position {
  * bounds are. The next block of the ring is @pos->head + 1. May sleep.
  *
  * Return: 0; -EUCLEAN when there is no head, or a block from its tail to the
- * head is bad, or a record is impossible, or more than half of all can be live; -ERANGE when an extent lies past the
- * origin's end; -ENOMEM, -EFBIG or the device's error. After an error @ix holds
- * anything.
+ * head is bad, or a record is impossible, or more than half of all records are
+ * live; -ERANGE when an extent lies past the origin's end; -ENOMEM, -EFBIG or the
+ * device's error. After an error @ix holds anything.
  */
 int log_load(const struct log_dev *dev, const struct log_geometry *geo,
 	     u64 origin_sectors, u32 records, struct log_index *ix,

@@ -125,6 +125,7 @@ int log_ring_init(struct log_ring *ring, struct log_index *ix,
 	ring->seq = head;
 	ring->tail = tail;
 	INIT_LIST_HEAD(&ring->leaving);
+	INIT_LIST_HEAD(&ring->put);
 	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->queued);
 	return 0;
@@ -227,15 +228,18 @@ static void add_departed(struct log_ring *ring, struct log_disk_block *b,
 		log_index_leave(ring->ix, run);
 }
 
+/* The next of which a run is to be put. */
 static struct log_departure *first_leaving(struct log_ring *ring)
 {
 	struct log_departure *d;
 
-	for (d = list_first_entry(&ring->leaving, struct log_departure, node);
-	     &d->node != &ring->leaving;
-	     d = list_first_entry(&d->node, struct log_departure, node))
+	while (!list_empty(&ring->leaving)) {
+		d = list_first_entry(&ring->leaving, struct log_departure, node);
 		if (d->nr_put < d->nr)
 			return d;
+		list_del_init(&d->node);
+		list_add_tail(&d->node, &ring->put);
+	}
 	return NULL;
 }
 
@@ -399,8 +403,8 @@ static void end_batch(struct log_ring *ring)
 	struct log_departure *d;
 	u32 i;
 
-	while (!list_empty(&ring->leaving)) {
-		d = list_first_entry(&ring->leaving, struct log_departure, node);
+	while (!list_empty(&ring->put)) {
+		d = list_first_entry(&ring->put, struct log_departure, node);
 		list_del_init(&d->node);
 		for (i = 0; i < d->nr && log_keeps(W6_ORIGIN); i++)
 			if (d->runs[i].sectors)

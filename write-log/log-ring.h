@@ -91,7 +91,8 @@ struct log_ring {
 	u64 io_tail;
 	struct log_disk_block *blocks;	/* memory of LOG_BURST blocks */
 	struct log_write *pending;	/* seen, to be put */
-	struct list_head leaving;	/* the batch's departures */
+	struct list_head leaving;	/* the batch's departures, to be put */
+	struct list_head put;		/* these were put, all of their runs */
 
 	/* Guards @queued. */
 	spinlock_t lock;

@@ -717,6 +717,54 @@ static void test_hostile(void **state)
 	free(good);
 }
 
+/* A ring in which everything is live is refused before all of it is in memory. */
+static void test_hostile_memory(void **state)
+{
+	struct log_disk_block *b;
+	struct log_position pos;
+	struct log_index ix;
+	struct log_dev dev;
+	struct host h;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, 23, MAX_RING, LOG_RECORDS);
+	dev = rig_dev(&r);
+	for (u32 seq = 1; seq <= MAX_RING; seq++) {
+		b = (struct log_disk_block *)r.disk[seq % MAX_RING];
+		memcpy(b, r.disk[1], LOG_BLOCK_BYTES);
+		b->seq = cpu_to_le64(seq);
+		b->nr = cpu_to_le16(LOG_RECORDS);
+		for (u32 i = 0; i < LOG_RECORDS; i++) {
+			b->records[i].place = cpu_to_le32(1 | LOG_VALID << LOG_SLOT_BITS);
+			b->records[i].origin = cpu_to_le64((u64)(seq * LOG_RECORDS + i) * SECTORS);
+		}
+		seal(b);
+	}
+	host_make(&h, ALL_SLOTS);
+	assert_ok(log_index_init(&ix, &host_ops, &h, SECTORS, 1 << 20));
+	assert_int_equal(log_load(&dev, &r.geo, U64_MAX, LOG_RECORDS, &ix, &pos), -EUCLEAN);
+	assert_true(h.rounded <= (MAX_RING / 2 * LOG_RECORDS + 1) * 64 + 64);
+	unload(&ix, &h);
+	rig_free(&r);
+}
+
+/* A head behind which no block would be believed is none. */
+static void test_last_number(void **state)
+{
+	struct log_disk_block *b;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, 25, 16, 5);
+	b = (struct log_disk_block *)r.disk[LOG_MAX_SEQ % 16];
+	memcpy(b, r.disk[1], LOG_BLOCK_BYTES);
+	b->seq = b->tail = cpu_to_le64(LOG_MAX_SEQ);
+	seal(b);
+	assert_int_equal(try_load(&r), -EUCLEAN);
+	rig_free(&r);
+}
+
 /* ---- Mapped slots ---- */
 
 static void test_mappings(void **state)
@@ -811,6 +859,8 @@ int main(void)
 		cmocka_unit_test(test_grow),
 		cmocka_unit_test(test_grown),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_hostile_memory),
+		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_past_end),
 		cmocka_unit_test(test_segment_settles),
