@@ -775,7 +775,7 @@ static void test_many_unlogged(void **state)
 	host_free(&h);
 }
 
-/* ---- What keeps a segment from being written again (W6) ---- */
+/* ---- Pins, which keep a segment from being written again (W6) ---- */
 
 static void see(struct log_index *ix, u32 slot, u16 at)
 {

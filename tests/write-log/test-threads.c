@@ -240,7 +240,7 @@ static void *ring_writer(void *arg)
 	while (value(others)) {
 		if (log_ring_write_batch(&t.ring, &thread_dev))
 			return "ring full";
-		/* What is admitted never exceeds the bound. */
+		/* No more runs are admitted than the bound allows. */
 		if (t.ix.nr_ring > RING * RECORDS / 4)
 			return "more runs than the ring admits";
 		sched_yield();
