@@ -190,7 +190,7 @@ static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 		cache_kick_writeback(c);
 		return STAT_BYPASS_DIRTY;
 	}
-	if (!may_migrate(c, op == CACHE_OP_READ))
+	if (cache_drains(c) || !may_migrate(c, op == CACHE_OP_READ))
 		return STAT_BYPASS_BUSY;
 	if (!READ_ONCE(c->map.nr_free)) {
 		cache_want_slots(c);

@@ -30,7 +30,9 @@ struct cache_bio {
 	u32 slot;
 	u16 gate;
 	u8 kind;		/* enum bio_kind */
-	u8 step;		/* enum bio_step */
+	/* In one byte, because a hit sets both: in one store. */
+	u8 step : 7;		/* enum bio_step */
+	u8 yielded : 1;		/* it has waited for its turn */
 	u8 verdict;		/* enum cache_verdict */
 	u8 tries;		/* left for STEP_LEAVE_THEN_WRITE */
 	struct cache_io io;	/* what the policy is told; not on a stack for speed */

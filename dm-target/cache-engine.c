@@ -105,6 +105,7 @@ static void init_locks(struct cache *c)
 	spin_lock_init(&c->policy_lock);
 	spin_lock_init(&c->wait.deferred_lock);
 	bio_list_init(&c->wait.deferred);
+	cache_yield_init(c);
 	spin_lock_init(&c->gate.discard_lock);
 	INIT_LIST_HEAD(&c->gate.discards);
 	spin_lock_init(&c->degrade.held_lock);

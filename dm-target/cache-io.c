@@ -44,6 +44,8 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		}
 	}
 
+	if (cache_yield(c, bio))
+		return DM_MAPIO_SUBMITTED;
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }
@@ -72,6 +74,8 @@ static bool slot_is_needed(struct cache *c, u32 slot)
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 {
+	if (cache_yield(c, bio))
+		return DM_MAPIO_SUBMITTED;
 	cache_stat_inc(c, slot == SLOT_NONE || cache_bypassed(c) ?
 		       STAT_READ_MISSES : STAT_READ_HITS);
 	cache_remap_origin(c, bio);
@@ -260,8 +264,12 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	cb->slot = slot;
 	cb->units = 0;
 	if (unlikely(!cache_mode_keeps_dirty(mode))) {
-		enum hit_result r = cache_claim_both(c, bio, cb, word, mode);
+		enum hit_result r;
 
+		/* Before it pins: a slot with a writer could not go home. */
+		if (cache_yield(c, bio))
+			return HIT_PARKED;
+		r = cache_claim_both(c, bio, cb, word, mode);
 		if (r != HIT_PINNED)
 			return r;
 	}
@@ -304,6 +312,10 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 		}
 	}
 
+	if (cache_yield(c, bio)) {
+		*r = DM_MAPIO_SUBMITTED;
+		return true;
+	}
 	if (!cache_gate_enter(c, cb))
 		return false;
 
@@ -464,6 +476,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->block = cache_block_of(c, bio->bi_iter.bi_sector);
 	cb->verdict = NR_CACHE_VERDICTS;
 	cb->step = STEP_MAP;
+	cb->yielded = false;
 	cb->fill = NULL;
 	if (unlikely(cb->block >= c->origin_blocks)) {
 		cb->block = CACHE_BLOCK_UNTIMED;

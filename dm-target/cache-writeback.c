@@ -25,11 +25,6 @@
 #define WB_NAMED_IN_ROW		8	/* of these errors so many are logged by block */
 #define WB_ALONE		(HZ / 4) /* without user I/O, then write-back has the disk */
 
-static bool all_must_go(struct cache *c)
-{
-	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
-}
-
 static bool volume_is_idle(struct cache *c)
 {
 	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
@@ -63,7 +58,7 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
 	    !atomic_read(&c->nr_dirty) ||
 	    time_before(jiffies, READ_ONCE(c->writeback.backoff)))
 		return CACHE_WB_NOT;
-	if (all_must_go(c))
+	if (cache_all_must_go(c))
 		return CACHE_WB_DRAIN;
 	if (atomic_read(&c->writeback.nr_wanted))
 		return CACHE_WB_ROOM;
@@ -103,13 +98,14 @@ static bool users_are_gone(struct cache *c)
  * quarter of the room while there are users, unless they wait for slots.  Without
  * users it has twice the room, because a disk is faster the more it can choose
  * from.  Several copies begin together, so that users are disturbed less often.
+ * A drain has as much as without users, because they yield to it.
  */
 static void measure_room(struct cache *c)
 {
 	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
 			 U32_MAX / 2);
 
-	if (users_are_gone(c)) {
+	if (users_are_gone(c) || cache_all_must_go(c)) {
 		set_room(c, 2 * room, room);
 		return;
 	}
@@ -243,6 +239,7 @@ static void end_migration(struct cache *c, struct migration *m)
 {
 	mempool_free(m, &c->evict.pool);
 	atomic_dec(&c->writeback.nr_blocks);
+	cache_yield_turns(c);
 	cache_migration_done(c);
 }
 

@@ -10,6 +10,7 @@
  * head of each says what it must not know:
  *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
+ *   cache-yield.c      has users wait while all that is dirty goes home
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
  *   cache-degrade.c    gives up what a device that failed had
  *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
@@ -42,6 +43,7 @@
  *   commit.lock             irqsave  queued changes of the metadata
  *   wait.buckets[].lock     irqsave  bios parked on slots, units that are wanted
  *   wait.deferred_lock      irqsave  bios for the worker
+ *   yield.lock              irqsave  bios that wait for their turn beside a drain
  *   gate.discard_lock       irqsave  ranges under discard
  *   admit.throttle.lock     irqsave  the budget of promotions
  *   degrade.held_lock       irqsave  bios that are held, tables that are being suspended
@@ -85,6 +87,7 @@
 #include "cache-stream.h"
 #include "cache-wait.h"
 #include "cache-writeback.h"
+#include "cache-yield.h"
 
 #define DM_MSG_PREFIX "cache"
 
@@ -147,6 +150,7 @@ struct cache {
 
 	/* Each is declared, and explained, where its owner's functions are. */
 	struct cache_wait wait;
+	struct cache_yield yield;
 	struct cache_gate gate;
 	struct cache_admit admit;
 	struct cache_both both;
@@ -201,6 +205,18 @@ static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 static inline bool cache_keeps_dirty(const struct cache *c)
 {
 	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
+}
+
+/* Must all that is dirty go home, because the mode or the policy says so? */
+static inline bool cache_all_must_go(const struct cache *c)
+{
+	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
+}
+
+/* Must it, and is a block on its way home now?  Any context. */
+static inline bool cache_drains(const struct cache *c)
+{
+	return atomic_read(&c->writeback.nr_blocks) && cache_all_must_go(c);
 }
 
 /* Are @blocks more than @percent of all that the cache has room for? */

@@ -131,3 +131,55 @@ test_dirty_limit_holds() {
 	write_data /dev/mapper/c 2 0 6
 	right_everywhere 2 0 6
 }
+
+# All of the first 32 MiB is cached and dirty.
+all_dirty() {
+	message c writeback_idle 0
+	message c dirty_high 100
+	fio --name=dirty --filename=/dev/mapper/c --direct=1 --rw=randwrite --bs=64k \
+		--size=32M --ioengine=libaio --iodepth=16 --output="$T/dirty.out"
+	assert_ge "$(stat_of c dirty)" 500 "dirty blocks"
+}
+
+# becomes_mode "FEATURES" "POLICY": another table for c, with I/O under way.
+becomes_mode() {
+	# shellcheck disable=SC2086
+	set -- "$2" $1
+	dmsetup reload c --table "$(dmsetup table c | cut -d' ' -f1-7) $(($# - 1)) ${*:2} $1"
+	dmsetup resume c
+}
+
+# switch_to_cleaner: as lvchange --cachemode writethrough does it; TOOK becomes the
+# milliseconds until nothing is dirty.
+switch_to_cleaner() {
+	local began
+	began=$(date +%s%3N)
+	becomes_mode "metadata2 writethrough" "cleaner 0"
+	until_true 200 all_clean c || fail "not clean: $(stat_of c dirty) blocks"
+	TOOK=$(($(date +%s%3N) - began))
+}
+
+# A drain that the administrator asked for does not starve behind the users.
+#@ hearth-only fast timeout=400
+test_drain_beside_writers() {
+	local alone
+	device META 8 ram
+	device FAST 64 ssd
+	device SLOW 128 slow-disk
+	zero "$META" 1
+	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
+	all_dirty
+	switch_to_cleaner
+	alone=$TOOK
+	becomes_mode "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
+	all_dirty
+	fio --name=w --filename=/dev/mapper/c --direct=1 --ioengine=libaio --iodepth=16 --thread \
+		--numjobs=4 --rw=randwrite --bs=4k --time_based --runtime=300 --output="$T/load.out" &
+	LOAD=$!
+	sleep 1
+	switch_to_cleaner
+	echo "alone $alone ms, beside writers $TOOK ms"
+	kill "$LOAD"
+	wait "$LOAD" || true
+	assert_le "$TOOK" $((alone + 10000)) "milliseconds beside writers, $alone alone"
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Users yield to a drain: while everything dirty has to go home, because the
+ * mode or the policy says so, requests for the origin wait for their turn.
+ *
+ * A disk serves its requests in turn.  Many users would leave next to nothing of
+ * it to write-back, and a drain would take as many times longer as there are
+ * users.  So blocks that went home give turns, and each turn lets one request
+ * go on.  This works for any device, however many requests it serves at once.
+ *
+ * It owns the list of the requests that wait.  It must not know which requests
+ * are for the origin, nor what else they need.
+ */
+#include "cache-bio.h"
+
+/* So many blocks that went home give one turn ... */
+#define TURN_BLOCKS	4U
+/* ... or so many sectors: a seek costs a disk as much time as they do. */
+#define TURN_SECTORS	(SZ_1M >> SECTOR_SHIFT)
+
+void cache_yield_init(struct cache *c)
+{
+	struct cache_yield *y = &c->yield;
+
+	spin_lock_init(&y->lock);
+	bio_list_init(&y->bios);
+	y->sectors = 0;
+}
+
+bool cache_yield(struct cache *c, struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	struct cache_yield *y = &c->yield;
+	unsigned long flags;
+	bool waits;
+
+	if (likely(!cache_drains(c)) || cb->yielded)
+		return false;
+
+	spin_lock_irqsave(&y->lock, flags);
+	/* Asked again under the lock: a block on its way has yet to come here. */
+	waits = cache_drains(c);
+	if (waits) {
+		cache_leave_submitter(bio);
+		cb->yielded = true;
+		bio_list_add(&y->bios, bio);
+	}
+	spin_unlock_irqrestore(&y->lock, flags);
+	return waits;
+}
+
+/* The turns that one more block gives, which has gone home. */
+static u32 turns_of_block(struct cache *c, struct cache_yield *y)
+{
+	u32 turn = min(TURN_BLOCKS * c->block_sectors, TURN_SECTORS);
+	u32 turns;
+
+	lockdep_assert_held(&y->lock);
+	y->sectors += c->block_sectors;
+	turns = y->sectors / turn;
+	y->sectors %= turn;
+	return turns;
+}
+
+/* The last block on its way lets all go on: a drain may make no progress. */
+void cache_yield_turns(struct cache *c)
+{
+	struct cache_yield *y = &c->yield;
+	struct bio_list go = BIO_EMPTY_LIST;
+	unsigned long flags;
+	struct bio *bio;
+	u32 turns;
+
+	spin_lock_irqsave(&y->lock, flags);
+	turns = cache_drains(c) ? turns_of_block(c, y) : U32_MAX;
+	while (turns-- && (bio = bio_list_pop(&y->bios)))
+		bio_list_add(&go, bio);
+	spin_unlock_irqrestore(&y->lock, flags);
+
+	while ((bio = bio_list_pop(&go)))
+		cache_defer_bio(c, bio, STEP_MAP);
+}

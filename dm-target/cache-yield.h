@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Users yield to a drain, see cache-yield.c. */
+#ifndef HEARTH_CACHE_YIELD_H
+#define HEARTH_CACHE_YIELD_H
+
+#include <linux/bio.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct cache;
+
+struct cache_yield {
+	spinlock_t lock;	/* guards the rest */
+	struct bio_list bios;	/* wait for their turn */
+	u32 sectors;		/* that went home since the last turn */
+};
+
+void cache_yield_init(struct cache *c);
+/*
+ * Must @bio, which is for the origin and holds nothing, wait for its turn?  If
+ * so, it is mapped again when its turn comes.  A bio waits once at most.  Any
+ * context.
+ */
+bool cache_yield(struct cache *c, struct bio *bio);
+/* A block has left write-back: the bios whose turn it is go on.  Any context. */
+void cache_yield_turns(struct cache *c);
+
+#endif
