@@ -894,6 +894,12 @@ survives_lvm() {
 	still_knows vg-lv
 	lvchange -y --cachepolicy cleaner vg/lv
 	still_knows vg-lv
+	until_true 60 all_clean vg-lv || fail "$(stat_of vg-lv dirty) blocks still dirty"
+	lvconvert -y --uncache vg/lv
+	assert_match "$(dmsetup table vg-lv)" ' linear ' "table after --uncache"
+	check_data /dev/vg/lv 1 0 8
+	check_data /dev/vg/lv 2 8 2
+	check_data /dev/vg/lv 1 10 22
 }
 
 # The metadata dies, but the data on the SSD is sound. No change of tables may forget a
@@ -902,6 +908,55 @@ survives_lvm() {
 test_dead_metadata_survives_reload() {
 	no_metadata_check
 	"survives_$1"
+}
+
+# A drain runs while the metadata is dead. Then the metadata comes back with its old
+# content. The blocks that it calls dirty go home again, and change nothing there.
+#@ fast hearth-only timeout=150 on=resume,activation
+test_drained_before_the_metadata_came_back() {
+	breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback "default 2 writeback_idle 0"
+	warm c 4
+	now SLOW failing_writes		# nothing goes home before the metadata is dead
+	write_data /dev/mapper/c 2 8 2
+	now META failing
+	dirty_and_blind c
+	now SLOW working
+	drain_by_hand
+	until_true 60 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 8 2
+	write_data /dev/mapper/c 3 8 1	# to both devices
+	check_data "$SLOW" 3 8 1
+	must_fail dd if=/dev/zero of=/dev/mapper/c bs=64k count=1 oflag=direct
+
+	"comes_back_at_$1"
+	assert_eq "$(health c)" good
+	drained_content /dev/mapper/c
+	until_true 60 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	assert_ge "$(counter c writebacks)" 32 "blocks that went home again"
+	drained_content "$SLOW"
+	drained_content /dev/mapper/c
+}
+
+comes_back_at_resume() {
+	now META working
+	dmsetup suspend c
+	dmsetup resume c
+}
+
+comes_back_at_activation() {
+	timeout 20 dmsetup remove c || fail "remove is stuck"
+	now META working
+	by_hand c 128 writethrough "cleaner 0"
+}
+
+drained_content() {
+	check_data "$1" 1 0 8
+	check_data "$1" 3 8 1
+	check_data "$1" 2 9 1
+	check_data "$1" 1 10 22
 }
 
 # The origin refuses writes for a while. Blocks stay dirty, and are written back later.
