@@ -23,6 +23,7 @@ struct cache_degrade {
 	bool fast_dead;			/* written under md_lock */
 	bool unfenced;			/* written under md_lock */
 	bool went_home_unsaid;		/* blocks went home by COMMIT_HOME; stays set */
+	bool unchecked;			/* loaded with NEEDS_CHECK; constant afterwards */
 	atomic_t fast_errors;		/* of late, halved by the tick */
 	unsigned long last_fence;	/* jiffies; tick only */
 

@@ -69,16 +69,6 @@ static void tick_work(struct work_struct *work)
 	queue_delayed_work(c->wq, &c->tick.work, TICK);
 }
 
-/*
- * Does this engine alone know of dirty blocks?  It may, if it could not write its
- * metadata any more.
- */
-static bool alone_knows(struct cache *c)
-{
-	return READ_ONCE(c->health) == HEALTH_READ_ONLY &&
-	       atomic_read(&c->nr_dirty);
-}
-
 /* ---- Construction ---- */
 
 static void set_devices(struct cache *c, struct cache_table *t)
@@ -239,7 +229,7 @@ static void report_size(struct cache *c)
 	       atomic_read(&c->nr_dirty), bytes >> 10, centibytes, rest);
 }
 
-static int build_engine(struct cache_table *t, struct cache *known,
+static int build_engine(struct cache_table *t, struct cache *before,
 			struct cache **result)
 {
 	struct cache *c = kvzalloc(sizeof(*c), GFP_KERNEL);
@@ -261,7 +251,7 @@ static int build_engine(struct cache_table *t, struct cache *known,
 
 	r = build_parts(c, t);
 	if (!r)
-		r = cache_load(c, t, known);
+		r = cache_load(c, t, before);
 	if (r) {
 		kref_put(&c->ref, destroy_engine);
 		return r;
@@ -527,10 +517,8 @@ static void notice_failure(struct cache *c)
 static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 			  struct cache **result)
 {
-	bool known = suspended && alone_knows(suspended);
-	int r;
+	int r = build_engine(t, suspended, result);
 
-	r = build_engine(t, known ? suspended : NULL, result);
 	/* Any other fault of the metadata is for the administrator to mend. */
 	if (r != -EIO || !suspended || !same_stack(suspended, t))
 		return r;
@@ -615,7 +603,7 @@ int cache_engine_resume(struct cache_table *t)
 		r = end_resume(t, &me, c);
 	if (!r)
 		keep_engine(t, NULL);
-	else if (suspended && alone_knows(suspended))
+	else if (suspended && cache_alone_knows(suspended))
 		keep_engine(t, suspended);
 	if (suspended)
 		kref_put(&suspended->ref, destroy_engine);

@@ -243,14 +243,15 @@ static int forget_slot(struct cache *c, u32 slot)
 
 /*
  * Blocks past the end of the table leave the cache, durably.  Dirty ones
- * go home first: the origin device may be longer than the table.
+ * go home first: the origin device may be longer than the table.  By unchecked
+ * metadata none goes home, and it keeps them, because it is not written.
  */
 static int drop_past_end(struct cache *c)
 {
 	u32 i, nr = 0, nr_dirty = 0;
 	int r = check_past_end(c);
 
-	if (!r)
+	if (!r && !c->degrade.unchecked)
 		r = save_past_end(c, &nr_dirty);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		if (!is_past_end(c, slot_at(&c->map, i)))
@@ -352,11 +353,40 @@ static int load_mapping(struct cache *c, struct cache *known)
 /* ---- All of it ---- */
 
 /*
- * Read everything, bring the metadata up to date, and commit that.  @known is an
- * engine whose dirty blocks must be there, or NULL.
+ * A mapping that nobody has checked since a write of it failed is read, but
+ * nothing goes home by it: what is wrong in it would be written over the origin.
+ * An engine that has used it all the time, and could not write it, vouches for it.
  */
-static int bring_up(struct cache *c, struct cache_table *t, struct cache *known)
+static void doubt_metadata(struct cache *c, struct cache *before)
 {
+	bool vouched = before && before->metadata_dev == c->metadata_dev &&
+		       READ_ONCE(before->health) == HEALTH_READ_ONLY &&
+		       !before->degrade.unchecked;
+
+	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
+}
+
+/* Nothing that was changed while it was loaded is committed. */
+static int stay_read_only(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
+	if (c->degrade.unchecked && atomic_read(&c->nr_dirty))
+		DMERR("metadata: %u blocks are dirty, and stay so until it was checked",
+		      atomic_read(&c->nr_dirty));
+	c->health = HEALTH_READ_ONLY;
+	cache_set_failed_mode(c);
+	return cmd_abort(c->cmd);
+}
+
+/*
+ * Read everything, bring the metadata up to date, and commit that.  @before is
+ * the suspended engine, or NULL.
+ */
+static int bring_up(struct cache *c, struct cache_table *t,
+		    struct cache *before)
+{
+	struct cache *known = before && cache_alone_knows(before) ? before : NULL;
 	unsigned int noio;
 	int r;
 
@@ -369,16 +399,13 @@ static int bring_up(struct cache *c, struct cache_table *t, struct cache *known)
 		cache_settings_apply(c, t);
 		r = prepare_metadata(c, t);
 	}
-	if (!r)
+	if (!r) {
+		doubt_metadata(c, before);
 		r = load_mapping(c, known);
-	if (!r && cmd_needs_check(c->cmd)) {
-		DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
-		c->health = HEALTH_READ_ONLY;
-		cache_set_failed_mode(c);
-		r = cmd_abort(c->cmd);
-	} else if (!r) {
-		r = cmd_commit(c->cmd, true);
 	}
+	if (!r)
+		r = cmd_needs_check(c->cmd) ? stay_read_only(c) :
+					      cmd_commit(c->cmd, true);
 	memalloc_noio_restore(noio);
 	mutex_unlock(&c->md_lock);
 	return r;
@@ -395,9 +422,9 @@ static void load_stats(struct cache *c)
 	cache_stat_add(c, STAT_WRITE_MISSES, stats.write_misses);
 }
 
-int cache_load(struct cache *c, struct cache_table *t, struct cache *known)
+int cache_load(struct cache *c, struct cache_table *t, struct cache *before)
 {
-	int r = bring_up(c, t, known);
+	int r = bring_up(c, t, before);
 
 	if (r)
 		return r;

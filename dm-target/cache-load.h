@@ -8,12 +8,13 @@ struct cache_table;
 
 /*
  * Fill a new engine, which has its devices, its slot map and its policy, from
- * the metadata of @t; the metadata is up to date and committed then.  @known is
- * an engine whose dirty blocks must be there, or NULL.  No I/O runs yet.
- * Sleeps, takes md_lock.  Errors of the metadata, -EFBIG if a dirty block does
- * not fit any more, -EILSEQ if one of @known is missing; all are logged.
+ * the metadata of @t; the metadata is up to date and committed then.  @before is
+ * the suspended engine, or NULL; if it alone knows of dirty blocks, they must be
+ * there.  No I/O runs yet.  Sleeps, takes md_lock.  Errors of the metadata,
+ * -EFBIG if a dirty block does not fit any more, -EILSEQ if one of @before is
+ * missing; all are logged.
  */
-int cache_load(struct cache *c, struct cache_table *t, struct cache *known);
+int cache_load(struct cache *c, struct cache_table *t, struct cache *before);
 
 /*
  * Write what is better known after a clean stop than after a power cut: which

@@ -447,7 +447,8 @@ bool cache_may_go_home(struct cache *c)
 	enum cache_health health = READ_ONCE(c->health);
 
 	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
-	       !READ_ONCE(c->degrade.origin_flush_failed);
+	       !READ_ONCE(c->degrade.origin_flush_failed) &&
+	       !c->degrade.unchecked;
 }
 
 void cache_write_home(struct cache *c, u32 slot)

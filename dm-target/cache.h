@@ -250,6 +250,16 @@ static inline bool cache_writable(const struct cache *c)
 	return READ_ONCE(c->health) == HEALTH_GOOD;
 }
 
+/*
+ * A suspended engine that could not write its metadata any more may be the only
+ * one that knows of dirty blocks.
+ */
+static inline bool cache_alone_knows(const struct cache *c)
+{
+	return READ_ONCE(c->health) == HEALTH_READ_ONLY &&
+	       atomic_read(&c->nr_dirty);
+}
+
 static inline bool cache_bypassed(const struct cache *c)
 {
 	/* Pairs with set_health(): whatever is read next is read after the fence. */

@@ -61,6 +61,10 @@ data_is_all_there() {
 says_sick() {
 	until_true 30 all_clean vg-lv || fail "$(stat_of vg-lv dirty) blocks still dirty"
 	check_data /dev/mapper/vg-lv_corig 1 0 24
+	looks_sick "$@"
+}
+
+looks_sick() {
 	read_status vg-lv
 	assert_eq "${ST[rw]} ${ST[needs_check]}" "ro $1" "end of the status"
 	if [[ ${ST[line]} =~ Fail|Error ]]; then
@@ -107,16 +111,27 @@ test_metadata_write_errors() {
 	recovers
 }
 
-# lvm2 does not check the metadata in between, so NEEDS_CHECK stays and the engine
-# writes nothing.
+# lvm2 does not check the metadata in between, so NEEDS_CHECK stays. The engine writes
+# neither the metadata, nor home what they call dirty.
 #@ hearth-only timeout=90 slow=pool,vol
 test_needs_check_outlives_activation() {
-	local unchecked=(--config 'global/cache_check_executable=""')
+	local unchecked=(--config 'global/cache_check_executable=""') dirty
 	goes_sick "$@"
+	dmsetup suspend vg-lv
+	dmsetup resume vg-lv
+	says_sick needs_check Cwi-c-C-M- "check needed"
 	lvchange -an "${unchecked[@]}" vg/lv
 	lvchange -ay "${unchecked[@]}" vg/lv
 	kernel_said 'NEEDS_CHECK is set, read-only until it was checked'
-	says_sick needs_check Cwi-c-C-M- "check needed"
+	kernel_said 'blocks are dirty, and stay so until it was checked'
+	dirty=$(stat_of vg-lv dirty)
+	assert_ge "$dirty" 1 "dirty blocks"
+	looks_sick needs_check Cwi-c-C-M- "check needed"
+	dmsetup suspend vg-lv
+	dmsetup resume vg-lv
+	sleep 3
+	assert_eq "$(stat_of vg-lv dirty)" "$dirty" "dirty blocks after 3 s"
+	assert_eq "$(counter vg-lv writebacks)" 0 "blocks that went home"
 	refused 'the cache has failed' message vg-lv migration_threshold 4096
 	data_is_all_there
 	lvchange -an "${unchecked[@]}" vg/lv
