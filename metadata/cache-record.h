@@ -4,7 +4,10 @@
  *
  * It is lines of "key value", so that an older or newer module skips the keys
  * that it does not know. A key is stored as two letters of each of its words,
- * because the record is short and all settings must fit.
+ * because the record is short. When there is no room for a line, numbers move
+ * one by one to the packed line, whose form is in docs/metadata.md. Older modules
+ * skip that line. So a setting's own line wins over the packed line: an older
+ * module may have added it since.
  *
  * A text has CACHE_RECORD_BYTES and ends with a NUL. The functions neither
  * sleep, allocate nor lock; the caller guards the text.
@@ -36,12 +39,12 @@ bool cache_record_get(const char *text, const char *key, char *value,
 		      size_t len);
 
 /**
- * cache_record_put() - replace, add or remove a line
+ * cache_record_put() - replace, add or remove a setting
  * @text: the text
  * @key: the key, in full
- * @value: its new value; NULL removes the line
+ * @value: its new value; NULL removes the setting
  *
- * Return: 0; -ENOSPC when the line does not fit, -EINVAL when @value has more
+ * Return: 0; -ENOSPC when the setting does not fit, -EINVAL when @value has more
  * than one line. After an error the text is as it was.
  */
 int cache_record_put(char *text, const char *key, const char *value);
