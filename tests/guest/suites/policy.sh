@@ -152,8 +152,17 @@ test_every_setting_has_room() {
 	local of_policy="read_level 5 write_level 5 full_write_level 5 seq_cutoff 1048576 seq_again 0"
 	local -a word
 	local i
+	local of_nhit="visits 1000 trigger 100"
 	policy_cache
 	message c mode writearound
+	# What another policy has stored stays; as lines of their own, all that follow
+	# would not fit beside it.
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough" "nhit 0"
+	message c visits 1000
+	message c trigger 100
+	dmsetup remove c
+	by_hand c 128 "metadata2 writethrough"
 	read -ra word <<<"$all $of_policy"
 	read_status c
 	assert_eq ${#word[@]} "$(wc -w <<<"${ST[core]} ${ST[settings]}")" "words of settings"
@@ -166,6 +175,13 @@ test_every_setting_has_room() {
 	assert_eq "${ST[core]}" "$all" "core settings"
 	assert_eq "${ST[settings]}" "$of_policy" "policy settings"
 	assert_eq "$(message c stats | head -n1)" "mode writearound" mode
+	dmsetup remove c
+	dd if="$META" bs=4k count=1 iflag=direct status=none | LC_ALL=C grep -a '^= [a-z]*[0-9A-Z]' ||
+		fail "the packed line is not in use"
+	by_hand c 128 "metadata2 writethrough" "nhit 0"
+	read_status c
+	assert_eq "${ST[core]}" "$all" "core settings beside another policy"
+	assert_match "${ST[settings]}" "$of_nhit" "settings of that policy"
 }
 
 #@ fast hearth-only timeout=60
