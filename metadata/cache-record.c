@@ -193,7 +193,7 @@ static void remove_packed(char *text, const char *name)
 		remove_lines(text, PACKED_KEY);
 }
 
-/* What is malformed goes, because nothing behind it can be found. */
+/* A malformed line goes, because nothing behind it can be found. */
 static void add_packed(char *text, const char *name, u32 value)
 {
 	char setting[SHORT_KEY_LEN + DIGITS_LEN];

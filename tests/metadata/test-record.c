@@ -17,13 +17,13 @@ struct setting {
 
 #define ROW(key, unit, def, min, max, help)	{ #key, max },
 
-/* What one policy and the engine can store, each at its longest. */
+/* All that one policy and the engine can store, each at its longest. */
 static const struct setting settings[] = {
 	CACHE_SETTINGS(ROW)
 	HEAT_SETTINGS(ROW)
 };
 
-/* What stays of another policy that was in use before. */
+/* The settings that stay of another policy that was in use before. */
 static const struct setting of_nhit[] = {
 	NHIT_SETTINGS(ROW)
 };
@@ -209,7 +209,7 @@ static void strange_lines(void **state)
 	}
 }
 
-/* What is malformed gives way, and what is in front of it stays. */
+/* A malformed line gives way, and the text in front of it stays. */
 static void malformed_line_is_mended(void **state)
 {
 	char text[CACHE_RECORD_BYTES] = "= ab1cd?ef2\n";

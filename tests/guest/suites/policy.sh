@@ -155,8 +155,8 @@ test_every_setting_has_room() {
 	local of_nhit="visits 1000 trigger 100"
 	policy_cache
 	message c mode writearound
-	# What another policy has stored stays; as lines of their own, all that follow
-	# would not fit beside it.
+	# The record keeps the settings of another policy. The settings that follow would
+	# not fit beside them as lines of their own.
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough" "nhit 0"
 	message c visits 1000
