@@ -223,6 +223,22 @@ static void malformed_line_is_mended(void **state)
 	assert_memory_equal(text, "= ab1gh7\nmo x", 13);
 }
 
+/* A key that no module looks up is not moved. */
+static void a_long_name_stays(void **state)
+{
+	static const char line[] = "abcdefghijklmnopqrst 1\n";
+	char text[CACHE_RECORD_BYTES] = "", filler[CACHE_RECORD_BYTES];
+
+	(void)state;
+	memcpy(text, line, sizeof(line));
+	memset(filler, 'x', sizeof(filler));
+	filler[CMD_RECORD_MAX - 36] = '\0';
+	assert_ok(cache_record_put(text, "gh", "1000000"));
+	assert_ok(cache_record_put(text, "mode", filler));
+	assert_memory_equal(text, line, strlen(line));
+	assert_memory_equal(text + strlen(line), "= ghLFLS\nmo x", 13);
+}
+
 /* An older value must not show when the newest goes. */
 static void nothing_is_left_of_what_goes(void **state)
 {
@@ -489,6 +505,7 @@ int main(void)
 		cmocka_unit_test(bytes_of_the_packed_line),
 		cmocka_unit_test(strange_lines),
 		cmocka_unit_test(malformed_line_is_mended),
+		cmocka_unit_test(a_long_name_stays),
 		cmocka_unit_test(nothing_is_left_of_what_goes),
 		cmocka_unit_test(an_older_module_has_no_room),
 		cmocka_unit_test(all_have_room),
