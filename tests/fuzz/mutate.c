@@ -275,6 +275,11 @@ static const char * const record_pieces[] = {
 	"se 0123456789abcdef\n", "mo writeonly\n", "secu 64\n", "maprmb 7\n",
 	"se ", "secu", " ", "\n", "\n\n", "\0", "18446744073709551615", "-1",
 	"fa 0\nfa 1\n", "secu 64", "mithmithmithmith",
+	"\n= mith1Z141Z3secuMH34faop0\n", "\n= 1faop0\n", "\n= secu1",
+	"\n= secu1secu2faop0faop1seag0seag1dihi1dihi2main1main2\n",
+	"\n= secu1!faop0\n", "\n= \n", "= ", "1Z141Z4", "faop", "A", "Z",
+	"\n= secuZZZZZZZZZZZZZZZZZZZZ\n", "\n= abcdefghijklmnopqrst1faop0\n",
+	"\nabcdefghijklmnopqrst 1\n",
 };
 
 static void change_record(struct image *im, u64 *rng)

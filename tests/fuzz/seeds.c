@@ -51,6 +51,12 @@ static const struct recipe recipes[] = {
 	  "se fedcba98765\n" },
 	{ "record-twice", 2, 64, 100, 9, .ops = 200, .text =
 	  "se 1\nse 2\n\nsecu\nsecu \nfaop 0\nfaop 1\nse" },
+	{ "record-packed", 2, 64, 100, 9, .ops = 200, .text =
+	  "mo writearound\nse 0123456789abcdef\nseag 0\n"
+	  "= mith1Z141Z3prah6BKmaprmbLFLSmaprsh2Sfaop0main1Z141Z3dihi2S"
+	  "dilo2Sdili2RwridMO00rele5wrle5fuwrle5secuMH34\n" },
+	{ "record-packed-twice", 2, 64, 100, 9, .ops = 200, .text =
+	  "= secu1secu2faop!seag0\n= secu3mith1\n= faop0\nsecu 4\nfaop 1\n" },
 	{ "record-void", 2, 64, 100, 9, .flags = IMAGE_VOID_RECORD, .ops = 200,
 	  .text = "se 0123456789abcdef\n" },
 };

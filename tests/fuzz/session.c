@@ -370,6 +370,8 @@ static void load_record(struct session *s)
 static const char * const record_keys[] = {
 	"session", "mode", "max_promote_mbps", "max_promote_share",
 	"seq_cutoff", "seq_again", "fail_open", "a_b_c_d_e_f_g_h_i_j_k_l", "",
+	"migration_threshold", "max_intents", "dirty_high", "dirty_low",
+	"full_write_level", "se_quite_another", "Upper_case",
 };
 
 #define NR_RECORD_KEYS	ARRAY_SIZE(record_keys)
@@ -582,6 +584,12 @@ static bool store_state(struct session *s)
 	return answer(s, r) && commit(s, true);
 }
 
+/* Numbers that may go to the packed line, and some that look like them. */
+static const char * const numbers[] = {
+	"0", "1", "35", "36", "100", "1295", "1296", "86400", "1048576",
+	"4294967295", "4294967296", "18446744073709551616", "007", "1Z",
+};
+
 /* cache_setting_save() of setting @which, with a value that @seed decides. */
 static void save_setting(struct session *s, u32 which, u8 seed)
 {
@@ -595,8 +603,53 @@ static void save_setting(struct session *s, u32 which, u8 seed)
 	value[len] = '\0';
 	if (len && seed % 32 == 6)
 		value[len / 2] = '\n';
+	if (seed % 4 == 2 && seed < 128)
+		strcpy(value, numbers[seed / 4 % ARRAY_SIZE(numbers)]);
 	if (put_value(s, which % NR_RECORD_KEYS, seed % 16 ? value : NULL))
 		return;
+	answer(s, cmd_record_set(s->cmd, s->record, strlen(s->record)));
+}
+
+/* Texts that no module writes, as if they had been read from the device. */
+static const char * const strange_texts[] = {
+	"= secu1secu2faop0faop1\n", "= 1secu2\n", "secu 3\n= secu1faop0secu2\n",
+	"abcdefghijklmnopqrst 1\n", "= abcdefghijklmnopqrst1secu2\n",
+	"= secuZZZZZZZZZZZZ\n", "= secu1\n= secu2seag0\n", "= secu1!faop0\n",
+};
+
+static void take_strange(struct session *s, const char *text)
+{
+	memset(s->record, 0, CACHE_RECORD_BYTES);
+	memcpy(s->record, text, strlen(text));
+	cache_record_take(s->record, strlen(text));
+}
+
+/* Removes one key from each; @seed chooses the text to go on with. */
+static void make_strange(struct session *s, u8 seed)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(strange_texts); i++) {
+		take_strange(s, strange_texts[i]);
+		put_value(s, 4, NULL);
+	}
+	take_strange(s, strange_texts[seed % ARRAY_SIZE(strange_texts)]);
+}
+
+/* Puts every setting in turn, beside a word that leaves little room for lines. */
+static void save_many(struct session *s, u8 seed)
+{
+	char word[256];
+
+	if (seed & 64)
+		make_strange(s, seed / 2);
+	memset(word, 'w', sizeof(word));
+	word[80 + seed % 64] = '\0';
+	put_value(s, 1, word);
+	for (u32 i = 2; i < NR_RECORD_KEYS; i++) {
+		u32 which = seed / 2 + i * (seed % 5);
+
+		put_value(s, i, which % 7 ? numbers[which % ARRAY_SIZE(numbers)] :
+					    NULL);
+	}
 	answer(s, cmd_record_set(s->cmd, s->record, strlen(s->record)));
 }
 
@@ -609,7 +662,10 @@ static void set_record(struct session *s)
 	int r;
 
 	if (!(fill & 1)) {
-		save_setting(s, len, fill);
+		if (len < 192)
+			save_setting(s, len, fill);
+		else
+			save_many(s, fill);
 		return;
 	}
 	memset(record, fill, sizeof(record));
