@@ -18,9 +18,10 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror $(SAN) -fno-omit-frame-pointer \
 	   -I$(TOP) -I$(TOP)/tests/lib -DHEARTH_VERSION='"$(VERSION)"' $(CFLAGS)
 
 include $(TOP)/metadata/library.mk
+include $(TOP)/tests/lib/check.mk
 LIB_OBJ := $(addprefix $(OUT)/,$(notdir $(METADATA_SOURCES:.c=.o)))
 HEADERS := $(wildcard *.h $(TOP)/tests/lib/*.h) $(METADATA_HEADERS) Makefile \
-	   $(TOP)/tests/lib/cmocka.mk
+	   $(TOP)/tests/lib/cmocka.mk $(TOP)/tests/lib/check.mk
 
 TESTS   := $(patsubst test-%.c,%,$(wildcard test-*.c))
 BINS    := $(TESTS:%=$(OUT)/test-%)
@@ -34,13 +35,7 @@ lib: $(OUT)/libhearth-metadata.a
 tool: $(OUT)/hearth-metadata
 
 check: all
-	@failed=; for t in $(TESTS); do \
-		echo "== $$t"; \
-		TOP=$(TOP) $(OUT)/test-$$t > $(OUT)/$$t.log 2>&1 || failed="$$failed $$t"; \
-		grep -E '^(note|skip):|^\[  (FAILED|SKIPPED)|^\[  PASSED|tests? run|ERROR|Sanitizer' $(OUT)/$$t.log; \
-	done; \
-	for t in $$failed; do echo "== output of $$t"; tail -n 60 $(OUT)/$$t.log; done; \
-	[ -z "$$failed" ]
+	$(call run-tests,TOP=$(TOP))
 
 $(OUT):
 	mkdir -p $@

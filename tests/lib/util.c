@@ -3,22 +3,6 @@
 
 #include "util.h"
 
-u64 test_seed(const char *what, u64 fallback)
-{
-	const char *env = getenv("SEED");
-	u64 seed = env ? strtoull(env, NULL, 0) : fallback;
-
-	printf("note: %s: SEED=%llu\n", what, seed);
-	return seed * 2 + 1;
-}
-
-u32 rounds(u32 n)
-{
-	const char *env = getenv("ROUNDS");
-
-	return env ? n * strtoul(env, NULL, 0) : n;
-}
-
 void store_make(struct store *s, u64 nr_blocks)
 {
 	struct pd_btree counts = { &s->tm, 4 };

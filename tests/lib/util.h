@@ -15,7 +15,7 @@
 #include "metadata/cache-metadata-disk.h"
 #include "tools/metadata-check.h"
 #include "ramdev.h"
-#include "rng.h"
+#include "seed.h"
 
 /* Returns and prints the seed: from the environment, or @fallback. */
 u64 test_seed(const char *what, u64 fallback);

@@ -3,31 +3,6 @@
 
 #include "util.h"
 
-u64 test_seed(const char *what, u64 fallback)
-{
-	const char *env = getenv("SEED");
-	u64 seed = env ? strtoull(env, NULL, 0) : fallback;
-
-	printf("note: %s: SEED=%llu\n", what, seed);
-	return seed * 2 + 1;
-}
-
-u32 rounds(u32 n)
-{
-	const char *env = getenv("ROUNDS");
-
-	return env ? n * strtoul(env, NULL, 0) : n;
-}
-
-u64 rnd(u64 *rng)
-{
-	u64 z = *rng += 0x9E3779B97F4A7C15ULL;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
-	return z ^ z >> 31;
-}
-
 /* The sizes of kmalloc(). */
 static size_t rounded(size_t bytes)
 {

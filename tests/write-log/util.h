@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Helpers of all tests of the write log: random numbers, and memory that is counted. */
+/* Helpers of all tests of the write log: memory that is counted. */
 
 #ifndef LOG_TEST_UTIL_H
 #define LOG_TEST_UTIL_H
@@ -10,23 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/lib/seed.h"
 #include "write-log/log-index.h"
-
-/* The seed from the environment, or @fallback; printed. */
-u64 test_seed(const char *what, u64 fallback);
-/* @n times ROUNDS from the environment. */
-u32 rounds(u32 n);
-
-u64 rnd(u64 *rng);
-static inline u64 below(u64 *rng, u64 n)
-{
-	return rnd(rng) % n;
-}
-
-static inline bool one_in(u64 *rng, u32 n)
-{
-	return !below(rng, n);
-}
 
 #define assert_ok(e)	assert_int_equal(e, 0)
 
