@@ -287,10 +287,17 @@ static u64 next_tail(struct log_ring *ring, u64 seq)
 
 static void set_io(struct log_ring *ring, u32 nr, u64 tail, bool sync)
 {
+	/*
+	 * Repeats alone have FUA, too: a device that fails to flush may drop
+	 * what it had in its cache. The flush of the block that moves the tail
+	 * would succeed the next time, and the repeats would be missing.
+	 */
+	unsigned int fua = sync || log_keeps(W9_REPEATS_FUA) ? LOG_FUA : 0;
+
 	ring->io = (struct log_io) {
 		.sector = log_ring_sector(&ring->geo, ring->seq + 1),
 		.sectors = nr * LOG_BLOCK_SECTORS,
-		.flags = sync ? LOG_PREFLUSH | LOG_FUA : 0,
+		.flags = sync ? LOG_PREFLUSH | fua : fua,
 		.data = ring->blocks,
 	};
 	ring->io_tail = tail;

@@ -18,6 +18,7 @@
 	X(W6_SETTLE)		/* a segment is released when the block is durable */ \
 	X(W7_TAIL)		/* the tail moves to where the round began */ \
 	X(W7_RESERVE)		/* room for two rounds is kept free */ \
+	X(W9_REPEATS_FUA)	/* repeats do not rely on a later flush */ \
 	X(W9_SAME_BLOCK)	/* a failed block is written again before any other */ \
 	X(W10_GONE_LAST)	/* GONE comes after the VALID of its batch */ \
 	X(W10_REPEATS_LAST)	/* repeats are chosen when the others are known */ \

@@ -282,7 +282,7 @@ static void batch_with_cuts(struct rig *r, struct list *list, u64 *head)
 			assert_int_equal(le64_to_cpu(b[i].seq), list->nr + 1);
 			list->blocks[list->nr++] = b[i];
 		}
-		if (io.flags & LOG_FUA)
+		if (io.flags & LOG_PREFLUSH)
 			*head = list->nr;
 		assert_replays(r, list, *head);
 		log_ring_end(&r->ring, 0);

@@ -137,7 +137,8 @@ static bool is_named(const char *name, const char *const *names, u32 nr)
 /* Rules of which a small number of worlds has no example. */
 static bool needs_long(const char *name)
 {
-	static const char *const rare[] = { "W13_HOME_GATE", "W12_NEWEST", "W5_KEEP_MAPPED" };
+	static const char *const rare[] = { "W13_HOME_GATE", "W12_NEWEST", "W5_KEEP_MAPPED",
+					    "W9_REPEATS_FUA" };
 
 	return is_named(name, rare, ARRAY_SIZE(rare));
 }

@@ -11,7 +11,8 @@
 #define SLOTS		5	/* that may hold data */
 #define RING		8	/* blocks */
 #define RECORDS		3	/* in a block of the ring */
-#define ALL_SLOTS	(SLOTS + RING + 2)	/* ring and headers take one slot each */
+#define FIRST_SLOTS	(SLOTS + RING + 2)	/* ring and headers take one slot each */
+#define ALL_SLOTS	(FIRST_SLOTS + 2)	/* when the device has grown twice */
 #define PROCS		9
 #define TOKENS		32
 
@@ -65,7 +66,8 @@ struct history {
 
 enum kind { ALL_ALIKE, MUCH_REUSE, MUCH_FLAG, MUCH_HOME, NR_KINDS };
 enum state { NONE, HOME, MOVE, MAPPED, EVICT, DISCARD };
-enum absorb { OFF, SETTING, ON, CLEARING };
+/* UNKNOWN: the flag could not be cleared; on the disk it may be. */
+enum absorb { OFF, SETTING, ON, CLEARING, UNKNOWN };
 
 struct mapping {
 	u32 slot;		/* or LOG_NO_SLOT */
@@ -75,6 +77,7 @@ struct mapping {
 struct metadata {
 	struct mapping map[BLOCKS];
 	bool flag;
+	u32 nr_slots;
 };
 
 struct proc {
@@ -97,7 +100,8 @@ static struct {
 	struct log_ring ring;
 	struct log_geometry geo;
 	bool has_log, has_ring, batch_runs;
-	struct fiber *creator;		/* in log_ring_create() */
+	struct fiber *creator;		/* writes a header, or an empty ring */
+	bool growing;
 	bool creation_ends;		/* by a cut */
 
 	enum absorb absorb;
@@ -256,6 +260,40 @@ static void disk_cut(struct disk *d)
 	forget_puts(d);
 }
 
+/*
+ * The machine is reset, but the device keeps its cache: what had ended is in it,
+ * still not durable, and of what had not ended any part.
+ */
+static void disk_reset(struct disk *d)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < d->nr_puts; i++) {
+		struct put *p = &d->puts[i];
+
+		if (p->ended || one_in(&w.rng, 2)) {
+			p->ended = true;
+			d->puts[n++] = *p;
+		} else {
+			free(p->block);
+		}
+	}
+	d->nr_puts = n;
+}
+
+/* The device failed to flush, and lost some of the ring's blocks in its cache. */
+static void lose_ring_blocks(struct disk *d)
+{
+	for (u32 i = 0; i < d->nr_puts;) {
+		if (d->puts[i].block && one_in(&w.rng, 2)) {
+			free(d->puts[i].block);
+			d->puts[i] = d->puts[--d->nr_puts];
+		} else {
+			i++;
+		}
+	}
+}
+
 /* ---- Addresses ---- */
 
 static u32 on_origin(u32 block, u32 sector)
@@ -304,6 +342,10 @@ static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
 
 	if (w.creation_ends)
 		return -EIO;
+	if (flags & LOG_PREFLUSH && may_fail && one_in(&w.rng, 25)) {
+		lose_ring_blocks(&w.ssd);
+		return -EIO;
+	}
 	if (flags & LOG_PREFLUSH && keeps(W2_PREFLUSH))
 		disk_flush(&w.ssd);
 	yield();
@@ -481,15 +523,14 @@ static bool is_seen(const struct log_disk_record *rec)
 	return false;
 }
 
-/* Has the batch a GONE of all of this? */
-static bool is_leaving(const struct log_disk_record *rec)
+static bool is_among(const struct log_disk_record *rec, struct list_head *departures)
 {
 	u64 origin = le64_to_cpu(rec->origin);
 	u32 slot = le32_to_cpu(rec->place) & LOG_SLOT_MASK;
 	struct log_departure *d;
 
-	for (d = list_first_entry(&w.ring.leaving, struct log_departure, node);
-	     &d->node != &w.ring.leaving;
+	for (d = list_first_entry(departures, struct log_departure, node);
+	     &d->node != departures;
 	     d = list_first_entry(&d->node, struct log_departure, node))
 		for (u32 i = 0; i < d->nr; i++) {
 			const struct log_run *run = &d->runs[i];
@@ -501,6 +542,12 @@ static bool is_leaving(const struct log_disk_record *rec)
 				return true;
 		}
 	return false;
+}
+
+/* Has the batch a GONE of all of this? */
+static bool is_leaving(const struct log_disk_record *rec)
+{
+	return is_among(rec, &w.ring.leaving) || is_among(rec, &w.ring.put);
 }
 
 static void drop_record(struct log_disk_block *b, u32 i)
@@ -1175,7 +1222,8 @@ static void free_segment(void)
 		return;
 	if (log_segment_free(&w.ix, slot) && below(&w.rng, 3))
 		leave(&all, 1, &failing_dev);
-	if (!w.segment[slot] || log_segment_close(&w.ix, slot, false))
+	/* Another may have freed it meanwhile, and a write opened it again. */
+	if (!w.segment[slot] || slot == w.open || log_segment_close(&w.ix, slot, false))
 		return;
 	w.segment[slot] = w.used[slot] = false;
 }
@@ -1190,7 +1238,7 @@ static void new_log(void)
 	if (w.has_ring)
 		log_ring_exit(&w.ring);
 	w.geo = (struct log_geometry) {
-		.id = rnd(&w.rng), .block_sectors = SECTORS, .nr_slots = ALL_SLOTS,
+		.id = rnd(&w.rng), .block_sectors = SECTORS, .nr_slots = w.md.nr_slots,
 		.ring_slot = SLOTS, .ring_blocks = RING,
 	};
 	assert_ok(log_ring_init(&w.ring, &w.ix, &w.geo, 1, 1));
@@ -1200,7 +1248,7 @@ static void new_log(void)
 
 static void set_flag(void)
 {
-	if (w.absorb != OFF || w.batch_runs)
+	if (w.absorb != OFF || w.batch_runs || w.growing)
 		return;
 	w.absorb = SETTING;
 	new_log();
@@ -1227,9 +1275,20 @@ static bool log_has_anything(void)
 	return any;
 }
 
+/* The commit fails: on the disk the flag is set, or not. */
+static void clear_fails(void)
+{
+	commit_begin();
+	yield();
+	if (one_in(&w.rng, 2))
+		w.md.flag = false;
+	w.md_busy = false;
+	w.absorb = keeps(W1_FAILED_CLEAR) ? UNKNOWN : ON;
+}
+
 static void clear_flag(void)
 {
-	if (w.absorb != ON)
+	if (w.absorb != ON && w.absorb != UNKNOWN)
 		return;
 	w.absorb = CLEARING;
 	for (;;) {
@@ -1247,8 +1306,42 @@ static void clear_flag(void)
 		if (!any && keeps(W1_LAST_GONE))
 			write_batch(&failing_dev);
 	}
+	if (one_in(&w.rng, 3)) {
+		clear_fails();
+		return;
+	}
 	commit_flag(false);
 	w.absorb = OFF;
+}
+
+static void commit_size(u32 nr_slots)
+{
+	commit_begin();
+	w.md_new.nr_slots = nr_slots;
+	commit_new();
+}
+
+/* The device grows by a slot: a header at the new end names the ring where it is. */
+static void grow(void)
+{
+	struct log_geometry geo = w.geo;
+
+	if (w.absorb != ON || w.growing || w.md.nr_slots == ALL_SLOTS)
+		return;
+	w.growing = true;
+	geo.nr_slots = w.md.nr_slots + 1;
+	if (!keeps(GROW_HEADER))
+		commit_size(geo.nr_slots);
+	w.creator = fiber_current();
+	if (log_header_write(&good_dev, &geo)) {
+		w.creator = NULL;
+		return;
+	}
+	w.creator = NULL;
+	if (keeps(GROW_HEADER))
+		commit_size(geo.nr_slots);
+	w.geo = geo;
+	w.growing = false;
 }
 
 /* ---- Time ---- */
@@ -1270,6 +1363,7 @@ static const struct {
 	{ close_open_segment,	{ 1, 4, 1, 0 } },
 	{ clear_flag,		{ 1, 0, 6, 0 } },
 	{ set_flag,		{ 1, 1, 6, 1 } },
+	{ grow,			{ 1, 0, 2, 0 } },
 };
 
 static void (*choose(void))(void)
@@ -1331,7 +1425,7 @@ static void start_engine(void)
 {
 	assert_ok(log_index_init(&w.ix, &host_ops, &w.host, SECTORS, 1 << 20));
 	w.has_log = true;
-	w.md_busy = w.committing = w.batch_runs = false;
+	w.md_busy = w.committing = w.batch_runs = w.growing = false;
 	w.absorb = w.md.flag ? ON : OFF;
 	w.open = LOG_NO_SLOT;
 	memset(w.state, 0, sizeof(w.state));
@@ -1343,7 +1437,7 @@ static void start_engine(void)
 static bool load_log(void)
 {
 	struct log_position pos;
-	int r = log_load_header(&good_dev, SECTORS, ALL_SLOTS, &w.geo);
+	int r = log_load_header(&good_dev, SECTORS, w.md.nr_slots, &w.geo);
 
 	if (r) {
 		fault("header: %d", r);
@@ -1421,20 +1515,34 @@ static void find_segments(void)
 	}
 }
 
-static void cut(void)
+/*
+ * After a reset what recovery finds may be in the device's cache only. The
+ * origin is flushed, too, because then what is read is sure.
+ */
+static void flush_after_reset(void)
+{
+	if (keeps(RESET_FLUSH))
+		disk_flush(&w.ssd);
+	disk_flush(&w.origin);
+}
+
+/* The power is cut, or the machine is reset. */
+static void cut(bool power)
 {
 	bool both[BLOCKS];
 
 	if (!log_broken_rule && !world_broken_rule)
 		log_index_check(&w.ix);
-	disk_cut(&w.ssd);
-	disk_cut(&w.origin);
+	(power ? disk_cut : disk_reset)(&w.ssd);
+	(power ? disk_cut : disk_reset)(&w.origin);
 	if (w.committing && one_in(&w.rng, 2))
 		w.md = w.md_new;
 	forget_engine();
 	start_engine();
 	if (w.md.flag && !load_log())
 		return;
+	if (!power)
+		flush_after_reset();
 	load_mappings(both);
 	if (w.result->fault[0])
 		return;
@@ -1471,7 +1579,8 @@ static void world_make(u64 seed, struct world_result *result)
 	w.rng = seed;
 	w.kind = seed % NR_KINDS;
 	disk_make(&w.origin, BLOCKS * SECTORS, 0, 0);
-	disk_make(&w.ssd, SLOTS * SECTORS + RING + 2, SLOTS * SECTORS, RING + 2);
+	disk_make(&w.ssd, SLOTS * SECTORS + ALL_SLOTS - SLOTS, SLOTS * SECTORS, ALL_SLOTS - SLOTS);
+	w.md.nr_slots = FIRST_SLOTS;
 	host_make(&w.host, ALL_SLOTS);
 	for (u32 b = 0; b < BLOCKS; b++) {
 		w.md.map[b].slot = w.map[b] = LOG_NO_SLOT;
@@ -1517,7 +1626,7 @@ void world_run(u64 seed, u32 cuts, u32 steps, struct world_result *result)
 		for (u32 n = 20 + below(&w.rng, steps); n && !result->fault[0]; n--)
 			step();
 		if (!result->fault[0])
-			cut();
+			cut(below(&w.rng, 4));
 	}
 	world_free();
 }

@@ -6,7 +6,8 @@
  * Each process is a fiber; whatever lies between two yields is what the engine
  * does under a lock. A write is issued, takes effect and ends at three different
  * moments. At a cut each part that was not flushed, of either device, is there
- * or not, and a block of the ring may be torn.
+ * or not, and a block of the ring may be torn. At a reset the devices keep what
+ * is in their caches.
  *
  * The index, the ring and recovery are the product's. This file does what the kernel
  * part will do around them (write, flush, go home, into the cache, evict, discard,
@@ -22,6 +23,7 @@
 	X(W1_FLAG_FIRST)	/* the flag is durable before anything is absorbed */ \
 	X(W1_ABSORBERS)		/* absorbers count themselves in, then read the state */ \
 	X(W1_LAST_GONE)		/* so is the last GONE */ \
+	X(W1_FAILED_CLEAR)	/* nothing is absorbed when clearing the flag failed */ \
 	X(W2_PREFLUSH)		/* a block with records goes out with a PREFLUSH */ \
 	X(W3_RING)		/* a flush writes the ring */ \
 	X(W3_IN_FLIGHT)		/* and waits for the block in flight */ \
@@ -40,7 +42,9 @@
 	X(W13_UNMAPPED)		/* absorbed only when the unmapping is durable */ \
 	X(W14_PIN)		/* readers pin */ \
 	X(W14_SLOT_AGAIN)	/* a reader that found neither looks for a slot again */ \
-	X(W14_PIN_FIRST)	/* a mixed read pins its extents before the origin is read */
+	X(W14_PIN_FIRST)	/* a mixed read pins its extents before the origin is read */ \
+	X(GROW_HEADER)		/* a header at the new end, then the new size is committed */ \
+	X(RESET_FLUSH)		/* recovery flushes the cache device before it serves */
 
 enum world_rule {
 	WORLD_NO_RULE,
