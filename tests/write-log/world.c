@@ -914,9 +914,8 @@ static u32 find_and_pin(u32 block, u32 sector, u32 *at)
 
 	*at = sector;
 	if (slot == LOG_NO_SLOT) {
-		if (one_in(&w.rng, 2))
-			yield();
-		if (one_in(&w.rng, 2))
+		/* Long enough, now and then, for the block to be moved into the cache. */
+		for (u32 i = one_in(&w.rng, 4) ? 12 : below(&w.rng, 3); i; i--)
 			yield();
 		slot = look_up(block, sector, at);
 		if (slot != LOG_NO_SLOT)
