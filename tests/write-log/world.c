@@ -281,17 +281,23 @@ static void disk_reset(struct disk *d)
 	d->nr_puts = n;
 }
 
-/* The device failed to flush, and lost some of the ring's blocks in its cache. */
+/*
+ * The device failed to flush, and lost some of the ring's blocks in its cache;
+ * none of those on their way, because their writes may still end well.
+ */
 static void lose_ring_blocks(struct disk *d)
 {
-	for (u32 i = 0; i < d->nr_puts;) {
-		if (d->puts[i].block && one_in(&w.rng, 2)) {
-			free(d->puts[i].block);
-			d->puts[i] = d->puts[--d->nr_puts];
-		} else {
-			i++;
-		}
+	u32 n = 0;
+
+	for (u32 i = 0; i < d->nr_puts; i++) {
+		struct put *p = &d->puts[i];
+
+		if (p->block && p->ended && one_in(&w.rng, 2))
+			free(p->block);
+		else
+			d->puts[n++] = *p;
 	}
+	d->nr_puts = n;
 }
 
 /* ---- Addresses ---- */
