@@ -240,15 +240,19 @@ static bool can_pack(const char *line, char name[SHORT_KEY_LEN], u32 *value)
 	return end && *end == '\n';
 }
 
-/* Move the first setting that can be moved; false if there is none. */
+/*
+ * Move the first setting that can be moved; false if there is none. A line behind
+ * another of its key is no setting, because the first of them holds.
+ */
 static bool pack_one(char *text)
 {
+	const char *line, *eol, *first_eol;
 	char name[SHORT_KEY_LEN];
-	const char *line, *eol;
 	u32 value;
 
 	for (line = text; (eol = strchr(line, '\n')); line = eol + 1) {
-		if (!can_pack(line, name, &value))
+		if (!can_pack(line, name, &value) ||
+		    find_line(text, name, &first_eol) != line)
 			continue;
 		forget(text, name);
 		add_packed(text, name, value);

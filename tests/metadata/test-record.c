@@ -239,6 +239,21 @@ static void a_long_name_stays(void **state)
 	assert_memory_equal(text + strlen(line), "= ghLFLS\nmo x", 13);
 }
 
+/* The first line of a key holds: a number behind it must not take its place. */
+static void a_second_line_is_not_packed(void **state)
+{
+	char text[CACHE_RECORD_BYTES] = "mo x\nmo 5\n";
+	char filler[CACHE_RECORD_BYTES];
+
+	(void)state;
+	memset(filler, 'x', sizeof(filler));
+	filler[CMD_RECORD_MAX - 24] = '\0';
+	assert_ok(cache_record_put(text, "gh", "1000000"));
+	assert_ok(cache_record_put(text, "session", filler));
+	assert_value(text, "mode", "x");
+	assert_value(text, "gh", "1000000");
+}
+
 /* An older value must not show when the newest goes. */
 static void nothing_is_left_of_what_goes(void **state)
 {
@@ -506,6 +521,7 @@ int main(void)
 		cmocka_unit_test(strange_lines),
 		cmocka_unit_test(malformed_line_is_mended),
 		cmocka_unit_test(a_long_name_stays),
+		cmocka_unit_test(a_second_line_is_not_packed),
 		cmocka_unit_test(nothing_is_left_of_what_goes),
 		cmocka_unit_test(an_older_module_has_no_room),
 		cmocka_unit_test(all_have_room),
