@@ -98,14 +98,15 @@ static bool users_are_gone(struct cache *c)
  * quarter of the room while there are users, unless they wait for slots.  Without
  * users it has twice the room, because a disk is faster the more it can choose
  * from.  Several copies begin together, so that users are disturbed less often.
- * A drain has as much as without users, because they yield to it.
+ * A drain that was asked for has as much as without users, because they yield to
+ * it.
  */
 static void measure_room(struct cache *c)
 {
 	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
 			 U32_MAX / 2);
 
-	if (users_are_gone(c) || cache_all_must_go(c)) {
+	if (users_are_gone(c) || cache_drain_is_asked(c)) {
 		set_room(c, 2 * room, room);
 		return;
 	}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Users yield to a drain: while everything dirty has to go home, because the
- * mode or the policy says so, requests for the origin wait for their turn.
+ * policy says so, requests for the origin wait for their turn.  They do not where
+ * the mode alone says so: nobody waits for what a power cut left in writethrough,
+ * or for the rest of a cache that has failed.
  *
  * A disk serves its requests in turn.  Many users would leave next to nothing of
  * it to write-back, and a drain would take as many times longer as there are

@@ -213,10 +213,19 @@ static inline bool cache_all_must_go(const struct cache *c)
 	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
 }
 
-/* Must it, and is a block on its way home now?  Any context. */
+/*
+ * Did the administrator ask for that?  lvm2 and hearth drain by the policy cleaner.
+ * Without it, the blocks are left from a power cut, or a device has failed.
+ */
+static inline bool cache_drain_is_asked(const struct cache *c)
+{
+	return c->policy_ops->writeback_all;
+}
+
+/* Is it asked for, and is a block on its way home now?  Any context. */
 static inline bool cache_drains(const struct cache *c)
 {
-	return atomic_read(&c->writeback.nr_blocks) && cache_all_must_go(c);
+	return atomic_read(&c->writeback.nr_blocks) && cache_drain_is_asked(c);
 }
 
 /* Are @blocks more than @percent of all that the cache has room for? */
