@@ -25,7 +25,9 @@ void cache_yield_init(struct cache *c)
 	struct cache_yield *y = &c->yield;
 
 	spin_lock_init(&y->lock);
-	bio_list_init(&y->bios);
+	bio_list_init(&y->bios[READ]);
+	bio_list_init(&y->bios[WRITE]);
+	y->last = WRITE;
 	y->sectors = 0;
 }
 
@@ -45,10 +47,27 @@ bool cache_yield(struct cache *c, struct bio *bio)
 	if (waits) {
 		cache_leave_submitter(bio);
 		cb->yielded = true;
-		bio_list_add(&y->bios, bio);
+		bio_list_add(&y->bios[bio_data_dir(bio)], bio);
 	}
 	spin_unlock_irqrestore(&y->lock, flags);
 	return waits;
+}
+
+/*
+ * Reads and writes alternate, because a program waits for a read, and a file system
+ * may have thousands of writes under way.  NULL if no bio waits.
+ */
+static struct bio *next_bio(struct cache_yield *y)
+{
+	struct bio *bio;
+
+	lockdep_assert_held(&y->lock);
+	y->last = y->last == READ ? WRITE : READ;
+	bio = bio_list_pop(&y->bios[y->last]);
+	if (bio)
+		return bio;
+	y->last = y->last == READ ? WRITE : READ;
+	return bio_list_pop(&y->bios[y->last]);
 }
 
 /* The turns that one more block gives, which has gone home. */
@@ -75,7 +94,7 @@ void cache_yield_turns(struct cache *c)
 
 	spin_lock_irqsave(&y->lock, flags);
 	turns = cache_drains(c) ? turns_of_block(c, y) : U32_MAX;
-	while (turns-- && (bio = bio_list_pop(&y->bios)))
+	while (turns-- && (bio = next_bio(y)))
 		bio_list_add(&go, bio);
 	spin_unlock_irqrestore(&y->lock, flags);
 

@@ -11,7 +11,8 @@ struct cache;
 
 struct cache_yield {
 	spinlock_t lock;	/* guards the rest */
-	struct bio_list bios;	/* wait for their turn */
+	struct bio_list bios[2];	/* wait for their turn: READ, WRITE */
+	int last;		/* READ or WRITE: had the last turn */
 	u32 sectors;		/* that went home since the last turn */
 };
 
