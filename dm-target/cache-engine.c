@@ -57,6 +57,7 @@ static void tick_work(struct work_struct *work)
 	}
 	cache_degrade_tick(c);
 	cache_intents_tick(c);
+	cache_yield_tick(c);
 	if (c->policy->ops->tick) {
 		spin_lock(&c->policy_lock);
 		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));

@@ -29,6 +29,9 @@ void cache_yield_init(struct cache *c)
 	bio_list_init(&y->bios[WRITE]);
 	y->last = WRITE;
 	y->sectors = 0;
+	y->nr_ended = 0;
+	y->ended_seen = 0;
+	y->stalled = false;
 }
 
 bool cache_yield(struct cache *c, struct bio *bio)
@@ -43,7 +46,7 @@ bool cache_yield(struct cache *c, struct bio *bio)
 
 	spin_lock_irqsave(&y->lock, flags);
 	/* Asked again under the lock: a block on its way has yet to come here. */
-	waits = cache_drains(c);
+	waits = cache_drains(c) && !y->stalled;
 	if (waits) {
 		cache_leave_submitter(bio);
 		cb->yielded = true;
@@ -83,21 +86,54 @@ static u32 turns_of_block(struct cache *c, struct cache_yield *y)
 	return turns;
 }
 
+/* Move the bios that have so many @turns to @go. */
+static void take_turns(struct cache_yield *y, u32 turns, struct bio_list *go)
+{
+	struct bio *bio;
+
+	lockdep_assert_held(&y->lock);
+	while (turns-- && (bio = next_bio(y)))
+		bio_list_add(go, bio);
+}
+
+static void let_go(struct cache *c, struct bio_list *go)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(go)))
+		cache_defer_bio(c, bio, STEP_MAP);
+}
+
 /* The last block on its way lets all go on: a drain may make no progress. */
 void cache_yield_turns(struct cache *c)
 {
 	struct cache_yield *y = &c->yield;
 	struct bio_list go = BIO_EMPTY_LIST;
 	unsigned long flags;
-	struct bio *bio;
-	u32 turns;
 
 	spin_lock_irqsave(&y->lock, flags);
-	turns = cache_drains(c) ? turns_of_block(c, y) : U32_MAX;
-	while (turns-- && (bio = next_bio(y)))
-		bio_list_add(&go, bio);
+	y->nr_ended++;
+	y->stalled = false;
+	take_turns(y, cache_drains(c) ? turns_of_block(c, y) : U32_MAX, &go);
 	spin_unlock_irqrestore(&y->lock, flags);
+	let_go(c, &go);
+}
 
-	while ((bio = bio_list_pop(&go)))
-		cache_defer_bio(c, bio, STEP_MAP);
+/*
+ * A block may stay on its way for long, because a device does not answer.  Then
+ * nobody waits until a block has ended again.
+ */
+void cache_yield_tick(struct cache *c)
+{
+	struct cache_yield *y = &c->yield;
+	struct bio_list go = BIO_EMPTY_LIST;
+	unsigned long flags;
+
+	spin_lock_irqsave(&y->lock, flags);
+	y->stalled = y->nr_ended == y->ended_seen;
+	y->ended_seen = y->nr_ended;
+	if (y->stalled)
+		take_turns(y, U32_MAX, &go);
+	spin_unlock_irqrestore(&y->lock, flags);
+	let_go(c, &go);
 }

@@ -14,6 +14,9 @@ struct cache_yield {
 	struct bio_list bios[2];	/* wait for their turn: READ, WRITE */
 	int last;		/* READ or WRITE: had the last turn */
 	u32 sectors;		/* that went home since the last turn */
+	u32 nr_ended;		/* blocks that have left write-back; wraps */
+	u32 ended_seen;		/* nr_ended at the last tick */
+	bool stalled;		/* no block has ended between two ticks */
 };
 
 void cache_yield_init(struct cache *c);
@@ -25,5 +28,7 @@ void cache_yield_init(struct cache *c);
 bool cache_yield(struct cache *c, struct bio *bio);
 /* A block has left write-back: the bios whose turn it is go on.  Any context. */
 void cache_yield_turns(struct cache *c);
+/* Once a second; from the tick. */
+void cache_yield_tick(struct cache *c);
 
 #endif

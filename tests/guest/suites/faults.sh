@@ -348,6 +348,33 @@ test_ssd_hangs_and_returns() {
 	origin_complete
 }
 
+# A drain waits for an SSD that does not answer. Requests that need only the origin do
+# not wait with it.
+#@ fast hearth-only timeout=90
+test_stalled_drain_holds_nobody() {
+	SLOW_KIND=slow-disk breakable_devices 32 64
+	write_data "$SLOW" 1 0 64
+	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
+	message c writeback_idle 0
+	message c dirty_high 100
+	# One block at a time, so that the drain is not over before the SSD stops.
+	message c migration_threshold 128
+	write_data /dev/mapper/c 2 0 24
+	assert_ge "$(stat_of c dirty)" 100 "dirty blocks"
+	dmsetup reload c --table "$(dmsetup table c | cut -d' ' -f1-7) 2 metadata2 writethrough cleaner 0"
+	dmsetup resume c
+	dmsetup suspend --noflush --nolockfs fast
+	assert_ge "$(stat_of c dirty)" 1 "dirty blocks when the SSD stopped to answer"
+	if ! timeout 30 dd if=/dev/mapper/c of="$T/read" bs=1M skip=40 count=4 iflag=direct; then
+		dmsetup resume fast
+		fail "a read of the origin waited for the drain"
+	fi
+	dmsetup resume fast
+	until_true 60 all_clean c || fail "the drain did not go on"
+	check_data /dev/mapper/c 2 0 24
+	check_data /dev/mapper/c 1 24 40
+}
+
 # The cache device fails, and then the origin fails a flush as well. The origin still
 # serves all data afterwards.
 #@ hearth-only fast timeout=90
