@@ -29,7 +29,7 @@ hits_per_mille() {
 	echo $((hits * 1000 / (hits + misses)))
 }
 
-#@ fast hearth-only timeout=120
+#@ fast smp hearth-only timeout=120
 test_scan_leaves_the_working_set() {
 	local before after i
 	policy_cache
