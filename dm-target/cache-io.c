@@ -44,7 +44,7 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		}
 	}
 
-	if (cache_yield(c, bio))
+	if (cache_yields(c, bio))
 		return DM_MAPIO_SUBMITTED;
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
@@ -74,7 +74,7 @@ static bool slot_is_needed(struct cache *c, u32 slot)
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 {
-	if (cache_yield(c, bio))
+	if (cache_yields(c, bio))
 		return DM_MAPIO_SUBMITTED;
 	cache_stat_inc(c, slot == SLOT_NONE || cache_bypassed(c) ?
 		       STAT_READ_MISSES : STAT_READ_HITS);
@@ -267,7 +267,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		enum hit_result r;
 
 		/* Before it pins: a slot with a writer could not go home. */
-		if (cache_yield(c, bio))
+		if (cache_yields(c, bio))
 			return HIT_PARKED;
 		r = cache_claim_both(c, bio, cb, word, mode);
 		if (r != HIT_PINNED)
@@ -312,7 +312,7 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 		}
 	}
 
-	if (cache_yield(c, bio)) {
+	if (cache_yields(c, bio)) {
 		*r = DM_MAPIO_SUBMITTED;
 		return true;
 	}

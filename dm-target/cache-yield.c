@@ -41,7 +41,7 @@ bool cache_yield(struct cache *c, struct bio *bio)
 	unsigned long flags;
 	bool waits;
 
-	if (likely(!cache_drains(c)) || cb->yielded)
+	if (cb->yielded)
 		return false;
 
 	spin_lock_irqsave(&y->lock, flags);

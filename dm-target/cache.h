@@ -228,6 +228,15 @@ static inline bool cache_drains(const struct cache *c)
 	return atomic_read(&c->writeback.nr_blocks) && cache_drain_is_asked(c);
 }
 
+/*
+ * cache_yield(), without a call while nothing drains: misses and writes to both
+ * devices ask it.  Any context.
+ */
+static inline bool cache_yields(struct cache *c, struct bio *bio)
+{
+	return unlikely(cache_drains(c)) && cache_yield(c, bio);
+}
+
 /* Are @blocks more than @percent of all that the cache has room for? */
 static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
 				       u64 percent)
