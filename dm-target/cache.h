@@ -207,19 +207,22 @@ static inline bool cache_keeps_dirty(const struct cache *c)
 	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
 }
 
-/* Must all that is dirty go home, because the mode or the policy says so? */
-static inline bool cache_all_must_go(const struct cache *c)
-{
-	return c->policy_ops->writeback_all || !cache_keeps_dirty(c);
-}
-
 /*
- * Did the administrator ask for that?  lvm2 and hearth drain by the policy cleaner.
- * Without it, the blocks are left from a power cut, or a device has failed.
+ * Did the administrator ask that all dirty blocks go home?  lvm2 and hearth drain by
+ * the policy cleaner.
  */
 static inline bool cache_drain_is_asked(const struct cache *c)
 {
 	return c->policy_ops->writeback_all;
+}
+
+/*
+ * Must all that is dirty go home?  If nobody asked, the mode says so: the blocks are
+ * left from a power cut, or a device has failed.
+ */
+static inline bool cache_all_must_go(const struct cache *c)
+{
+	return cache_drain_is_asked(c) || !cache_keeps_dirty(c);
 }
 
 /* Is it asked for, and is a block on its way home now?  Any context. */
