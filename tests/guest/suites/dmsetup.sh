@@ -449,6 +449,7 @@ test_smaller_cache_device_when_clean() {
 #@ hearth-only fast timeout=60
 test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
+	every_write_comes_in c
 	write_data /dev/mapper/c 1 0 24
 	# More blocks are dirty than the smaller device holds.
 	assert_ge "$(stat_of c dirty)" 150 dirty

@@ -69,6 +69,7 @@ test_unreadable_piece_of_a_dirty_block() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback
+	every_write_comes_in c
 	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
 	assert_eq "$(stat_of c dirty)" 32

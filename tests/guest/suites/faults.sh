@@ -358,6 +358,7 @@ test_stalled_drain_holds_nobody() {
 	message c writeback_idle 0
 	message c dirty_high 100
 	# One block at a time, so that the drain is not over before the SSD stops.
+	every_write_comes_in c
 	message c migration_threshold 128
 	write_data /dev/mapper/c 2 0 24
 	assert_ge "$(stat_of c dirty)" 100 "dirty blocks"
@@ -416,6 +417,7 @@ test_ssd_fails_to_write_dirty_blocks() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 2 writeback_idle 0"
+	every_write_comes_in c
 	warm c 8
 	write_data /dev/mapper/c 2 0 8
 	assert_ge "$(stat_of c dirty)" 128 "dirty blocks"
@@ -454,6 +456,7 @@ test_bad_block_holds_up_nothing() {
 	breakable_devices 32 64
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
 	write_data /dev/mapper/c 2 0 28
 	assert_ge "$(stat_of c dirty)" 440 "dirty blocks"
 	now FAST bad_at $((100 * 128))
@@ -481,6 +484,7 @@ test_refused_write_beside_a_bad_block() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 2 writeback_idle 1"
+	every_write_comes_in c
 	warm c 8
 	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 0 8
@@ -504,6 +508,7 @@ test_origin_refuses_everything() {
 	breakable_devices 32 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
 	write_data /dev/mapper/c 2 0 28
 	now SLOW failing_writes
 	drain_by_hand
@@ -525,6 +530,7 @@ test_ssd_cannot_flush_drains() {
 	no_metadata_check
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
 	warm c 8
 	write_data /dev/mapper/c 2 0 4
 	assert_ge "$(stat_of c dirty)" 64 "dirty blocks"
@@ -562,6 +568,7 @@ test_dead_metadata_lets_all_go_home() {
 	no_metadata_check
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
 	warm c 4
 	write_data /dev/mapper/c 2 8 2
 	assert_eq "$(stat_of c dirty)" 32
@@ -679,6 +686,7 @@ test_dead_ssd_writeback() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback
+	every_write_comes_in c
 	warm c 4
 	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
@@ -741,6 +749,7 @@ test_whole_ssd_dies_writeback() {
 	no_metadata_check
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
 	warm c 8
 	dd if=/dev/zero of=/dev/mapper/c bs=64k seek=127 count=1 oflag=direct
 	assert_eq "$(stat_of c dirty)" 1
@@ -782,6 +791,7 @@ test_dead_metadata_writeback() {
 	no_metadata_check
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback
+	every_write_comes_in c
 	warm c 4
 	now SLOW failing_writes
 	write_data /dev/mapper/c 2 8 2
@@ -827,6 +837,7 @@ survives_by_hand() {
 	breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writeback "default 2 writeback_idle 0"
+	every_write_comes_in c
 	warm c 4
 	now SLOW failing_writes		# write-back fails until the origin works again
 	write_data /dev/mapper/c 2 8 2
@@ -995,6 +1006,7 @@ test_origin_fails_to_write() {
 	dmsetup suspend c
 	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 1 writeback lru 0"
 	dmsetup resume c
+	every_write_comes_in c
 	now SLOW failing_writes
 	write_data /dev/mapper/c 2 0 2
 	until_true 40 counter_at_least c origin_errors 1 || fail "the engine did not try to write back"

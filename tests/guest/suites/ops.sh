@@ -121,6 +121,7 @@ test_shrink_keeps_dirty_blocks() {
 	dmsetup create slow --table "0 65536 linear $RAW 0"
 	SLOW=/dev/mapper/slow
 	dmsetup create c --table "$(table_of 65536)"
+	every_write_comes_in c
 	write_data /dev/mapper/c 1 0 2
 	write_data /dev/mapper/c 2 26 4
 	assert_eq "$(stat_of c dirty)" 96 dirty
