@@ -4,7 +4,7 @@
  * operations on it.
  *
  * A block is stored with its kind and without its zeroes.  When an image is put
- * on a device, memdev.c seals every block (number and checksum) as its kind asks,
+ * on a device, image-disk.c seals every block (number and checksum) as its kind asks,
  * and the superblock's record, because a mutation with a wrong checksum would
  * never reach the code behind the check.  A block that is marked broken keeps its bytes.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes the metadata fuzzer's corpus: seeds DIRECTORY. */
 
-#include "memdev.h"
+#include "image-disk.h"
 #include "mutate.h"
 #include "metadata/cache-metadata.h"
 #include "tests/lib/rng.h"
@@ -107,19 +107,19 @@ static void fill(const struct recipe *r, struct cmd *cmd, u64 *rng)
 }
 
 /* Begins another transaction, of whose blocks only some reach the disk. */
-static void begin_another(const struct recipe *r, struct memdev *md,
+static void begin_another(const struct recipe *r, struct ramdev *rd,
 			  struct cmd *cmd, u64 *rng)
 {
 	for (u32 i = 1; i < r->cache_blocks; i += 2 * r->step)
 		must(!cmd_insert(cmd, i, 100000 + i, false), "insert");
-	md->fail_write = md->writes + 6;
+	rd->fail_at = rd->ops + 6;
 	cmd_commit(cmd, true);
-	memdev_crash(md, rnd(rng));
+	ramdev_crash_kept(rd, rnd(rng));
 }
 
 static void make(const struct recipe *r, struct image *im, u64 *rng)
 {
-	static struct memdev md;
+	struct ramdev *rd = ramdev_new(r->device_blocks);
 	struct cmd_geometry g = {
 		.data_block_size = 128, .format = r->format, .may_format = true,
 	};
@@ -127,18 +127,17 @@ static void make(const struct recipe *r, struct image *im, u64 *rng)
 	const char *why;
 	struct cmd *cmd;
 
-	memdev_clear(&md);
-	md.nr_blocks = r->device_blocks;
 	if (r->cache_blocks) {
-		dev = memdev_open(&md, false);
+		dev = ramdev_open(rd, false);
 		must(!cmd_open(dev, &g, &cmd, &why), "open");
 		fill(r, cmd, rng);
 		if (r->cut)
-			begin_another(r, &md, cmd, rng);
+			begin_another(r, rd, cmd, rng);
 		cmd_close(cmd);
 		pd_device_close(dev);
 	}
-	memdev_save(&md, im);
+	image_from_disk(im, rd);
+	ramdev_free(rd);
 	im->nr_slots = r->table_slots ? r->table_slots : r->cache_blocks;
 	im->flags = r->flags;
 	im->origin_bits = 20;

@@ -17,7 +17,7 @@
  */
 
 #include "session.h"
-#include "memdev.h"
+#include "image-disk.h"
 #include "metadata/cache-metadata.h"
 #include "metadata/cache-metadata-disk.h"
 #include "metadata/cache-record.h"
@@ -36,7 +36,7 @@ struct expected {
 struct session {
 	const struct image *im;
 	u32 next_op;
-	struct memdev *md;
+	struct ramdev *rd;
 	struct pd_device *dev;
 	struct cmd *cmd;
 	struct slot_map map;
@@ -97,9 +97,9 @@ static void order_failures(struct session *s)
 	fail_allocation = U32_MAX;
 	allocations = 0;
 	if (flags & IMAGE_FAILING_READ)
-		s->md->fail_read = next_byte(s);
+		s->rd->fail_read_at = next_byte(s);
 	if (flags & IMAGE_FAILING_WRITE)
-		s->md->fail_write = next_byte(s);
+		s->rd->fail_at = next_byte(s);
 	if (flags & IMAGE_NO_MEMORY)
 		fail_allocation = next_byte(s);
 	s->failed = flags & (IMAGE_FAILING_READ | IMAGE_FAILING_WRITE |
@@ -216,7 +216,7 @@ static int open_metadata(struct session *s, bool read_only)
 	};
 	int r;
 
-	s->dev = memdev_open(s->md, read_only);
+	s->dev = ramdev_open(s->rd, read_only);
 	if (s->im->flags & IMAGE_EARLY_WRITES)
 		pd_device_set_early_writes(s->dev, 1);
 	r = cmd_open(s->dev, &g, &s->cmd, &why);
@@ -231,7 +231,7 @@ static int open_metadata(struct session *s, bool read_only)
 /* Returns the table's block size, which is one that the target accepts. */
 static u32 block_sectors(const struct session *s)
 {
-	const struct cmd_superblock *sb = (void *)s->md->seen[0];
+	const struct cmd_superblock *sb = (void *)s->rd->seen[0];
 	u32 sectors;
 
 	if (!sb || !(s->im->flags & IMAGE_ANY_BLOCK_SIZE))
@@ -252,7 +252,7 @@ static bool construct(struct session *s)
 		s->trusted = !metadata_check(s->cmd, NULL, NULL);
 	must(cmd_set_needs_check(s->cmd) == -EROFS, "written though read-only");
 	close_metadata(s);
-	must(!s->md->nr_written, "the constructor wrote");
+	must(!s->rd->nr_log, "the constructor wrote");
 	return true;
 }
 
@@ -449,7 +449,7 @@ static int prepare(struct session *s)
 	int r = begin_session(s);
 
 	if (!r)
-		r = cmd_extend(s->cmd, s->md->nr_blocks);
+		r = cmd_extend(s->cmd, s->rd->nr_blocks);
 	if (!r)
 		r = fit_cache_size(s);
 	if (!r)
@@ -733,7 +733,7 @@ static bool cut(struct session *s)
 	u64 kept = next_word(s) * 0x0001000100010001ULL;
 
 	tear_down(s);
-	memdev_crash(s->md, kept);
+	ramdev_crash_kept(s->rd, kept);
 	return bring_up(s, true);
 }
 
@@ -769,7 +769,7 @@ static bool cut_commit(struct session *s)
 
 	memcpy(s->before, s->committed, MODEL_SLOTS * sizeof(*s->before));
 	s->before_clean = s->committed_clean;
-	s->md->cut_write = s->md->writes + next_byte(s) % 32;
+	s->rd->crash_at = s->rd->ops + next_byte(s) % 32;
 	r = cmd_commit(s->cmd, true);
 	must(!s->trusted || s->failed || !r || r == -EIO || r == -ENOSPC,
 	     "a commit fails for no reason");
@@ -816,7 +816,7 @@ static bool give_up_cache(struct session *s)
 	if (!empty && !answer(s, cmd_zero_superblock(s->cmd)))
 		return false;
 	tear_down(s);
-	memdev_crash(s->md, 0);
+	ramdev_crash_kept(s->rd, 0);
 	memset(s->now, 0, MODEL_SLOTS * sizeof(*s->now));
 	model_commit(s, true);
 	if (!bring_up(s, true))
@@ -897,7 +897,7 @@ static void run(struct session *s)
 
 static void run_on(struct session *s)
 {
-	memdev_load(s->md, s->im);
+	s->rd = image_to_disk(s->im);
 	order_failures(s);
 	s->block_sectors = block_sectors(s);
 	os_alloc_fails = allocation_fails;
@@ -913,16 +913,15 @@ static void run_on(struct session *s)
 		tear_down(s);
 	}
 	os_alloc_fails = NULL;
-	memdev_clear(s->md);
+	ramdev_free(s->rd);
 }
 
 void session_run(const struct image *im)
 {
-	static struct memdev md;
 	static struct expected now[MODEL_SLOTS], committed[MODEL_SLOTS];
 	static struct expected before[MODEL_SLOTS];
 	struct session s = {
-		.im = im, .md = &md, .now = now, .committed = committed,
+		.im = im, .now = now, .committed = committed,
 		.before = before, .record = malloc(CACHE_RECORD_BYTES),
 	};
 

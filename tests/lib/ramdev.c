@@ -2,7 +2,10 @@
 /* A device in memory that loses, reorders and tears writes as a disk may. */
 
 #include "ramdev.h"
-#include "util.h"
+
+#include <assert.h>
+
+#include "rng.h"
 
 #define SECTOR		512u
 #define SECTORS		(PD_BLOCK_SIZE / SECTOR)
@@ -80,7 +83,7 @@ static int rd_read(void *ctx, u64 block, void *data)
 
 	if (rd->dead || rd->reads++ == rd->fail_read_at)
 		return -EIO;
-	assert_true(block < rd->nr_blocks);
+	assert(block < rd->nr_blocks);
 	ramdev_get(rd, block, data);
 	return 0;
 }
@@ -103,7 +106,7 @@ static int rd_write(void *ctx, u64 block, const void *data)
 
 	if (rd->dead || op == rd->fail_at)
 		return -EIO;
-	assert_true(block < rd->nr_blocks);
+	assert(block < rd->nr_blocks);
 	log_write(rd, block, data);
 	put(rd->seen, block, data);
 	if (op != rd->crash_at)
@@ -132,7 +135,7 @@ static u64 rd_nr_blocks(void *ctx)
 	return ((struct ramdev *)ctx)->nr_blocks;
 }
 
-struct pd_device *ramdev_open(struct ramdev *rd, bool read_only)
+struct pd_backend ramdev_backend(struct ramdev *rd)
 {
 	struct pd_backend be = {
 		.read = rd_read,
@@ -141,9 +144,17 @@ struct pd_device *ramdev_open(struct ramdev *rd, bool read_only)
 		.nr_blocks = rd_nr_blocks,
 		.ctx = rd,
 	};
-	struct pd_device *dev;
 
-	assert_ok(pd_device_open_backend(&be, read_only, &dev));
+	return be;
+}
+
+struct pd_device *ramdev_open(struct ramdev *rd, bool read_only)
+{
+	struct pd_backend be = ramdev_backend(rd);
+	struct pd_device *dev;
+	int r = pd_device_open_backend(&be, read_only, &dev);
+
+	assert(!r);
 	return dev;
 }
 
@@ -192,6 +203,21 @@ static bool survives(const struct ramdev *rd, u32 i, enum ramdev_fate fate,
 	}
 }
 
+/* Power is back: a read returns what is durable. */
+static void power_returns(struct ramdev *rd)
+{
+	static const u8 zero[PD_BLOCK_SIZE];
+
+	for (u32 i = 0; i < rd->nr_log; i++) {
+		u64 nr = rd->log[i].block;
+
+		put(rd->seen, nr, rd->durable[nr] ? rd->durable[nr] : zero);
+	}
+	rd->nr_log = 0;
+	rd->dead = false;
+	rd->crash_at = rd->fail_at = rd->fail_read_at = U64_MAX;
+}
+
 void ramdev_crash(struct ramdev *rd, enum ramdev_fate fate, u64 *rng)
 {
 	if (fate == RAMDEV_SHUFFLED || fate == RAMDEV_TORN)
@@ -206,13 +232,13 @@ void ramdev_crash(struct ramdev *rd, enum ramdev_fate fate, u64 *rng)
 		else
 			put(rd->durable, w->block, w->data);
 	}
-	for (u32 i = 0; i < rd->nr_log; i++) {
-		static const u8 zero[PD_BLOCK_SIZE];
-		u64 nr = rd->log[i].block;
+	power_returns(rd);
+}
 
-		put(rd->seen, nr, rd->durable[nr] ? rd->durable[nr] : zero);
-	}
-	rd->nr_log = 0;
-	rd->dead = false;
-	rd->crash_at = rd->fail_at = rd->fail_read_at = U64_MAX;
+void ramdev_crash_kept(struct ramdev *rd, u64 kept)
+{
+	for (u32 i = 0; i < rd->nr_log; i++)
+		if (kept >> i % 64 & 1)
+			put(rd->durable, rd->log[i].block, rd->log[i].data);
+	power_returns(rd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A device in memory that behaves as badly as a disk may: a crash can lose,
+ * The RAM disk of the tests.  It behaves as badly as a disk may: a crash can lose,
  * reorder or tear the writes since the last flush.
  */
 
@@ -49,9 +49,12 @@ void ramdev_get(struct ramdev *rd, u64 block, void *data);
 void ramdev_set(struct ramdev *rd, u64 block, const void *data);
 
 /* Makes a device on top.  Closing the device leaves the ramdev alone. */
+struct pd_backend ramdev_backend(struct ramdev *rd);
 struct pd_device *ramdev_open(struct ramdev *rd, bool read_only);
 
 /* Power fails and returns.  @fate decides which writes survive. */
 void ramdev_crash(struct ramdev *rd, enum ramdev_fate fate, u64 *rng);
+/* The same: bit i % 64 of @kept says whether write i since the last flush survives. */
+void ramdev_crash_kept(struct ramdev *rd, u64 kept);
 
 #endif

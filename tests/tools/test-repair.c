@@ -8,7 +8,7 @@
 #include "scratch.h"
 #include "util.h"
 #include "tools/metadata-repair.h"
-#include "tests/fuzz/memdev.h"
+#include "tests/fuzz/image-disk.h"
 #include "tests/lib/repair-judge.h"
 
 #include <dirent.h>
@@ -19,79 +19,30 @@
 
 static char next_check[600];
 
-/* ---- The output: memory that can be told to refuse writes ---- */
-
-struct mem {
-	u64 nr_blocks;
-	u8 *data;
-	u64 writes;
-	u64 stop_at;		/* this write and all later ones fail */
-};
-
-static int mem_read(void *ctx, u64 block, void *data)
-{
-	struct mem *m = ctx;
-
-	memcpy(data, m->data + block * PD_BLOCK_SIZE, PD_BLOCK_SIZE);
-	return 0;
-}
-
-static int mem_write(void *ctx, u64 block, const void *data)
-{
-	struct mem *m = ctx;
-
-	if (m->writes++ >= m->stop_at)
-		return -EIO;
-	memcpy(m->data + block * PD_BLOCK_SIZE, data, PD_BLOCK_SIZE);
-	return 0;
-}
-
-static int mem_flush(void *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-static u64 mem_nr_blocks(void *ctx)
-{
-	return ((struct mem *)ctx)->nr_blocks;
-}
-
-static struct pd_backend mem_backend(struct mem *m)
-{
-	struct pd_backend be = {
-		.read = mem_read, .write = mem_write, .flush = mem_flush,
-		.nr_blocks = mem_nr_blocks, .ctx = m,
-	};
-
-	return be;
-}
+/* ---- The output ---- */
 
 /* Fills the output, because a repair must not depend on its old contents. */
-static struct mem *mem_new(u64 nr_blocks)
+static struct ramdev *output_new(u64 nr_blocks)
 {
-	struct mem *m = calloc(1, sizeof(*m));
+	struct ramdev *rd = ramdev_new(nr_blocks);
+	u8 old[PD_BLOCK_SIZE];
 
-	m->nr_blocks = nr_blocks;
-	m->stop_at = ~0ULL;
-	m->data = malloc(nr_blocks * PD_BLOCK_SIZE);
-	memset(m->data, 0x5a, nr_blocks * PD_BLOCK_SIZE);
-	return m;
+	memset(old, 0x5a, sizeof(old));
+	for (u64 i = 0; i < nr_blocks; i++)
+		ramdev_set(rd, i, old);
+	return rd;
 }
 
-static void mem_free(struct mem *m)
-{
-	free(m->data);
-	free(m);
-}
-
-static void mem_save(const struct mem *m, const char *path)
+static void output_save(struct ramdev *rd, const char *path)
 {
 	FILE *f = fopen(path, "w");
+	u8 data[PD_BLOCK_SIZE];
 
 	assert_non_null(f);
-	assert_int_equal(fwrite(m->data, PD_BLOCK_SIZE, m->nr_blocks, f),
-			 m->nr_blocks);
+	for (u64 i = 0; i < rd->nr_blocks; i++) {
+		ramdev_get(rd, i, data);
+		assert_int_equal(fwrite(data, sizeof(data), 1, f), 1);
+	}
 	assert_ok(fclose(f));
 }
 
@@ -158,13 +109,13 @@ static struct content *make(struct ramdev *rd, unsigned int format, u32 nr,
 
 /* ---- A repair, and the rules for its output ---- */
 
-static int repair(struct ramdev *rd, struct mem *out,
+static int repair(struct ramdev *rd, struct ramdev *out,
 		  const struct repair_options *with, struct content *said,
 		  struct repair_result *result)
 {
 	struct repair_options o = { 0 };
 	struct pd_device *in = ramdev_open(rd, true);
-	struct pd_backend be = mem_backend(out);
+	struct pd_backend be = ramdev_backend(out);
 	int r;
 
 	if (with)
@@ -178,11 +129,11 @@ static int repair(struct ramdev *rd, struct mem *out,
 	return r;
 }
 
-static void read_output(struct mem *out, struct content *c, u32 *nr,
+static void read_output(struct ramdev *out, struct content *c, u32 *nr,
 			unsigned int *format, bool *kept)
 {
 	const struct cmd_geometry g = { 0 };
-	struct pd_backend be = mem_backend(out);
+	struct pd_backend be = ramdev_backend(out);
 	struct cmd_stats stats;
 	char record[CMD_RECORD_MAX];
 	struct pd_device *dev;
@@ -208,12 +159,12 @@ static void read_output(struct mem *out, struct content *c, u32 *nr,
 	pd_device_close(dev);
 }
 
-static void both_cache_checks(struct mem *out)
+static void both_cache_checks(struct ramdev *out)
 {
 	char path[100];
 
 	snprintf(path, sizeof(path), "%s/out", tmp);
-	mem_save(out, path);
+	output_save(out, path);
 	if (shell("cache_check -q %s >%s/log 2>&1", path, tmp))
 		fail_msg("cache_check refuses");
 	if (*next_check && shell("%s -q %s >%s/log 2>&1", next_check, path, tmp))
@@ -243,7 +194,7 @@ static struct outcome repaired(struct ramdev *rd, const struct content *was,
 			       const struct repair_options *with)
 {
 	struct content *after = content_new(was->nr);
-	struct mem *out = mem_new(rd->nr_blocks);
+	struct ramdev *out = output_new(rd->nr_blocks);
 	struct repair_result result;
 	unsigned int f;
 	struct outcome o;
@@ -259,7 +210,7 @@ static struct outcome repaired(struct ramdev *rd, const struct content *was,
 	o.cost = judge(was, after, clean);
 	o.kept = kept;
 	assert_true(result.lost_dirty >= o.cost.lost_dirty);
-	mem_free(out);
+	ramdev_free(out);
 	content_free(after);
 	return o;
 }
@@ -550,14 +501,14 @@ static void must_refuse(struct ramdev *rd, const struct repair_options *with,
 			const char *words)
 {
 	struct content *said = content_new(100000);
-	struct mem *out = mem_new(rd->nr_blocks);
+	struct ramdev *out = output_new(rd->nr_blocks);
 	struct repair_result result;
 
 	assert_true(repair(rd, out, with, said, &result) < 0);
 	if (!strstr(result.why, words))
 		fail_msg("\"%s\" does not say \"%s\"", result.why, words);
-	assert_int_equal(out->writes, 0);
-	mem_free(out);
+	assert_int_equal(out->ops, 0);
+	ramdev_free(out);
 	content_free(said);
 }
 
@@ -671,7 +622,7 @@ static bool repaired_without_superblock(struct ramdev *rd, struct content *was,
 		.block_size = BLOCK_SIZE, .cache_blocks = CUT_BLOCKS,
 	};
 	struct content *after = content_new(CUT_BLOCKS);
-	struct mem *out = mem_new(rd->nr_blocks);
+	struct ramdev *out = output_new(rd->nr_blocks);
 	struct repair_result result;
 	unsigned int format;
 	bool kept;
@@ -679,13 +630,13 @@ static bool repaired_without_superblock(struct ramdev *rd, struct content *was,
 	int r = repair(rd, out, &geometry, after, &result);
 
 	if (r) {
-		assert_int_equal(out->writes, 0);
+		assert_int_equal(out->ops, 0);
 	} else {
 		read_output(out, after, &nr, &format, &kept);
 		both_cache_checks(out);
 		judge(was, after, clean);
 	}
-	mem_free(out);
+	ramdev_free(out);
 	content_free(after);
 	return !r;
 }
@@ -763,17 +714,17 @@ static void room(void **state)
 		struct repair_result result;
 
 		while (high - low > 1) {	/* high is large enough, low is not */
-			struct mem *out = mem_new((low + high) / 2);
+			struct ramdev *out = output_new((low + high) / 2);
 			int r = repair(rd, out, NULL, c, &result);
 
 			if (r) {
 				assert_int_equal(r, -ENOSPC);
-				assert_int_equal(out->writes, 0);
+				assert_int_equal(out->ops, 0);
 				low = out->nr_blocks;
 			} else {
 				high = out->nr_blocks;
 			}
-			mem_free(out);
+			ramdev_free(out);
 		}
 		printf("note: %u cache blocks, format %u: %u blocks\n", nr,
 		       1 + i % 2, high);
@@ -797,28 +748,29 @@ static void interrupted(void **state)
 			.data_block_size = BLOCK_SIZE, .format = 2,
 			.may_format = true,
 		};
-		struct mem *out = mem_new(100);
-		struct pd_backend be = mem_backend(out);
+		struct ramdev *out = output_new(100);
+		struct pd_backend be = ramdev_backend(out);
 		struct repair_result result;
 		struct pd_device *dev;
 		const char *why;
 		struct cmd *cmd;
+		int opened;
 
-		out->stop_at = stop;
+		out->crash_at = stop;
 		r = repair(rd, out, NULL, c, &result);
-		out->stop_at = ~0ULL;
+		if (r)
+			ramdev_crash(out, stop % RAMDEV_NR_FATES, &rng);
 		assert_ok(pd_device_open_backend(&be, false, &dev));
-		if (r) {
-			assert_int_equal(cmd_open(dev, &g, &cmd, &why),
-					 -EILSEQ);
-		} else {
+		opened = cmd_open(dev, &g, &cmd, &why);
+		assert_true(!opened || (r && opened == -EILSEQ));
+		if (!opened) {
 			assert_true(stop > 10);
-			assert_ok(cmd_open(dev, &g, &cmd, &why));
 			assert_false(cmd_formatted(cmd));
+			assert_sound(cmd);
 			cmd_close(cmd);
 		}
 		pd_device_close(dev);
-		mem_free(out);
+		ramdev_free(out);
 	}
 	os_quiet = false;
 	content_free(c);
@@ -840,10 +792,10 @@ static void load_image(struct image *im, const char *path)
 }
 
 /* Returns the cache that our reader finds, or NULL if the reader refuses. */
-static struct content *read_image(struct memdev *md, u32 nr, bool *clean)
+static struct content *read_image(struct ramdev *rd, u32 nr, bool *clean)
 {
 	const struct cmd_geometry g = { 0 };
-	struct pd_device *dev = memdev_open(md, true);
+	struct pd_device *dev = ramdev_open(rd, true);
 	struct content *c = NULL;
 	const char *why;
 	struct cmd *cmd;
@@ -863,9 +815,9 @@ static struct content *read_image(struct memdev *md, u32 nr, bool *clean)
 	return c;
 }
 
-static u32 image_cache_blocks(struct memdev *md)
+static u32 image_cache_blocks(struct ramdev *rd)
 {
-	struct pd_device *dev = memdev_open(md, true);
+	struct pd_device *dev = ramdev_open(rd, true);
 	struct pd_block b;
 	u32 nr;
 
@@ -873,7 +825,7 @@ static u32 image_cache_blocks(struct memdev *md)
 	nr = le32_to_cpu(((struct cmd_superblock *)b.data)->cache_blocks);
 	pd_block_put(&b);
 	pd_device_close(dev);
-	return min_t(u64, nr, (u64)(md->nr_blocks + 1) * 509);
+	return min_t(u64, nr, (u64)(rd->nr_blocks + 1) * 509);
 }
 
 /*
@@ -881,14 +833,14 @@ static u32 image_cache_blocks(struct memdev *md)
  * block that the reader calls dirty must be dirty or named, no block may be
  * mapped to another place, and the output must pass the checkers.
  */
-static bool repair_image(struct memdev *md)
+static bool repair_image(struct ramdev *rd)
 {
-	u32 nr = image_cache_blocks(md), found;
+	u32 nr = image_cache_blocks(rd), found;
 	struct content *after = content_new(nr), *was;
 	struct repair_options o = { .say = content_take_line, .ctx = after };
-	struct pd_device *in = memdev_open(md, true);
-	struct mem *out = mem_new(md->nr_blocks + 1000);
-	struct pd_backend be = mem_backend(out);
+	struct pd_device *in = ramdev_open(rd, true);
+	struct ramdev *out = output_new(rd->nr_blocks + 1000);
+	struct pd_backend be = ramdev_backend(out);
 	struct repair_result result;
 	bool clean, kept;
 	unsigned int format;
@@ -899,14 +851,14 @@ static bool repair_image(struct memdev *md)
 		assert_true(*result.why);
 	} else {
 		both_cache_checks(out);
-		was = read_image(md, nr, &clean);
+		was = read_image(rd, nr, &clean);
 		if (was) {
 			read_output(out, after, &found, &format, &kept);
 			judge(was, after, clean);
 			content_free(was);
 		}
 	}
-	mem_free(out);
+	ramdev_free(out);
 	content_free(after);
 	return !r;
 }
@@ -914,9 +866,9 @@ static bool repair_image(struct memdev *md)
 static void corpus(void **state)
 {
 	const char *top = getenv("TOP");
-	static struct memdev md;
 	struct image *im = image_new();
 	u32 nr = 0, good = 0;
+	struct ramdev *rd;
 	char dir[500], path[800];
 	struct dirent *e;
 	DIR *d;
@@ -932,12 +884,12 @@ static void corpus(void **state)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		load_image(im, path);
-		memdev_load(&md, im);
-		if (!md.nr_blocks)
+		if (!im->device_blocks)
 			continue;
+		rd = image_to_disk(im);
 		nr++;
-		good += repair_image(&md);
-		memdev_clear(&md);
+		good += repair_image(rd);
+		ramdev_free(rd);
 	}
 	closedir(d);
 	os_quiet = false;
