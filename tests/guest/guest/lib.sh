@@ -334,13 +334,17 @@ warm() {
 	fail "only $(stat_of "$name" used) of $want blocks in the cache"
 }
 
-# every_write_comes_in NAME: neither a limit on promotions nor the policy sends a write
-# of whole blocks to the origin while there are free slots. Both look at what the
-# requests before have cost, so they depend on the speed of the machine. A test that
-# wants a write in the cache calls this first. Hearth only.
-every_write_comes_in() {
+# no_promotion_limits NAME: the engine refuses no promotion for what the promotions
+# before have cost. That depends on the speed of the machine. Hearth only.
+no_promotion_limits() {
 	message "$1" max_promote_share 100
 	message "$1" migration_threshold 1048576
+}
+
+# every_write_comes_in NAME: neither a limit nor the policy sends a write of whole blocks
+# to the origin while there are free slots. Hearth only.
+every_write_comes_in() {
+	no_promotion_limits "$1"
 	[ "$(stat_of "$1" policy)" != smq ] || message "$1" full_write_level 0
 }
 

@@ -33,6 +33,7 @@ hits_per_mille() {
 test_scan_leaves_the_working_set() {
 	local before after i
 	policy_cache
+	no_promotion_limits c
 	touch_set 0 14 6
 	before=$(hits_per_mille 0 10)
 	assert_ge "$before" 900 "hits per mille before the scan"
@@ -51,6 +52,7 @@ test_scan_leaves_the_working_set() {
 test_moved_working_set_gets_in() {
 	local before after
 	policy_cache
+	no_promotion_limits c
 	touch_set 0 15 6
 	before=$(hits_per_mille 0 10)
 	# The test reads twice the bytes of the new set.
@@ -64,6 +66,7 @@ test_moved_working_set_gets_in() {
 test_hints_survive_a_clean_stop() {
 	local before after
 	policy_cache
+	no_promotion_limits c
 	# This set fits; a full cache of this size evicts a few blocks at its first
 	# miss.
 	touch_set 0 12 4
