@@ -227,9 +227,12 @@ static inline u32 slot_map_find(struct slot_map *map, u64 block)
 }
 
 /*
- * The slot that holds @block, and its @word, or SLOT_NONE.  Without a pin both
- * may be outdated when they arrive, but they were true together.  Any context,
- * no lock; not for hits, which pin and then compare.
+ * The slot that holds @block, and its @word, or SLOT_NONE.  The word was read
+ * between two looks at the slot's block, which both found @block.  Without a pin
+ * both may be outdated when they arrive.  If @block left the slot and came back
+ * between the looks, the word may even be that of another block: then no slot had
+ * @block for a while.  A caller that changes the slot has to compare again.  Any
+ * context, no lock; not for hits, which pin and then compare.
  */
 static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 {
