@@ -72,12 +72,32 @@ static void tick_work(struct work_struct *work)
 
 /* ---- Construction ---- */
 
+/* The caller has @bdev open. */
+static struct cache_device_id device_id(struct block_device *bdev)
+{
+	return (struct cache_device_id) {
+		.dev = bdev->bd_dev,
+		.diskseq = bdev->bd_disk->diskseq,
+		.start = get_start_sect(bdev),
+	};
+}
+
+static bool is_device(const struct cache_device_id *id,
+		      struct block_device *bdev)
+{
+	return id->dev == bdev->bd_dev &&
+	       id->diskseq == bdev->bd_disk->diskseq &&
+	       id->start == get_start_sect(bdev);
+}
+
 static void set_devices(struct cache *c, struct cache_table *t)
 {
 	c->dev = disk_devt(dm_disk(dm_table_get_md(t->ti->table)));
 	c->origin = t->origin->bdev;
 	c->fast = t->fast->bdev;
 	c->metadata = t->metadata->bdev;
+	c->origin_id = device_id(c->origin);
+	c->fast_id = device_id(c->fast);
 	c->origin_sectors = t->ti->len;
 	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
 	c->table_mode = t->mode;
@@ -286,14 +306,20 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 	       cmd_reread_matches(c->cmd) == 1;
 }
 
-/* The same blocks in the same places? */
+/*
+ * The same blocks in the same places?  The table that gave the engine its devices
+ * may be gone, and with it the cache device and the origin, so their ids are
+ * compared.  The metadata device is open at all times: the engine is found by it,
+ * and a table that keeps the engine has opened it before the last one closed it.
+ */
 static bool same_stack(struct cache *c, struct cache_table *t)
 {
 	return c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
-	       c->metadata == t->metadata->bdev && c->fast == t->fast->bdev &&
-	       c->origin == t->origin->bdev;
+	       c->metadata == t->metadata->bdev &&
+	       is_device(&c->fast_id, t->fast->bdev) &&
+	       is_device(&c->origin_id, t->origin->bdev);
 }
 
 /*

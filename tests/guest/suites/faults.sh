@@ -829,6 +829,11 @@ still_knows() {
 	check_data "/dev/mapper/$1" 1 10 22
 }
 
+# on_device WORD DEVICE TABLE: prints the table with another device.
+on_device() {
+	awk -v word="$1" -v device="$2" '{ $word = device } 1' <<<"$3"
+}
+
 # The table is suspended and resumed, and replaced by others. The kernel refuses a table
 # that would forget dirty blocks, and the next table finds them again.
 survives_by_hand() {
@@ -856,6 +861,10 @@ survives_by_hand() {
 	dmsetup resume c
 	still_knows c
 	refused 'Metadata: .*read' dmsetup load c --table "$shorter"
+	device OTHER 16 ssd
+	refused 'Metadata: .*read' dmsetup load c --table "$(on_device 5 "$OTHER" "$table")"
+	device OTHER_ORIGIN 32 disk
+	refused 'Metadata: .*read' dmsetup load c --table "$(on_device 6 "$OTHER_ORIGIN" "$table")"
 	dmsetup load c --table "${table/default/lru}"
 	dmsetup suspend c
 	dmsetup resume c
