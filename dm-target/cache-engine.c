@@ -665,15 +665,19 @@ void cache_engine_quiesce(struct cache_table *t)
 		wake_up_all(&c->wait.migrations);
 	}
 	mutex_unlock(&engines_lock);
-	if (!t->suspending)
+	if (!t->suspending) {
 		cache_suspend_begins(c);
+		cache_yield_suspend_begins(c);
+	}
 	t->suspending = true;
 }
 
 static void end_suspending(struct cache_table *t)
 {
-	if (t->suspending)
+	if (t->suspending) {
+		cache_yield_suspend_ends(t->cache);
 		cache_suspend_ends(t->cache);
+	}
 	t->suspending = false;
 }
 

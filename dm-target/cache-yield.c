@@ -32,6 +32,7 @@ void cache_yield_init(struct cache *c)
 	y->nr_ended = 0;
 	y->ended_seen = 0;
 	y->stalled = false;
+	y->nr_suspending = 0;
 }
 
 bool cache_yield(struct cache *c, struct bio *bio)
@@ -46,7 +47,7 @@ bool cache_yield(struct cache *c, struct bio *bio)
 
 	spin_lock_irqsave(&y->lock, flags);
 	/* Asked again under the lock: a block on its way has yet to come here. */
-	waits = cache_drains(c) && !y->stalled;
+	waits = cache_drains(c) && !y->stalled && !y->nr_suspending;
 	if (waits) {
 		cache_leave_submitter(bio);
 		cb->yielded = true;
@@ -136,4 +137,27 @@ void cache_yield_tick(struct cache *c)
 		take_turns(y, U32_MAX, &go);
 	spin_unlock_irqrestore(&y->lock, flags);
 	let_go(c, &go);
+}
+
+/*
+ * A bio does not say of which table it is, so the bios of all tables go.  A file
+ * system that is frozen for the suspend still writes: these bios do not wait.
+ */
+void cache_yield_suspend_begins(struct cache *c)
+{
+	struct cache_yield *y = &c->yield;
+	struct bio_list go = BIO_EMPTY_LIST;
+
+	spin_lock_irq(&y->lock);
+	y->nr_suspending++;
+	take_turns(y, U32_MAX, &go);
+	spin_unlock_irq(&y->lock);
+	let_go(c, &go);
+}
+
+void cache_yield_suspend_ends(struct cache *c)
+{
+	spin_lock_irq(&c->yield.lock);
+	c->yield.nr_suspending--;
+	spin_unlock_irq(&c->yield.lock);
 }

@@ -17,6 +17,7 @@ struct cache_yield {
 	u32 nr_ended;		/* blocks that have left write-back; wraps */
 	u32 ended_seen;		/* nr_ended at the last tick */
 	bool stalled;		/* no block has ended between two ticks */
+	u32 nr_suspending;	/* tables: meanwhile no bio waits */
 };
 
 void cache_yield_init(struct cache *c);
@@ -30,5 +31,11 @@ bool cache_yield(struct cache *c, struct bio *bio);
 void cache_yield_turns(struct cache *c);
 /* Once a second; from the tick. */
 void cache_yield_tick(struct cache *c);
+/*
+ * Between these two calls a table of @c is being suspended.  No bio waits for its
+ * turn, because a suspend waits for the bios.  Process context.
+ */
+void cache_yield_suspend_begins(struct cache *c);
+void cache_yield_suspend_ends(struct cache *c);
 
 #endif

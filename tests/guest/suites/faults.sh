@@ -376,6 +376,51 @@ test_stalled_drain_holds_nobody() {
 	check_data /dev/mapper/c 1 24 40
 }
 
+# Writes take 200 ms.
+slow_to_write() {
+	local -n real=real_$1
+	modprobe -q dm-delay
+	echo "0 $(sectors "$real") delay $real 0 0 $real 0 200"
+}
+
+# Two tables share an engine that drains. Requests wait for their turns beside the
+# drain, but a suspend of one of the tables waits for its requests, so it lets them go.
+#@ fast hearth-only timeout=90
+test_suspend_beside_a_drain() {
+	local began took
+	breakable_devices 32 64
+	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
+	message c writeback_idle 0
+	message c dirty_high 100
+	every_write_comes_in c
+	write_data /dev/mapper/c 2 0 24
+	assert_ge "$(stat_of c dirty)" 200 "dirty blocks"
+	# One block at a time, so that turns are few.
+	message c migration_threshold 128
+	now SLOW slow_to_write
+	dmsetup reload c --table "$(dmsetup table c | cut -d' ' -f1-7) 2 metadata2 writethrough cleaner 0"
+	dmsetup resume c
+	dmsetup create second --table "$(dmsetup table c)"
+	fio --name=r --readonly --filename=/dev/mapper/second --direct=1 --ioengine=libaio \
+		--iodepth=32 --thread --rw=randread --bs=4k --offset=32M --size=32M --time_based \
+		--runtime=60 --output="$T/load.out" &
+	LOAD=$!
+	sleep 3
+	began=$(date +%s%3N)
+	timeout 60 dmsetup suspend second || fail "suspend is stuck"
+	took=$(($(date +%s%3N) - began))
+	assert_ge "$(stat_of c dirty)" 20 "dirty blocks, so that the drain still ran"
+	dmsetup resume second
+	kill $LOAD
+	wait $LOAD || true
+	echo "the suspend took $took ms"
+	assert_le "$took" 4000 "milliseconds of the suspend"
+	now SLOW working
+	until_true 60 all_clean c || fail "the drain did not go on"
+	check_data /dev/mapper/second 2 0 24
+	dmsetup remove second
+}
+
 # The cache device fails, and then the origin fails a flush as well. The origin still
 # serves all data afterwards.
 #@ hearth-only fast timeout=90
