@@ -201,10 +201,10 @@ static int check_past_end(struct cache *c)
 	return -EFBIG;
 }
 
-static int save_past_end(struct cache *c, u32 *nr_dirty)
+static int save_past_end(struct cache *c)
 {
 	struct slot *s;
-	u32 i;
+	u32 i, nr = 0;
 	int r;
 
 	for (i = 0; i < c->map.nr_slots; i++) {
@@ -217,9 +217,9 @@ static int save_past_end(struct cache *c, u32 *nr_dirty)
 			      slot_block(s));
 			return r;
 		}
-		(*nr_dirty)++;
+		nr++;
 	}
-	return *nr_dirty ? blkdev_issue_flush(c->origin) : 0;
+	return nr ? blkdev_issue_flush(c->origin) : 0;
 }
 
 static int forget_slot(struct cache *c, u32 slot)
@@ -241,6 +241,16 @@ static int forget_slot(struct cache *c, u32 slot)
 	return 0;
 }
 
+static void report_past_end(struct cache *c, u32 nr, u32 nr_dirty)
+{
+	if (c->degrade.unchecked)
+		DMWARN("%u blocks past the end of the table are left out, and the metadata keeps them; it was not checked, and calls %u of them dirty",
+		       nr, nr_dirty);
+	else
+		DMINFO("dropped %u blocks past the end of the table, %u of them dirty",
+		       nr, nr_dirty);
+}
+
 /*
  * Blocks past the end of the table leave the cache, durably.  Dirty ones
  * go home first: the origin device may be longer than the table.  By unchecked
@@ -248,20 +258,20 @@ static int forget_slot(struct cache *c, u32 slot)
  */
 static int drop_past_end(struct cache *c)
 {
-	u32 i, nr = 0, nr_dirty = 0;
+	u32 i, nr = 0, nr_dirty = atomic_read(&c->nr_dirty);
 	int r = check_past_end(c);
 
 	if (!r && !c->degrade.unchecked)
-		r = save_past_end(c, &nr_dirty);
+		r = save_past_end(c);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		if (!is_past_end(c, slot_at(&c->map, i)))
 			continue;
 		r = forget_slot(c, i);
 		nr++;
 	}
+	nr_dirty -= atomic_read(&c->nr_dirty);
 	if (nr)
-		DMINFO("dropped %u blocks past the end of the table, %u of them dirty",
-		       nr, nr_dirty);
+		report_past_end(c, nr, nr_dirty);
 	return r;
 }
 
@@ -314,6 +324,13 @@ static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
  * older engine (or NULL).  It must have the blocks whose dirty bit had become
  * durable (SLOT_INTENT).  A commit that failed may have cleared the bits of the
  * others: their copies were equal then, and nothing was written since.
+ *
+ * @known may be unchecked itself.  Then it knows only what the disk said when it
+ * was loaded, which may be wrong.  It can have a table refused all the same, but
+ * nothing goes home because of it (doubt_metadata()).  A refusal loses nothing: the
+ * engine goes with its table, and the next activation believes the disk alone.  If
+ * @known were ignored, a device that came back with older content would lose dirty
+ * blocks.
  */
 static int check_known(struct cache *c, struct cache *known)
 {
@@ -366,14 +383,24 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
 }
 
+/* lvm2 waits until the policy cleaner has left nothing dirty, so it never ends. */
+static void report_unchecked(struct cache *c)
+{
+	u32 nr_dirty = atomic_read(&c->nr_dirty);
+
+	DMERR("metadata: %u blocks are dirty, and stay so until it was checked",
+	      nr_dirty);
+	if (cache_drain_is_asked(c))
+		DMERR("nothing is written back, however long a drain waits: deactivate and activate the volume, because LVM checks the metadata then; without LVM use 'cache_check --clear-needs-check-flag'");
+}
+
 /* Nothing that was changed while it was loaded is committed. */
 static int stay_read_only(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
 	DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
 	if (c->degrade.unchecked && atomic_read(&c->nr_dirty))
-		DMERR("metadata: %u blocks are dirty, and stay so until it was checked",
-		      atomic_read(&c->nr_dirty));
+		report_unchecked(c);
 	c->health = HEALTH_READ_ONLY;
 	cache_set_failed_mode(c);
 	return cmd_abort(c->cmd);

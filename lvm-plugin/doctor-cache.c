@@ -37,7 +37,7 @@ static void examine_health(const struct cache_info *c)
 		      c->health, f->what);
 	if (c->needs_check)
 		found(PROBLEM, "needs-check", c->name,
-		      "deactivate it and activate it, because LVM checks it then; if that fails, " SAFE_REPAIR,
+		      "deactivate it and activate it, because LVM checks it then (before that, dirty blocks may never be written back); if that fails, " SAFE_REPAIR,
 		      "the metadata is marked as needing a check");
 	if (c->dm->suspended)
 		found(PROBLEM, "suspended", c->name,
