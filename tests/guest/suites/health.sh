@@ -139,6 +139,21 @@ unchecked_keeps_what_is_past_the_end() {
 	gets_table "$table"
 }
 
+# While the volume is suspended, its metadata is replaced by sound metadata in which
+# nothing is dirty. Even an unchecked engine refuses it.
+unchecked_is_not_forgotten() {
+	device KEPT 8 ram
+	device CLEAN 8 ram
+	dmsetup suspend vg-lv
+	dd if="/dev/mapper/$META" of="$KEPT" bs=1M iflag=direct oflag=direct status=none
+	cache_dump "$KEPT" | sed 's/dirty="true"/dirty="false"/' >"$T/clean.xml"
+	cache_restore -i "$T/clean.xml" -o "$CLEAN"
+	dd if="$CLEAN" of="/dev/mapper/$META" bs=1M iflag=direct oflag=direct status=none
+	refused 'does not have [0-9]+ blocks that are dirty' dmsetup resume vg-lv
+	dd if="$KEPT" of="/dev/mapper/$META" bs=1M iflag=direct oflag=direct status=none
+	dmsetup resume vg-lv
+}
+
 # lvm2 does not check the metadata in between, so NEEDS_CHECK stays. The engine writes
 # neither the metadata, nor home what they call dirty.
 #@ hearth-only fast timeout=90 on=pool slow=vol
@@ -159,6 +174,7 @@ test_needs_check_outlives_activation() {
 	dmsetup resume vg-lv
 	unchecked_is_not_drained
 	unchecked_keeps_what_is_past_the_end
+	unchecked_is_not_forgotten
 	sleep 3
 	assert_eq "$(stat_of vg-lv dirty)" "$dirty" "dirty blocks after 3 s"
 	assert_eq "$(counter vg-lv writebacks)" 0 "blocks that went home"
