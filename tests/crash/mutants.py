@@ -5,6 +5,9 @@
 Breaks one rule of the engine at a time, and says whether the cuts notice it. Each rule takes a
 minute or two.
 
+The recordings have no device that fails. The rules for such devices are broken one at a time as
+well, and the guest test that is named with each has to notice that.
+
 The program also breaks the rules of hearth-metadata repair, one at a time. Its unit tests have
 to notice that, which takes half a minute for each.
 """
@@ -90,6 +93,25 @@ MUTANTS = {
         1),
 }
 
+# The same for rules about devices that fail; the last words are the suite and the test that notices it.
+SUITE_MUTANTS = {
+    "home-without-flush": (
+        "dm-target/cache-commit.c",
+        "case COMMIT_HOME:\n\t\treturn FLUSH_ORIGIN;",
+        "case COMMIT_HOME:\n\t\treturn 0;",
+        "faults blocks_are_home_durably"),
+    "home-forgets-that-the-disk-says-dirty": (
+        "dm-target/cache-writeback.c",
+        "says_clean ? clear_marks : clear_dirty);",
+        "says_clean ? clear_marks : clear_marks);",
+        "faults dead_metadata_lets_all_go_home"),
+    "home-by-an-unchecked-mapping": (
+        "dm-target/cache-writeback.c",
+        "!c->degrade.unchecked;",
+        "true;",
+        "health needs_check_outlives_activation pool"),
+}
+
 # The same for the repair, without a number of cuts.
 REPAIR_MUTANTS = {
     "uncertain-dirty-bit-is-clean": (
@@ -155,6 +177,19 @@ test_mutant() {{
 """
 
 
+SUITE_GUEST = """
+cp {work}/{name}.ko /run/mutant.ko
+unload_engine
+insmod /run/mutant.ko
+modprobe -a dm-cache-smq dm-cache-lru dm-cache-nhit dm-cache-cleaner
+echo "hearth-test: {name}" >/dev/kmsg
+rm -rf $T && mkdir -p $T
+timeout {limit} bash {top}/tests/guest/guest/one.sh run {top}/tests/guest/suites/{test} >{work}/{name}.log 2>&1
+echo "exit status $?" >>{work}/{name}.log
+(clean_up fail)
+"""
+
+
 def run(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=TOP)
 
@@ -190,17 +225,21 @@ def broken(name, file, old, new):
 def build(names):
     copy_tree()
     for name in names:
-        with broken(name, *MUTANTS[name][:3]):
+        with broken(name, *(MUTANTS | SUITE_MUTANTS)[name][:3]):
             modules()
             shutil.copy(TREE / "dm-target/dm-cache.ko", WORK / f"{name}.ko")
+
+
+def in_guest(script):
+    with open(WORK / "guest.log", "a") as log:
+        subprocess.run([TOP / "tests/guest/vm", "--share", WORK, script], check=False,
+                       stdout=log, stderr=subprocess.STDOUT)
 
 
 def test(names):
     guest = GUEST.format(top=TOP, work=WORK, seeds=SEEDS, limit=LIMIT)
     guest += "".join(f"test_mutant {n} {(MUTANTS[n][3:] or [0])[0]}\n" for n in names)
-    with open(WORK / "guest.log", "w") as log:
-        subprocess.run([TOP / "tests/guest/vm", "--share", WORK, guest], check=False,
-                       stdout=log, stderr=subprocess.STDOUT)
+    in_guest(guest)
     said = [report(name) for name in names]
     return all(said)
 
@@ -215,6 +254,30 @@ def report(name):
         return False
     first = re.search(r"^  (?!\d)(.*)$", log, re.M)
     print(f"{name}: noticed in recording {recordings}: {first[1] if first else '?'}")
+    return True
+
+
+def test_suites(names):
+    guest = ""
+    for name in names:
+        suite, test = SUITE_MUTANTS[name][3].split(" ", 1)
+        guest += SUITE_GUEST.format(top=TOP, work=WORK, name=name, test=f"{suite}.sh {test}",
+                                    limit=3 * LIMIT)
+    in_guest(guest)
+    said = [noticed_by_suite(name) for name in names]
+    return all(said)
+
+
+def noticed_by_suite(name):
+    path = WORK / f"{name}.log"
+    log = path.read_text(errors="replace") if path.exists() else ""
+    status = re.search(r"^exit status (\d+)$", log, re.M)
+    if not status or status[1] == "0":
+        print(f"{name}: NOT NOTICED by {SUITE_MUTANTS[name][3]}")
+        return False
+    # Without a reason of its own, the test was ended by the last command that it traced.
+    said = re.findall(r"^FAILED: (.*)$", log, re.M) or re.findall(r"^\++ (.*)$", log, re.M)
+    print(f"{name}: noticed by {SUITE_MUTANTS[name][3]}: {said[-1]}")
     return True
 
 
@@ -241,13 +304,17 @@ def noticed_by_unit(name):
 
 
 def main():
-    names = sys.argv[1:] or [*REPAIR_MUTANTS, *MUTANTS]
+    names = sys.argv[1:] or [*REPAIR_MUTANTS, *MUTANTS, *SUITE_MUTANTS]
     repair = [name for name in names if name in REPAIR_MUTANTS]
-    engine = [name for name in names if name not in REPAIR_MUTANTS]
+    suites = [name for name in names if name in SUITE_MUTANTS]
+    engine = [name for name in names if name not in REPAIR_MUTANTS | SUITE_MUTANTS]
     good = not repair or test_repair(repair)
+    if engine or suites:
+        build(engine + suites)
     if engine:
-        build(engine)
         good = test(engine) and good
+    if suites:
+        good = test_suites(suites) and good
     sys.exit(0 if good else 1)
 
 

@@ -603,6 +603,35 @@ test_ssd_cannot_flush_drains() {
 	dmsetup remove c
 }
 
+# loses_power DEVICE: the device forgets what it has not flushed.
+loses_power() {
+	echo 0 >"$NULLB/nullb$1/power"
+	echo 1 >"$NULLB/nullb$1/power"
+	udevadm settle
+}
+
+# The SSD cannot flush, so that no commit can say that a block was written back. When
+# the engine calls such a block clean, the origin must have flushed it.
+#@ fast hearth-only timeout=90
+test_blocks_are_home_durably() {
+	local -n real=real_SLOW
+	WRITE_CACHE=1 breakable_devices 16 32
+	no_metadata_check
+	by_hand c 128 writeback "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
+	warm c 4
+	write_data /dev/mapper/c 2 0 1
+	assert_ge "$(stat_of c dirty)" 12 "dirty blocks"
+	now FAST failing_writes
+	must_fail sync /dev/mapper/c
+	until_true 30 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	until_true 10 health_is c bypass || fail "health: $(health c)"
+	dmsetup remove c
+	dmsetup remove slow
+	loses_power SLOW
+	check_data "$real" 2 0 1
+}
+
 # The metadata dies in writeback. The engine writes all dirty blocks back. From then on
 # it writes such a block to both devices, because the metadata still calls the block
 # dirty.
