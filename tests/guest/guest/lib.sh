@@ -341,10 +341,11 @@ no_promotion_limits() {
 	message "$1" migration_threshold 1048576
 }
 
-# every_write_comes_in NAME: neither a limit nor the policy sends a write of whole blocks
-# to the origin while there are free slots. Hearth only.
+# every_write_comes_in NAME: neither the share of promotions nor the policy sends a write
+# of whole blocks to the origin while there are free slots. The room for migrations
+# stays, because write-back has it, too; write_data never fills it. Hearth only.
 every_write_comes_in() {
-	no_promotion_limits "$1"
+	message "$1" max_promote_share 100
 	[ "$(stat_of "$1" policy)" != smq ] || message "$1" full_write_level 0
 }
 
