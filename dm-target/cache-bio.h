@@ -30,18 +30,23 @@ struct cache_bio {
 	u32 slot;
 	u16 gate;
 	u8 kind;		/* enum bio_kind */
-	/* In one byte, because a hit sets both: in one store. */
-	u8 step : 7;		/* enum bio_step */
+	/* In one byte, because a hit sets all three: in one store. */
+	u8 step : 6;		/* enum bio_step */
 	u8 yielded : 1;		/* it has waited for its turn */
+	u8 waited : 1;		/* it was parked on a slot and woken */
 	u8 verdict;		/* enum cache_verdict */
 	u8 tries;		/* left for STEP_LEAVE_THEN_WRITE */
+	bool granted;		/* while deferred: @waits_on is granted to it */
 	struct cache_io io;	/* what the policy is told; not on a stack for speed */
 	u64 block;
 	u64 began;		/* if cache_bio_is_timed(); ns */
 	struct bvec_iter iter;	/* before it was issued, to issue it again */
 	blk_status_t origin_status;
 	blk_status_t fast_status;
-	atomic_t legs;
+	union {
+		atomic_t legs;	/* under way, of a write to both devices */
+		u32 waits_on;	/* the slot on which it is, or was last, parked */
+	};
 	unsigned long units;	/* taken by a write to both devices */
 	struct fill *fill;
 	union {
@@ -180,6 +185,16 @@ static inline void cache_wrote_slot(struct cache *c, u32 slot)
 
 	if (unlikely(slot_word(s) & SLOT_UNWRITTEN))
 		atomic_andnot(SLOT_UNWRITTEN, &s->word);
+}
+
+/*
+ * Is @slot granted to the bio?  Only the worker maps bios that have waited, one at a
+ * time, and wait.granted is for the one that it is processing.
+ */
+static inline bool cache_is_granted(const struct cache *c,
+				    const struct cache_bio *cb, u32 slot)
+{
+	return cb->waited && c->wait.granted == slot;
 }
 
 /* Park the bio until the word of @slot changes from @word; HIT_RETRY if it has. */

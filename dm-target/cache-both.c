@@ -72,7 +72,7 @@ static bool wait_for_units(struct cache *c, struct bio *bio,
 	smp_mb();
 	parked = (before | atomic_long_read(units_at(c, cb->slot))) & units;
 	if (parked)
-		bio_list_add(&wb->bios, bio);
+		bio_list_add(&wb->unit_bios, bio);
 	else
 		WRITE_ONCE(wb->units_wanted, before);
 	spin_unlock_irqrestore(&wb->lock, flags);
@@ -90,7 +90,7 @@ void cache_return_units(struct cache *c, struct cache_bio *cb)
 	cb->units = 0;
 	wanted = READ_ONCE(cache_wait_bucket(c, cb->slot)->units_wanted);
 	if (wanted && !(wanted & left))
-		cache_wake_waiters(c, cb->slot);
+		cache_wake_for_units(c, cb->slot);
 }
 
 enum hit_result cache_claim_both(struct cache *c, struct bio *bio,

@@ -107,15 +107,8 @@ static void set_devices(struct cache *c, struct cache_table *t)
 
 static void init_locks(struct cache *c)
 {
-	unsigned int i;
-
-	for (i = 0; i < CACHE_NR_WAIT_BUCKETS; i++) {
-		spin_lock_init(&c->wait.buckets[i].lock);
-		bio_list_init(&c->wait.buckets[i].bios);
-	}
+	cache_wait_init(c);
 	spin_lock_init(&c->policy_lock);
-	spin_lock_init(&c->wait.deferred_lock);
-	bio_list_init(&c->wait.deferred);
 	cache_yield_init(c);
 	spin_lock_init(&c->gate.discard_lock);
 	INIT_LIST_HEAD(&c->gate.discards);
@@ -126,7 +119,6 @@ static void init_locks(struct cache *c)
 	INIT_LIST_HEAD(&c->commit.ops);
 	mutex_init(&c->md_lock);
 	mutex_init(&c->settings.lock);
-	init_waitqueue_head(&c->wait.migrations);
 	INIT_LIST_HEAD(&c->list);
 	INIT_LIST_HEAD(&c->tables);
 	c->tell_tables = tell_tables;

@@ -82,6 +82,13 @@ static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 	return DM_MAPIO_REMAPPED;
 }
 
+/* May the bio not pin a slot of this @word, which is closed? */
+static bool is_shut_out(struct cache *c, struct cache_bio *cb, u32 slot,
+			u32 word)
+{
+	return (word & SLOT_FULL) || !cache_is_granted(c, cb, slot);
+}
+
 /* Pin a slot that held the bio's block when it was found. */
 static __always_inline enum hit_result pin_for_read(struct cache *c,
 						    struct bio *bio,
@@ -106,7 +113,8 @@ static __always_inline enum hit_result pin_for_read(struct cache *c,
 
 	/* Readers do not disturb a block that is on its way home. */
 	if (unlikely(slot_is_closed(word)) &&
-	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL)))
+	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL)) &&
+	    is_shut_out(c, cb, slot, word))
 		return cache_park_on_slot(c, bio, slot, word);
 	if (!slot_try_change(s, &word, word + SLOT_PIN))
 		return HIT_RETRY;
@@ -259,7 +267,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	bool counted = false;
 
 	/* Full pins close it, too; each writer pins, so the writers cannot overflow. */
-	if (unlikely(slot_is_closed(word)))
+	if (unlikely(slot_is_closed(word)) && is_shut_out(c, cb, slot, word))
 		return cache_park_on_slot(c, bio, slot, word);
 	cb->slot = slot;
 	cb->units = 0;
@@ -467,6 +475,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD)) {
 		cb->discard.registered = false;
+		cb->waited = false;
 		cb->block = CACHE_BLOCK_UNTIMED;
 		cache_defer_bio(c, bio, STEP_DISCARD);
 		return DM_MAPIO_SUBMITTED;
@@ -477,6 +486,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->verdict = NR_CACHE_VERDICTS;
 	cb->step = STEP_MAP;
 	cb->yielded = false;
+	cb->waited = false;
 	cb->fill = NULL;
 	if (unlikely(cb->block >= c->origin_blocks)) {
 		cb->block = CACHE_BLOCK_UNTIMED;
@@ -563,8 +573,11 @@ void cache_deferred_work(struct work_struct *work)
 	spin_unlock_irq(&c->wait.deferred_lock);
 
 	blk_start_plug(&plug);
-	while ((bio = bio_list_pop(&bios)))
+	while ((bio = bio_list_pop(&bios))) {
+		cache_begin_grant(c, cache_bio(bio));
 		process_bio(c, bio);
+		cache_end_grant(c);
+	}
 	blk_finish_plug(&plug);
 }
 

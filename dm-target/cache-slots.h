@@ -53,7 +53,7 @@ enum slot_state {
 #define SLOT_DIRTY	BIT(3)	/* newer than the origin's copy; implies INTENT */
 #define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
 #define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
-#define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for its last unpin */
+#define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for no pins */
 #define SLOT_UNWRITTEN	BIT(7)	/* DIRTY for writes of which none has succeeded yet */
 #define SLOT_PIN	BIT(8)	/* one I/O that uses it: 10 bits, full when the last is set */
 #define SLOT_PIN_MASK	GENMASK(17, 8)
@@ -259,26 +259,17 @@ static inline bool slot_is_closed(u32 word)
 	return word & (SLOT_WAITERS | SLOT_FULL);
 }
 
-/* Take the waiters' flag off a slot that has no pins.  Returns true if it did. */
-static inline bool slot_reopen(struct slot *s)
-{
-	u32 old = slot_word(s);
-
-	do {
-		if (!(old & SLOT_WAITERS) || (old & SLOT_PIN_MASK))
-			return false;
-	} while (!slot_try_change(s, &old, old & ~SLOT_WAITERS));
-	return true;
-}
-
 /*
  * Drop a pin (@unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER).  Returns true if it
- * was the last and there are waiters to wake.
+ * was the last and there are waiters.  The slot stays closed, because the waiters
+ * decide when it opens.
  */
 static inline bool slot_unpin(struct slot *s, u32 unit)
 {
-	return unlikely(atomic_fetch_sub(unit, &s->word) & SLOT_WAITERS) &&
-	       slot_reopen(s);
+	u32 old = atomic_fetch_sub(unit, &s->word);
+
+	return unlikely(old & SLOT_WAITERS) &&
+	       (old & SLOT_PIN_MASK) == SLOT_PIN;
 }
 
 /* A scan offers the CPU to others each time that it has seen so many slots. */

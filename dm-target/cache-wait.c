@@ -18,8 +18,21 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 
 	cache_leave_submitter(bio);
 	cache_bio(bio)->step = step;
+	cache_bio(bio)->granted = false;
 	spin_lock_irqsave(&c->wait.deferred_lock, flags);
 	bio_list_add(&c->wait.deferred, bio);
+	queue_work(c->wq, &c->wait.deferred_work);
+	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
+}
+
+static void defer_woken(struct cache *c, struct bio_list *bios)
+{
+	unsigned long flags;
+
+	if (bio_list_empty(bios))
+		return;
+	spin_lock_irqsave(&c->wait.deferred_lock, flags);
+	bio_list_merge(&c->wait.deferred, bios);
 	queue_work(c->wq, &c->wait.deferred_work);
 	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
 }
@@ -43,6 +56,39 @@ void cache_rewind_bio(struct bio *bio)
 
 /* ---- Bios that wait for a slot ---- */
 
+void cache_wait_init(struct cache *c)
+{
+	struct wait_bucket *wb;
+	unsigned int i;
+
+	for (i = 0; i < CACHE_NR_WAIT_BUCKETS; i++) {
+		wb = &c->wait.buckets[i];
+		spin_lock_init(&wb->lock);
+		bio_list_init(&wb->bios);
+		bio_list_init(&wb->unit_bios);
+	}
+	spin_lock_init(&c->wait.deferred_lock);
+	bio_list_init(&c->wait.deferred);
+	init_waitqueue_head(&c->wait.migrations);
+	c->wait.granted = SLOT_NONE;
+}
+
+/* A bio that could not use its grant loses it, and is first in the queue again. */
+static void park(struct cache *c, struct wait_bucket *wb, u32 slot,
+		 struct bio *bio)
+{
+	struct cache_bio *cb = cache_bio(bio);
+
+	lockdep_assert_held(&wb->lock);
+	cb->waits_on = slot;
+	if (!cache_is_granted(c, cb, slot)) {
+		bio_list_add(&wb->bios, bio);
+		return;
+	}
+	WRITE_ONCE(c->wait.granted, SLOT_NONE);
+	bio_list_add_head(&wb->bios, bio);
+}
+
 bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
 {
 	struct wait_bucket *wb = cache_wait_bucket(c, slot);
@@ -55,31 +101,164 @@ bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio)
 	parked = slot_try_change(slot_at(&c->map, slot), &word,
 				 word | SLOT_WAITERS);
 	if (parked)
-		bio_list_add(&wb->bios, bio);
+		park(c, wb, slot, bio);
 	spin_unlock_irqrestore(&wb->lock, flags);
 	if (parked)
 		cache_commit_kick_lingering(c);
 	return parked;
 }
 
+/* Move all bios that are parked on @slot to @woken, in their order. */
+static void unpark_all(struct wait_bucket *wb, u32 slot,
+		       struct bio_list *woken)
+{
+	struct bio_list rest = BIO_EMPTY_LIST;
+	struct cache_bio *cb;
+	struct bio *bio;
+
+	lockdep_assert_held(&wb->lock);
+	while ((bio = bio_list_pop(&wb->bios))) {
+		cb = cache_bio(bio);
+		if (cb->waits_on != slot) {
+			bio_list_add(&rest, bio);
+			continue;
+		}
+		cb->waited = true;
+		cb->granted = false;
+		bio_list_add(woken, bio);
+	}
+	wb->bios = rest;
+}
+
 void cache_wake_waiters(struct cache *c, u32 slot)
 {
 	struct wait_bucket *wb = cache_wait_bucket(c, slot);
-	struct bio_list bios;
+	struct bio_list woken = BIO_EMPTY_LIST;
 	unsigned long flags;
 
 	spin_lock_irqsave(&wb->lock, flags);
-	bios = wb->bios;
-	bio_list_init(&wb->bios);
+	unpark_all(wb, slot, &woken);
+	spin_unlock_irqrestore(&wb->lock, flags);
+	defer_woken(c, &woken);
+}
+
+/* Take the first bio on @slot that has been parked and woken before; NULL if none. */
+static struct bio *unpark_first_that_waited(struct wait_bucket *wb, u32 slot)
+{
+	struct bio_list before = BIO_EMPTY_LIST;
+	struct cache_bio *cb;
+	struct bio *bio;
+
+	lockdep_assert_held(&wb->lock);
+	while ((bio = bio_list_pop(&wb->bios))) {
+		cb = cache_bio(bio);
+		if (cb->waits_on == slot && cb->waited)
+			break;
+		bio_list_add(&before, bio);
+	}
+	bio_list_merge_head(&wb->bios, &before);
+	return bio;
+}
+
+/* Pin a slot for the bio that it is granted to. */
+static bool pin_for_grant(struct slot *s)
+{
+	u32 word = slot_word(s);
+
+	do {
+		if (slot_state(word) != SLOT_VALID || (word & SLOT_FULL))
+			return false;
+	} while (!slot_try_change(s, &word, word + SLOT_PIN));
+	return true;
+}
+
+/*
+ * Grant a VALID slot to the next bio, or open it.  No grant of it is under way.  If
+ * the state changes meanwhile, its end comes here again, or wakes all.
+ */
+static void grant_or_open(struct cache *c, struct wait_bucket *wb, u32 slot,
+			  struct bio_list *woken)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	struct bio *bio;
+
+	lockdep_assert_held(&wb->lock);
+	bio = unpark_first_that_waited(wb, slot);
+	if (!bio) {
+		unpark_all(wb, slot, woken);
+		atomic_andnot(SLOT_WAITERS, &s->word);
+		return;
+	}
+	if (!pin_for_grant(s)) {
+		bio_list_add_head(&wb->bios, bio);
+		return;
+	}
+	cache_bio(bio)->granted = true;
+	bio_list_add(woken, bio);
+}
+
+void cache_slot_released(struct cache *c, u32 slot)
+{
+	struct wait_bucket *wb = cache_wait_bucket(c, slot);
+	struct bio_list woken = BIO_EMPTY_LIST;
+	unsigned long flags;
+
+	spin_lock_irqsave(&wb->lock, flags);
+	if (!slot_is_busy(slot_word(slot_at(&c->map, slot))) &&
+	    READ_ONCE(c->wait.granted) != slot)
+		grant_or_open(c, wb, slot, &woken);
+	spin_unlock_irqrestore(&wb->lock, flags);
+	defer_woken(c, &woken);
+}
+
+void cache_begin_grant(struct cache *c, struct cache_bio *cb)
+{
+	struct wait_bucket *wb;
+
+	if (likely(!cb->granted))
+		return;
+	wb = cache_wait_bucket(c, cb->waits_on);
+	spin_lock_irq(&wb->lock);
+	WRITE_ONCE(c->wait.granted, cb->waits_on);
+	atomic_sub(SLOT_PIN, &slot_at(&c->map, cb->waits_on)->word);
+	spin_unlock_irq(&wb->lock);
+}
+
+void cache_end_grant(struct cache *c)
+{
+	struct bio_list woken = BIO_EMPTY_LIST;
+	u32 slot = c->wait.granted;
+	struct wait_bucket *wb;
+
+	if (likely(slot == SLOT_NONE))
+		return;
+	wb = cache_wait_bucket(c, slot);
+	spin_lock_irq(&wb->lock);
+	WRITE_ONCE(c->wait.granted, SLOT_NONE);
+	if (slot_state(slot_word(slot_at(&c->map, slot))) == SLOT_VALID)
+		grant_or_open(c, wb, slot, &woken);
+	spin_unlock_irq(&wb->lock);
+	defer_woken(c, &woken);
+}
+
+/* ---- Bios that wait for units ---- */
+
+void cache_wake_for_units(struct cache *c, u32 slot)
+{
+	struct wait_bucket *wb = cache_wait_bucket(c, slot);
+	struct bio_list woken;
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&wb->lock, flags);
+	woken = wb->unit_bios;
+	bio_list_init(&wb->unit_bios);
 	WRITE_ONCE(wb->units_wanted, 0);
 	spin_unlock_irqrestore(&wb->lock, flags);
 
-	if (bio_list_empty(&bios))
-		return;
-	spin_lock_irqsave(&c->wait.deferred_lock, flags);
-	bio_list_merge(&c->wait.deferred, &bios);
-	queue_work(c->wq, &c->wait.deferred_work);
-	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
+	bio_list_for_each(bio, &woken)
+		cache_bio(bio)->granted = false;
+	defer_woken(c, &woken);
 }
 
 /* ---- Kicks ---- */

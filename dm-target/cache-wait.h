@@ -16,6 +16,7 @@
 #include "cache-counters.h"
 
 struct cache;
+struct cache_bio;
 
 /* Where a deferred bio goes on. */
 enum bio_step {
@@ -33,10 +34,11 @@ enum bio_step {
 
 /* For all slots whose numbers are equal modulo CACHE_NR_WAIT_BUCKETS. */
 struct wait_bucket {
-	/* Guards bios and units_wanted. */
+	/* Guards the rest, and whether wait.granted is a slot of this bucket. */
 	spinlock_t lock;
-	struct bio_list bios;
-	unsigned long units_wanted;	/* by parked bios; read anywhere */
+	struct bio_list bios;		/* parked on a slot */
+	struct bio_list unit_bios;	/* parked until units are returned */
+	unsigned long units_wanted;	/* by unit_bios; read anywhere */
 };
 
 struct cache_wait {
@@ -47,6 +49,11 @@ struct cache_wait {
 	spinlock_t deferred_lock;
 	struct bio_list deferred;
 	struct work_struct deferred_work;
+	/*
+	 * The slot that is granted to the bio in the worker, or SLOT_NONE.  Only the
+	 * worker writes it, under the lock of that slot's bucket.
+	 */
+	u32 granted;
 	struct wait_bucket buckets[CACHE_NR_WAIT_BUCKETS];
 
 	atomic_t nr_migrations;		/* all in flight; suspend waits until it is 0 */
@@ -72,14 +79,40 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step);
  */
 void cache_rewind_bio(struct bio *bio);
 
+/* Make the lists empty. */
+void cache_wait_init(struct cache *c);
+
 /*
  * Park @bio until the word of @slot changes from @word; false if it already
  * has, and @bio is still the caller's.  A parked bio is deferred again at its
  * cb->step.
+ *
+ * A bio that is woken may find that others were faster, and is parked once more.
+ * From then on it need not compete, because the slot is granted to such bios one
+ * after another.  The last unpin leaves the slot closed, and pins it for the first.
+ * The worker drops that pin and processes the bio, which may pin the slot although
+ * it is closed; no other bio can pin it meanwhile.  Then the next one gets its
+ * grant.  If it finds pins of those before it, and needs a slot without, it is
+ * parked as the first, and gets its grant again from the last unpin.  When no bio
+ * is left that has waited before, the slot opens, and all others are woken.
  */
 bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
-/* Defer the bios that are parked in the bucket of @slot. */
+/*
+ * @slot has changed its state, and lost SLOT_WAITERS in the same step: defer the
+ * bios that are parked on it.
+ */
 void cache_wake_waiters(struct cache *c, u32 slot);
+/*
+ * @slot may have become VALID without pins, and it has SLOT_WAITERS: grant it to a
+ * bio that has waited before, or open it.
+ */
+void cache_slot_released(struct cache *c, u32 slot);
+/* Defer the bios that wait for units in the bucket of @slot. */
+void cache_wake_for_units(struct cache *c, u32 slot);
+
+/* For the worker, before and after it processes a bio, which may end there. */
+void cache_begin_grant(struct cache *c, struct cache_bio *cb);
+void cache_end_grant(struct cache *c);
 
 /* Have the commit worker run at once. */
 void cache_commit_kick(struct cache *c);

@@ -244,11 +244,11 @@ static void end_migration(struct cache *c, struct migration *m)
 	cache_migration_done(c);
 }
 
-/* Leave WRITEBACK for VALID. */
+/* Leave WRITEBACK for VALID.  A closed slot stays closed until its waiters open it. */
 static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 {
 	struct slot *s = slot_at(&c->map, slot);
-	u32 old = slot_word(s), gone = SLOT_WAITERS;
+	u32 old = slot_word(s), gone = 0;
 
 	/* The slot is dirty again with content that was acknowledged. */
 	if (marks & SLOT_DIRTY)
@@ -261,7 +261,7 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 	if (~old & marks & SLOT_INTENT)
 		atomic_inc(&c->nr_intents);
 	if (old & SLOT_WAITERS)
-		cache_wake_waiters(c, slot);
+		cache_slot_released(c, slot);
 }
 
 /* I3: the copy on the origin cannot be relied on, so the slot is dirty again. */

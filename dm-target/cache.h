@@ -338,13 +338,13 @@ static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 }
 
 /*
- * Drop a pin (@unit as of slot_unpin()), and wake the bios that waited for the
- * last one.  Any context.
+ * Drop a pin (@unit as of slot_unpin()); the last one sees which waiting bios go
+ * on.  Any context.
  */
 static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 {
 	if (unlikely(slot_unpin(slot_at(&c->map, slot), unit)))
-		cache_wake_waiters(c, slot);
+		cache_slot_released(c, slot);
 }
 
 #endif

@@ -19,6 +19,9 @@
  *                    durable for the block that the slot has now
  *   nothing stuck    no process waits for a wake-up that does not come (an
  *                    invalid end state)
+ *   grants           a process gets a VALID slot after it waited three times, however
+ *                    many others come (cases 26 to 28); a slot that is granted is not
+ *                    granted to another process, and does not open
  *
  * Left out: weak memory (gate.pml has the places where that matters most); how the
  * chains are walked (see is_stray); failing commits, and with them every change of
@@ -134,6 +137,24 @@
 #define ABANDON
 #define LOADED		(VALID | INTENT)
 #define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Abandon(); run Evict()
+#elif CASE == 26	/* readers come and come, and a discard needs no pins */
+#define COUNT_WAITS
+#define WRITEBACK_MODE
+#define LOADED		VALID
+#define PROCESSES	run Pinner(3, PIN); run Pinner(2, PIN); run Discard(0)
+#elif CASE == 27	/* the same with writers, and with one over a dirty block */
+#define COUNT_WAITS
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Pinner(2, PIN + WRITER); run Pinner(2, PIN + WRITER); \
+			run Writer(0, 2)
+#elif CASE == 28	/* two need no pins, and one of them pins when it has none */
+#define COUNT_WAITS
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PROCESSES	run Pinner(2, PIN + WRITER); run Writer(0, 2); run Discard(0)
+#elif CASE == 29	/* a write that waits for a write-back, and readers */
+#define LOADED		(VALID | INTENT | DIRTY)
+#define PINNERS
+#define PROCESSES	run Pinner(2, PIN); run Writer(0, 2); run Writeback()
 #elif CASE == 30	/* everything of cases 1 to 3 at once: large */
 #define READ_BOTH
 #define PROCESSES	run Writer(0, 2); run Writer(0, 3); run Reader(1); \
@@ -335,39 +356,176 @@ inline try_change(s, old, new, ok)
 
 /* ---- Waiting ---- */
 
-#define NR_PROCS	12
-bool parked[NR_PROCS];
+/*
+ * The slots of the model have one bucket.  A piece of code under its lock is a step.
+ * A process that is parked on no slot has NONE there, as one without a grant has.
+ */
+#define NR_PROCS	6
+byte parked[NR_PROCS] = NONE;
+byte granted[NR_PROCS] = NONE;	/* the slot, until the worker processes the bio */
+bool waited[NR_PROCS];
+#ifdef COUNT_WAITS
+byte waits[NR_PROCS];		/* until a VALID slot has no pins, or opens */
+#define COUNT_WAIT	waits[_pid]++; assert(waits[_pid] <= 3)
+#define COUNT_NO_WAITS	waits[_pid] = 0
+#else
+#define COUNT_WAIT	skip
+#define COUNT_NO_WAITS	skip
+#endif
+byte grant = NONE;		/* wait.granted: of the bio that the worker processes */
+byte whose;
+byte head = NONE;	/* the process that could not use its grant is the first */
+byte ended;
+#define MY_GRANT	(grant != NONE && whose == _pid)
+/* cache_is_granted(), for a slot of this word that is closed */
+#define IS_GRANTED(s, w)	(grant == (s) && whose == _pid && PINS(w) != PINS_FULL)
 
-/* cache_wait_for_slot(), and the worker that maps the bio again */
+/*
+ * cache_wait_for_slot(), and the worker that processes the bio again.  A grant of
+ * another slot ends later, when others may have woken the bio already.
+ */
 inline wait_for_slot(s, old)
 {
-	atomic {
+	if
+	:: atomic { word[s] == (old) ->
 		if
-		:: word[s] == old ->
-			word[s] = word[s] | WAITERS;
-			parked[_pid] = true
+		:: STATE(old) == VALID -> COUNT_WAIT
+		:: else
+		fi;
+		word[s] = word[s] | WAITERS;
+		parked[_pid] = s;
+		if
+		:: MY_GRANT && grant == (s) -> grant = NONE; head = _pid
+		:: else
+		fi
+	   };
+	   end_grant();
+	   begin_grant()
+	:: word[s] != (old)
+	fi
+}
+
+/* unpark_all() */
+inline unpark_all(s)
+{
+	for (k : 1 .. NR_PROCS - 1) {
+		if
+		:: parked[k] == (s) -> parked[k] = NONE; waited[k] = true
 		:: else
 		fi
 	}
-	!parked[_pid]
+	head = NONE;
+	k = 0
 }
 
-inline wake_waiters()
+/* cache_begin_grant(); the worker processes one bio at a time. */
+inline begin_grant()
 {
-	d_step {
-		for (k : 0 .. NR_PROCS - 1) {
-			parked[k] = false
-		}
-		k = 0;
+	atomic {
+		parked[_pid] == NONE && (granted[_pid] == NONE || grant == NONE);
+		if
+		:: granted[_pid] != NONE ->
+			grant = granted[_pid];
+			whose = _pid;
+			granted[_pid] = NONE;
+#ifndef BUG_GRANT_WITHOUT_PIN
+			word[grant] = word[grant] - PIN
+#endif
+		:: else
+		fi
 	}
 }
 
-inline wake_if(old)
+#ifdef BUG_REOPENS
+#define HAS_WAITED(i, s)	false
+#else
+#define HAS_WAITED(i, s)	(parked[i] == (s) && waited[i])
+#endif
+
+/* grant_or_open(); but for @head, the lowest number is the first. */
+#define NO_GRANT(s)	(grant != (s) && granted[1] != (s) && granted[2] != (s) && \
+			 granted[3] != (s) && granted[4] != (s) && granted[5] != (s))
+inline grant_or_open(s)
+{
+	assert(NO_GRANT(s));
+	k = 1;
+	do
+	:: k < NR_PROCS ->
+		if
+		:: HAS_WAITED(k, s) && (head == NONE || head == k) -> break
+		:: else -> k++
+		fi
+	:: else -> break
+	od;
+	if
+	:: k < NR_PROCS && PINS(word[s]) != PINS_FULL ->
+		parked[k] = NONE;
+		granted[k] = s;
+		head = NONE;
+#ifndef BUG_GRANT_WITHOUT_PIN
+		word[s] = word[s] + PIN
+#endif
+	:: k < NR_PROCS && PINS(word[s]) == PINS_FULL
+	:: else ->
+		unpark_all(s);
+#ifndef BUG_STAYS_CLOSED
+		word[s] = word[s] & ~WAITERS
+#endif
+	fi;
+	k = 0
+}
+
+#ifdef BUG_OPENS_DURING_GRANT
+#define DURING_GRANT(s)	false
+#else
+#define DURING_GRANT(s)	(grant == (s))
+#endif
+
+/* cache_slot_released() */
+inline release(s)
+{
+	if
+	:: STATE(word[s]) != VALID || PINS(word[s]) || DURING_GRANT(s)
+	:: else -> grant_or_open(s)
+	fi
+}
+
+/* cache_end_grant() */
+inline end_grant()
+{
+	d_step {
+		if
+		:: MY_GRANT ->
+			ended = grant;
+			grant = NONE;
+			if
+#ifndef BUG_GRANT_WITHOUT_END
+			:: STATE(word[ended]) == VALID -> grant_or_open(ended)
+#endif
+			:: else
+			fi;
+			ended = 0
+		:: else
+		fi
+	}
+}
+
+/* The worker has submitted the bio: its end may come first. */
+inline may_end_grant()
+{
+	if
+	:: MY_GRANT -> end_grant()
+	:: true
+	fi
+}
+
+/* A slot has lost @old, its state, with the waiters' flag. */
+inline wake_if(s, old)
 {
 	if
 	:: old & WAITERS ->
 #ifndef BUG_NO_WAKE
-		wake_waiters()
+		d_step { unpark_all(s) }
 #else
 		skip
 #endif
@@ -375,22 +533,17 @@ inline wake_if(old)
 	fi
 }
 
-/* cache_unpin(), slot_reopen() */
+/* cache_unpin() */
 inline unpin(s, unit)
 {
+	may_end_grant();
 	d_step { old = word[s]; word[s] = old - (unit) };
-	d_step {
-		if
-		:: (old & WAITERS) && (word[s] & WAITERS) && !PINS(word[s]) ->
-#ifndef BUG_STAYS_CLOSED
-			word[s] = word[s] & ~WAITERS
-#else
-			skip
-#endif
-		:: else -> old = 0
-		fi
-	}
-	wake_if(old);
+	if
+	:: (old & WAITERS) && PINS(old) == PIN ->
+		may_end_grant();
+		d_step { release(s) }
+	:: else
+	fi;
 	old = 0
 }
 
@@ -490,7 +643,7 @@ inline unpublish(b, sl)
 {
 	chain_remove(sl, b);
 	exchange(sl, FREE);
-	wake_if(old);
+	wake_if(sl, old);
 	old = 0
 }
 
@@ -511,7 +664,7 @@ inline publish_filled(sl, marks)
 	note_on_disk(sl, (marks) != 0);
 	exchange(sl, VALID | (marks));
 	worker_ends();
-	wake_if(old);
+	wake_if(sl, old);
 	old = 0
 }
 
@@ -579,7 +732,7 @@ inline unmap(s)
 	exchange(s, FREE);
 	slot_free(s);
 	worker_ends();
-	wake_if(old);
+	wake_if(s, old);
 	old = 0;
 	evicted = 0
 }
@@ -605,14 +758,22 @@ proctype Evict()
 
 /* ---- cache-writeback.c ---- */
 
-/* leave_writeback() */
+/* leave_writeback(): a closed slot stays closed */
 inline settle(s)
 {
 	d_step {
 		old = word[s];
-		word[s] = ((old & ~7) | VALID) & ~WAITERS;
+		word[s] = (old & ~7) | VALID;
 	}
-	wake_if(old);
+	if
+	:: old & WAITERS ->
+#ifndef BUG_NO_RELEASE
+		d_step { release(s) }
+#else
+		skip
+#endif
+	:: else
+	fi;
 	old = 0
 }
 
@@ -704,7 +865,7 @@ inline drop_block(b, reads)
 			:: else
 			fi;
 			if
-			:: ok -> unmap(slot)
+			:: ok -> end_grant(); unmap(slot)
 			:: !ok && (STATE(w) != VALID || PINS(w)) ->
 				wait_for_slot(slot, w)
 			:: else
@@ -732,6 +893,7 @@ again:
 #endif
 	fi;
 	missed = false;
+	waited[_pid] = false;
 	read_begins(b);
 
 retry:
@@ -767,7 +929,8 @@ retry:
 	fi;
 	/* slot_is_closed() */
 	if
-	:: PINS(w) == PINS_FULL || ((w & WAITERS) && STATE(w) == VALID) ->
+	:: (PINS(w) == PINS_FULL || ((w & WAITERS) && STATE(w) == VALID)) &&
+	   !IS_GRANTED(slot, w) ->
 		wait_for_slot(slot, w);
 		goto retry
 	:: else
@@ -791,6 +954,7 @@ retry:
 #endif
 	v = fast[slot];
 	unpin(slot, PIN);
+	end_grant();
 	goto end;
 
 #ifdef READ_ERRORS
@@ -798,6 +962,7 @@ failed:
 	/* end_read() */
 	w = word[slot];
 	unpin(slot, PIN);
+	end_grant();
 #ifdef BUG_READ_ORIGIN_OF_DIRTY
 	goto read_origin;
 #endif
@@ -806,6 +971,7 @@ failed:
 	:: else
 	fi;
 	drop_block(b, true);
+	end_grant();
 	if
 	:: ok -> goto read_origin
 	:: else -> goto error
@@ -817,6 +983,7 @@ error:
 #endif
 
 promote:
+	end_grant();
 	publish(b, slot);
 	if
 	:: slot == NONE -> goto retry
@@ -830,6 +997,7 @@ promote:
 	goto again;
 
 read_origin:
+	end_grant();
 	v = origin[b];
 end:
 	read_ends(b, v);
@@ -838,6 +1006,43 @@ end:
 done:
 	skip
 }
+
+#if defined(COUNT_WAITS) || defined(PINNERS)
+/* Readers or writers of block 0, of which only the pins are modelled. */
+proctype Pinner(byte times; short unit)
+{
+	byte k, slot = NONE;
+	short old, w;
+	bool ok;
+
+	do
+	:: times == 0 -> break
+	:: times ->
+		find(0, slot);
+		if
+		:: slot == NONE -> times--; end_grant(); w = FREE
+		:: else -> w = word[slot]
+		fi;
+		if
+		:: STATE(w) != VALID
+		:: STATE(w) == VALID &&
+		   (PINS(w) == PINS_FULL || (w & WAITERS)) && !IS_GRANTED(slot, w) ->
+			wait_for_slot(slot, w)
+		:: else ->
+			try_change(slot, w, w + unit, ok);
+			if
+			:: ok ->
+				times--;
+				unpin(slot, unit);
+				end_grant();
+				d_step { waited[_pid] = false; COUNT_NO_WAITS }
+			:: else
+			fi
+		fi
+	od;
+	slot = NONE; w = 0
+}
+#endif
 
 /* count_dirty(): @counted is true if the write makes the slot dirty. */
 inline count_dirty(w)
@@ -901,6 +1106,7 @@ retry:
 		:: else
 		fi;
 #endif
+		end_grant();
 #ifdef BUG_GATE_LEFT_EARLY
 		gate[b]--;
 		origin[b] = v;
@@ -923,7 +1129,7 @@ retry:
 
 	/* write_past_slot() */
 	if
-	:: IS_PASSTHROUGH && IS_BYPASSED -> origin[b] = v; goto done
+	:: IS_PASSTHROUGH && IS_BYPASSED -> end_grant(); origin[b] = v; goto done
 	:: IS_PASSTHROUGH && !IS_BYPASSED && !(w & DIRTY) ->
 #ifdef BUG_PASSTHROUGH_KEEPS
 		origin[b] = v;
@@ -931,7 +1137,7 @@ retry:
 #endif
 		claim(slot, b, false, ok);
 		if
-		:: ok -> unmap(slot)
+		:: ok -> end_grant(); unmap(slot)
 		:: !ok && (STATE(w) != VALID || PINS(w)) -> wait_for_slot(slot, w)
 		:: else
 		fi;
@@ -942,7 +1148,7 @@ retry:
 	/* slot_is_closed(), cache_claim_both() */
 	both = !KEEPS_DIRTY;
 	if
-	:: PINS(w) == PINS_FULL || (w & WAITERS) ||
+	:: ((PINS(w) == PINS_FULL || (w & WAITERS)) && !IS_GRANTED(slot, w)) ||
 	   (both && WRITERS(w) && ((w & DIRTY) || IS_PASSTHROUGH)) ||
 	   (both && STATE(w) == WRITEBACK) ->
 		wait_for_slot(slot, w);
@@ -986,6 +1192,7 @@ retry:
 	if
 	:: w & INTENT
 	:: else ->	/* wait_for_intent(), intent_done() */
+		may_end_grant();
 		worker_begins();
 		if
 #ifndef BUG_MODE_CHANGE_MISSED
@@ -993,6 +1200,7 @@ retry:
 			worker_ends();
 			give_units();
 			unpin(slot, PIN + WRITER);
+			end_grant();
 			goto retry
 #endif
 		:: else
@@ -1024,6 +1232,7 @@ retry:
 	fi;
 	give_units();
 	unpin(slot, PIN + WRITER);
+	end_grant();
 	goto done;
 
 #ifdef FAST_ERRORS
@@ -1032,8 +1241,10 @@ suspect:
 	nr_suspects++;
 	give_units();
 	unpin(slot, PIN + WRITER);
+	end_grant();
 #ifndef BUG_NO_DROP
 	drop_block(b, false);
+	end_grant();
 	assert(ok);
 #endif
 	nr_suspects--;
@@ -1042,6 +1253,7 @@ suspect:
 
 #ifdef WRITEBACK_MODE
 overwrite:
+	end_grant();
 	publish(b, slot);
 	if
 	:: slot == NONE -> goto retry
@@ -1164,7 +1376,7 @@ look:
 	:: STATE(w) == VALID ->
 		claim(slot, b, true, ok);
 		if
-		:: ok -> unmap(slot); goto look
+		:: ok -> end_grant(); unmap(slot); goto look
 		:: else
 		fi
 	:: else
@@ -1175,6 +1387,7 @@ look:
 	fi;
 	goto look;
 unmapped:
+	end_grant();
 	origin[b] = DISCARDED;
 	discarding[b] = false;
 	slot = NONE; w = 0;
