@@ -146,7 +146,8 @@ block_is_read() {
 # again as soon as it opens, before the worker comes to the discard. Without a grant it
 # is a matter of luck when the discard ends: of two, one had 26 hits beside it, the other
 # 106. With a grant five had 5 to 42, nearly all while the programs start: 40 in a second.
-#@ smp hearth-only fast timeout=180
+# So the test is not for a machine with other work.
+#@ smp hearth-only slow timeout=180
 test_discard_of_a_block_that_is_read() {
 	device META 8 ram
 	device FAST 16 100000000ns
