@@ -1404,7 +1404,7 @@ inline last_words()
 		:: !IS_BYPASSED && chain[k] != NONE ->
 			s = chain[k];
 			assert(block[s] == k && STATE(word[s]) == VALID);
-			assert(!PINS(word[s]) && !WRITERS(word[s]));
+			assert(!PINS(word[s]) && !WRITERS(word[s]) && !(word[s] & WAITERS));
 			assert(allowed[k] & (1 << fast[s]));
 			assert((word[s] & DIRTY) || origin[k] == fast[s]);
 			assert(!(word[s] & DIRTY) || (word[s] & INTENT))
