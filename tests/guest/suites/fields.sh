@@ -36,6 +36,7 @@ test_lvs_agrees_with_status() {
 test_dirty_and_used_after_writes() {
 	standard_vg
 	cached_lv pool writeback
+	is_stock || no_promotion_limits vg-lv
 	assert_le "$(stat_of vg-lv used)" 40 "used at first"
 	write_data /dev/vg/lv 1 0 16
 	udevadm settle
@@ -76,6 +77,7 @@ test_counters_survive_a_reload() {
 	local hits
 	standard_vg
 	cached_lv pool writeback
+	no_promotion_limits vg-lv
 	write_data /dev/vg/lv 1 0 8
 	reads 0 8 1m
 	hits=$(stat_of vg-lv read_hits)

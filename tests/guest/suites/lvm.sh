@@ -272,6 +272,7 @@ test_still_warm_after_reactivation() {
 	local used hits misses
 	standard_vg
 	cached_lv "$1" writeback
+	is_stock || no_promotion_limits vg-lv
 	write_data /dev/vg/lv 1 0 24
 	udevadm settle
 	read_status vg-lv

@@ -8,6 +8,7 @@
 cached_in_mode() {
 	standard_vg
 	LV_MIB=96 cached_lv "$3" "$1" "${@:4}"
+	no_promotion_limits vg-lv
 	message vg-lv mode "$2"
 	mode_is "$1" "$2"
 }

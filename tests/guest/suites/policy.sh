@@ -85,6 +85,7 @@ test_hints_survive_a_clean_stop() {
 test_promotions_are_bounded() {
 	local began promoted limit
 	policy_cache
+	no_promotion_limits c
 	message c max_promote_mbps 1
 	began=$SECONDS
 	touch_set 0 14 2

@@ -41,6 +41,7 @@ test_status_agrees_with_lvs() {
 	standard_vg
 	fails_with 0 'no cache is active' hearth status
 	cached_lv pool writeback
+	is_stock || no_promotion_limits vg-lv
 	is_stock || message vg-lv writeback_idle 0
 	write_data /dev/vg/lv 1 0 16
 	# Without this, stock could write all blocks back before the test reads the
