@@ -165,7 +165,7 @@ def smp_figures(results):
 @section("writeback", "Write-back of 4,000 blocks to the disk")
 def writeback_figures(results):
     said = results.said.get
-    floor, ours, stock = (said(f"drain-{w}") for w in ("floor", "hearth", "stock"))
+    floor, ours, stock = (said(f"writeback-drain-{w}") for w in ("floor", "hearth", "stock"))
     yield Figure("the model's floor, in origin order", floor, "s")
     yield Figure("stock dm-cache", stock, "s")
     yield Figure("hearth", ours, "s")
@@ -289,7 +289,7 @@ def fsync_figures(results):
     for what, words in (("clean", "resident clean blocks"), ("dirty", "dirty blocks"),
                         ("miss", "misses")):
         for engine in ("stock", "hearth"):
-            sectors = results.said.get(f"fsync-{engine}-{what}-sectors")
+            sectors = results.said.get(f"fsync-{engine}-{what}-meta-sectors")
             yield Figure(f"{words}, {engine}: metadata written", ratio(sectors, 2), "KiB")
             for what_is, where in (("meta", "metadata device"), ("ssd", "SSD")):
                 yield Figure(f"{words}, {engine}: flushes of the {where}",

@@ -11,9 +11,7 @@ bench_fill() {
 	MEMORY_BACKED=0 device FAST 256 20000ns
 	SLOW=$DISK
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
-		load_engine "$engine"
-		zero "$META" 1
-		by_hand c 128 "metadata2 writethrough" "smq 0"
+		empty_cache "$engine" writethrough
 		before=$(sectors_read "$SLOW")
 		job "fill-$engine" /dev/mapper/c --rw=randread --size=8g --iodepth=4 \
 			--number_ios=2000

@@ -23,10 +23,8 @@ commits_of() {
 # one of them.
 firstwrite() {
 	local name="$1-$2-$3" commits written
-	load_engine "$1"
-	zero "$META" 1
-	seq 0 $(($2 - 1)) | metadata_of "$META" 128 $(($2 + $2 / 4))
-	by_hand c 128 "metadata2 writeback" "smq 0"
+	seq 0 $(($2 - 1)) >"$T/blocks"
+	cache_with "$1" writeback $(($2 + $2 / 4)) <"$T/blocks"
 	sleep 5
 	job "firstwrite-$name-read" /dev/mapper/c --rw=randread --size="$(($2 / 16))M" \
 		--iodepth="$3" --number_ios=$((5 * FW_WRITES))

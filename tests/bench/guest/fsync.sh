@@ -5,21 +5,10 @@
 # clean blocks, to dirty ones, and to blocks that are not resident. Both devices have a
 # write cache, which has to be flushed.
 
-# flushes DEVICE: prints the flushes since the device was made
-flushes() {
-	awk '{ print $16 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
-}
-
 # fsync_writes ENGINE NAME OFFSET_MIB MIB
 fsync_writes() {
-	local written of_meta of_ssd
-	written=$(sectors_written "$META")
-	of_meta=$(flushes "$META") of_ssd=$(flushes "$FAST")
-	job "fsync-$1-$2" /dev/mapper/c --rw=randwrite --offset="$3M" --size="$4M" \
+	counted_job "fsync-$1-$2" /dev/mapper/c --rw=randwrite --offset="$3M" --size="$4M" \
 		--iodepth=1 --fsync=1 --number_ios=1000
-	figure "fsync-$1-$2-sectors" $(($(sectors_written "$META") - written))
-	figure "fsync-$1-$2-meta-flushes" $(($(flushes "$META") - of_meta))
-	figure "fsync-$1-$2-ssd-flushes" $(($(flushes "$FAST") - of_ssd))
 }
 
 bench_fsync() {
@@ -28,10 +17,8 @@ bench_fsync() {
 	WRITE_CACHE=1 device FAST 400 20000ns
 	MEMORY_BACKED=0 device SLOW 4096 100000ns
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
-		load_engine "$engine"
-		zero "$META" 1
-		seq 0 4095 | metadata_of "$META" 128 6000
-		by_hand c 128 "metadata2 writeback" "smq 0"
+		seq 0 4095 >"$T/blocks"
+		cache_with "$engine" writeback 6000 <"$T/blocks"
 		sleep 5
 		fsync_writes "$engine" clean 0 192
 		fio_quiet --filename=/dev/mapper/c --rw=write --bs=64k --offset=200m --size=32m

@@ -11,7 +11,7 @@ GREP_MIB=1024
 searched() {
 	local began=$EPOCHREALTIME
 	! grep -rq "no header says this" "$T/mnt" || fail "grep found something"
-	figure "grep-$1-seconds" "$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')"
+	figure "$SECTION-$1-seconds" "$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')"
 }
 
 # grep_on NAME DEVICE
@@ -31,21 +31,23 @@ grep_on() {
 }
 
 grep_cached() {
-	load_engine "$1"
-	zero "$META" 1
-	by_hand c 128 "metadata2 $2" "smq 0"
+	empty_cache "$1" "$2"
 	grep_on "$1-$2" /dev/mapper/c
 	dmsetup remove c
 }
 
-bench_grep() {
-	local engine mode
+grep_devices() {
 	tar -C /usr/src/linux-headers-*-common -cf "$T/tree.tar" include
 	disk $GREP_MIB keep
 	device META 16 20000ns
 	device SSD $GREP_MIB 20000ns
 	linear fast "$SSD" $((256 * 2048))
 	FAST=/dev/mapper/fast SLOW=$DISK
+}
+
+bench_grep() {
+	local engine mode
+	grep_devices
 	if [ -z "${BENCH_QUICK:-}" ]; then
 		grep_on uncached "$DISK"
 	fi

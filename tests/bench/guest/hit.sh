@@ -45,10 +45,8 @@ hit_jobs() {
 
 # hit_cache ENGINE MODE: makes a cache that holds the first blocks of SLOW.
 hit_cache() {
-	load_engine "$1"
-	zero "$META" 1
-	seq 0 $((HIT_MIB * 16 - 1)) | metadata_of "$META" 128 $HIT_SLOTS
-	by_hand c 128 "metadata2 $2" "smq 0"
+	seq 0 $((HIT_MIB * 16 - 1)) >"$T/blocks"
+	cache_with "$1" "$2" $HIT_SLOTS <"$T/blocks"
 	sleep 5
 }
 
@@ -72,38 +70,20 @@ hit_writethrough() {
 
 # dm-writecache holds only what was written, so its read hits are reads of that.
 hit_writecache() {
-	local c=/dev/mapper/c
-	modprobe dm-writecache
-	zero "$FAST" 16
-	dmsetup create c --table "0 $(sectors "$SLOW") writecache s $SLOW $FAST 4096 0"
-	hit_jobs writecache $c 0 $HIT_DIRTY_MIB write read
-	dmsetup remove c
-	rmmod dm-writecache
+	make_writecache
+	hit_jobs writecache /dev/mapper/c 0 $HIT_DIRTY_MIB write read
+	remove_writecache
 }
 
-# bcache in writeback, which is told to cache sequential I/O, too. Its read hits are
-# reads of data that was read twice before.
+# bcache's read hits are reads of data that was read twice before.
 hit_bcache() {
-	local c=/sys/block/bcache0/bcache set
-	modprobe bcache
-	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback --bucket 64k \
-		-C "$FAST" -B "$SLOW"
-	echo "$FAST" >/sys/fs/bcache/register
-	echo "$SLOW" >/sys/fs/bcache/register
-	udevadm settle
-	echo 0 >$c/sequential_cutoff
-	echo 40 >$c/writeback_percent
-	set=$(readlink -f $c/cache)
-	echo 0 >"$set/congested_read_threshold_us"
-	echo 0 >"$set/congested_write_threshold_us"
+	make_bcache
 	read_all /dev/bcache0 $HIT_MIB
 	read_all /dev/bcache0 $HIT_MIB
 	hit_jobs bcache /dev/bcache0 0 $HIT_MIB read
 	hit_jobs bcache /dev/bcache0 0 $HIT_DIRTY_MIB write
-	cat $c/stats_total/cache_hit_ratio
-	echo 1 >"$set/stop"
-	echo 1 >$c/stop
-	until rmmod bcache 2>/dev/null; do sleep 1; done
+	cat /sys/block/bcache0/bcache/stats_total/cache_hit_ratio
+	remove_bcache
 }
 
 bench_hit() {

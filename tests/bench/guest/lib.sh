@@ -32,9 +32,103 @@ job() {
 		fail "fio $name"
 }
 
+# flushes DEVICE: prints the flushes since the device was made
+flushes() {
+	awk '{ print $16 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
+# writes_of: prints the sectors written to META and to FAST, then the flushes of META
+# and of the SSD. SSD is the device below FAST, if there is one, because device-mapper
+# does not count flushes.
+writes_of() {
+	echo "$(sectors_written "$META") $(sectors_written "$FAST")" \
+		"$(flushes "$META") $(flushes "${SSD:-$FAST}")"
+}
+
+# counted_job NAME DEVICE FIO-OPTION...: as job, and reports the sectors written to META
+# and to the SSD meanwhile, and their flushes.
+counted_job() {
+	local -a before after
+	local i=0 what
+	read -ra before < <(writes_of)
+	job "$@"
+	read -ra after < <(writes_of)
+	for what in meta-sectors ssd-sectors meta-flushes ssd-flushes; do
+		figure "$1-$what" $((after[i] - before[i]))
+		i=$((i + 1))
+	done
+}
+
+# empty_cache ENGINE MODE: loads the engine and makes c, an empty cache of META, FAST
+# and SLOW with blocks of 64 KiB.
+empty_cache() {
+	load_engine "$1"
+	zero "$META" 1
+	by_hand c 128 "metadata2 $2" "smq 0"
+}
+
+# cache_with ENGINE MODE SLOTS <NUMBERS: as empty_cache, but the first of the SLOTS slots
+# hold the origin blocks NUMBERS, all clean.
+cache_with() {
+	load_engine "$1"
+	zero "$META" 1
+	metadata_of "$META" 128 "$3"
+	by_hand c 128 "metadata2 $2" "smq 0"
+}
+
+# make_writecache: makes c, an empty dm-writecache of FAST and SLOW.
+make_writecache() {
+	modprobe dm-writecache
+	zero "$FAST"
+	dmsetup create c --table "0 $(sectors "$SLOW") writecache s $SLOW $FAST 4096 0"
+}
+
+remove_writecache() {
+	dmsetup remove c
+	rmmod dm-writecache
+}
+
+# make_bcache: makes /dev/bcache0 of FAST and SLOW, empty and in writeback, and tells it
+# to cache sequential I/O, too.
+make_bcache() {
+	local c=/sys/block/bcache0/bcache set
+	modprobe bcache
+	zero "$FAST"
+	zero "$SLOW" 1
+	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback --bucket 64k \
+		-C "$FAST" -B "$SLOW"
+	echo "$FAST" >/sys/fs/bcache/register
+	echo "$SLOW" >/sys/fs/bcache/register
+	udevadm settle
+	echo 0 >$c/sequential_cutoff
+	echo 40 >$c/writeback_percent
+	set=$(readlink -f $c/cache)
+	echo 0 >"$set/congested_read_threshold_us"
+	echo 0 >"$set/congested_write_threshold_us"
+}
+
+remove_bcache() {
+	local c=/sys/block/bcache0/bcache set
+	set=$(readlink -f $c/cache)
+	# In this order, because the set's end stops the device, too, and takes its files.
+	echo 1 >$c/stop
+	echo 1 >"$set/stop"
+	until_true 1000 rmmod bcache 2>/dev/null || fail "bcache does not stop"
+}
+
 # linear NAME DEVICE SECTORS
 linear() {
 	dmsetup create "$1" --table "0 $3 linear $2 0"
+}
+
+# with_head NAME HEAD DEVICE: makes NAME, a linear layer as large as DEVICE. HEAD has its
+# first sectors, DEVICE the others. So a DEVICE that forgets what is written can have
+# superblocks.
+with_head() {
+	local head
+	head=$(sectors "$2")
+	dmsetup create "$1" --table "0 $head linear $2 0
+		$head $(($(sectors "$3") - head)) linear $3 $head"
 }
 
 # metadata_of DEVICE BLOCK SLOTS <NUMBERS: makes metadata of a cache of SLOTS blocks of

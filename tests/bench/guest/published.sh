@@ -30,9 +30,7 @@ published_jobs() {
 }
 
 published_cached() {
-	load_engine "$1"
-	zero "$META" 1
-	by_hand c 128 "metadata2 writeback" "smq 0"
+	empty_cache "$1" writeback
 	published_jobs "$1" /dev/mapper/c
 	dmsetup remove c
 }
@@ -41,11 +39,8 @@ published_cached() {
 published_onepass() {
 	local size hits misses
 	for size in block 4k; do
-		load_engine "$1"
-		zero "$META" 1
-		seq $((PUB_MIB * 16)) $((PUB_MIB * 32 - 1)) |
-			metadata_of "$META" 128 $((PUB_MIB * 16))
-		by_hand c 128 "metadata2 writeback" "smq 0"
+		seq $((PUB_MIB * 16)) $((PUB_MIB * 32 - 1)) >"$T/blocks"
+		cache_with "$1" writeback $((PUB_MIB * 16)) <"$T/blocks"
 		sleep 5
 		# udev's reads do not count for the pass.
 		hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)

@@ -32,9 +32,7 @@ bench_warm() {
 	MEMORY_BACKED=0 device FAST $((WARM_SLOTS / 16)) 20000ns
 	SLOW=$DISK
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
-		load_engine "$engine"
-		zero "$META" 1
-		by_hand c 128 "metadata2 writeback" "smq 0"
+		empty_cache "$engine" writeback
 		warm_set "$engine" first 0
 		warm_set "$engine" moved 32g
 		dmsetup remove c

@@ -20,6 +20,12 @@ writeback_devices() {
 	writeback_blocks $WB_NOISE_BLOCKS
 }
 
+# writeback_floor: reports how long the disk takes at least.
+writeback_floor() {
+	figure "$SECTION-drain-floor" "$(awk '{ print $1 * 128, 128 }' "$T/blocks-$WB_BLOCKS" |
+		"$HEARTH_TOP/build/tools/disk-floor")"
+}
+
 # writeback_blocks NR: writes the numbers of NR blocks to the file $T/blocks-NR.
 writeback_blocks() {
 	{
@@ -36,20 +42,25 @@ writeback_dirty() {
 	fio_quiet --read_iolog="$T/iolog" --replay_no_stall=1 --iodepth=16
 }
 
+# writeback_waits ENGINE: no block is written back until writeback_begins. Stock has no
+# such settings.
+writeback_waits() {
+	[ "$1" = hearth ] || return 0
+	dmsetup message c 0 dirty_high 100
+	dmsetup message c 0 writeback_idle 0
+}
+
+writeback_begins() {
+	becomes c "$(dmsetup table c | sed 's/ smq .*/ cleaner 0/')"
+}
+
 # writeback_cache ENGINE NR: makes a cache with NR dirty blocks, which must all be
 # written back.
 writeback_cache() {
-	load_engine "$1"
-	zero "$META" 1
-	metadata_of "$META" 128 $(($2 + 500)) <"$T/blocks-$2"
-	by_hand c 128 "metadata2 writeback" "smq 0"
-	# No block may be written back until the clock runs; stock has no such settings.
-	if [ "$1" = hearth ]; then
-		dmsetup message c 0 dirty_high 100
-		dmsetup message c 0 writeback_idle 0
-	fi
+	cache_with "$1" writeback $(($2 + 500)) <"$T/blocks-$2"
+	writeback_waits "$1"
 	writeback_dirty "$2"
-	becomes c "$(dmsetup table c | sed 's/ smq .*/ cleaner 0/')"
+	writeback_begins
 }
 
 until_clean() {
@@ -64,8 +75,8 @@ writeback_time() {
 	dirty=$(stat_of c dirty)
 	began=$(now)
 	until_clean
-	figure "drain-$1" "$(awk -v a="$began" -v b="$(now)" -v all=$WB_BLOCKS -v dirty="$dirty" \
-		'BEGIN { print (b - a) * all / dirty }')"
+	figure "$SECTION-drain-$1" "$(awk -v a="$began" -v b="$(now)" -v all=$WB_BLOCKS \
+		-v dirty="$dirty" 'BEGIN { print (b - a) * all / dirty }')"
 	dmsetup remove c
 }
 
@@ -88,8 +99,7 @@ writeback_noise() {
 bench_writeback() {
 	local engine
 	writeback_devices
-	figure drain-floor "$(awk '{ print $1 * 128, 128 }' "$T/blocks-$WB_BLOCKS" |
-		"$HEARTH_TOP/build/tools/disk-floor")"
+	writeback_floor
 	for engine in ${BENCH_ENGINES:-stock hearth}; do
 		writeback_time "$engine"
 		writeback_noise "$engine"
