@@ -98,7 +98,7 @@ soak: modules-ready
 
 # Figures in a guest whose clock counts instructions: make bench measures all of
 # them and writes docs/performance.md, make bench-check fails when one misses its
-# limit. S='hit writeback' chooses sections.
+# limit. S='hit writeback' chooses sections; S=absorb is in neither unless it is named.
 bench: modules-ready
 	$(BENCH) run $(S)
 

@@ -6,6 +6,7 @@ A limit is the project's promise. A figure without a limit is only reported.
 
 import datetime
 import json
+import math
 import os
 import re
 import statistics
@@ -14,16 +15,18 @@ from itertools import pairwise
 from pathlib import Path
 
 QUICK = os.environ.get("BENCH_QUICK") == "1"
+ROWS = os.environ.get("BENCH_ROWS", "").split()  # of the section absorb; none: all
 
-SECTIONS = []
+SECTIONS = []  # in the order of the page
+GOALS = []  # sections that run only when they are named: the engine does not meet them yet
 _figures_of = {}
 _table_of = {}
 
 
-def section(name, table):
+def section(name, table, among=SECTIONS):
     """Registers a function that yields the figures of a section."""
     def register(function):
-        SECTIONS.append(name)
+        among.append(name)
         _figures_of[name] = function
         _table_of[name] = table
         return function
@@ -41,13 +44,21 @@ class Figure:
             return False
         return self.value <= self.most if self.most is not None else self.value >= self.least
 
+    def verdict(self):
+        if self.limit is None:
+            return ""
+        return "ok" if self.good() else "MISSED"
+
     def limit_text(self):
         if self.limit is None:
             return ""
+        if math.isinf(self.limit):
+            return "a peer was not measured"
         return f"{'<=' if self.most is not None else '>='} {show(self.limit)}"
 
     def __str__(self):
-        return f"{self.name}: {show(self.value)} {self.unit} ({self.limit_text()})"
+        limit = f" ({self.limit_text()})" if self.limit is not None else ""
+        return f"{self.name}: {show(self.value)} {self.unit}".rstrip() + limit
 
 
 def show(value):
@@ -90,9 +101,12 @@ class Results:
         job = self.job(name)
         return job["iops"] if job else None
 
-    def p99(self, name):
+    def p99(self, name, percentile="99.000000"):
         job = self.job(name)
-        return job["clat_ns"]["percentile"]["99.000000"] if job else None
+        return job["clat_ns"]["percentile"][percentile] if job else None
+
+    def p999(self, name):
+        return self.p99(name, "99.900000")
 
     def mean(self, name):
         job = self.job(name)
@@ -101,6 +115,10 @@ class Results:
 
 def ratio(a, b):
     return a / b if a is not None and b else None
+
+
+def times(a, b):
+    return a * b if a is not None and b is not None else None
 
 
 def minus(a, b):
@@ -346,6 +364,174 @@ def published_figures(results):
             yield Figure(f"onepass-{size}: {engine}, hit ratio (LRU: {0.15 if size == 'block' else 0.48})",
                          results.said.get(f"onepass-{engine}-{size}"), "",
                          least=least if engine == "hearth" else None)
+
+
+# ---- Small writes that miss ----
+
+STACKS = {
+    "ssd": "the SSD alone", "writecache": "dm-writecache", "bcache": "bcache",
+    "stock": "stock dm-cache", "hearth": "hearth",
+}
+
+
+class WriteRow:
+    """One job on the stacks. hearth's goal is the highest share of a peer's rate."""
+
+    def __init__(self, name, words, goal, most_bytes=None, most_tail=None):
+        self.name, self.words, self.goal = name, words, goal
+        self.most_bytes = most_bytes  # of the SSD, for each byte of the user
+        self.most_tail = most_tail    # ms, p99.9
+
+
+HALF = "4 KiB at random over half of an empty cache"
+WHOLE = "64 KiB at random into an empty cache"
+WRITE_ROWS = (
+    WriteRow("depth-1", f"{HALF}, depth 1", {"ssd": 0.9, "bcache": 1, "writecache": 0.95}, 1.1),
+    WriteRow("depth-16", f"{HALF}, depth 16", {"ssd": 0.82, "bcache": 1, "writecache": 0.95}, 1.1),
+    WriteRow("fsync-1", f"{HALF}, fsync after each, 1 job", {"bcache": 1.2, "writecache": 1.2}, 2.1),
+    WriteRow("fsync-16", f"{HALF}, fsync after each, 16 jobs", {"bcache": 1.2, "writecache": 1.2},
+             1.5),
+    WriteRow("line-512", "512 bytes one after the other", {"ssd": 0.85, "bcache": 1, "stock": 1}),
+    WriteRow("line-4k", "4 KiB one after the other",
+             {"ssd": 0.85, "writecache": 1, "bcache": 1, "stock": 1}),
+    WriteRow("line-512-fsync", "512 bytes one after the other, fsync after each",
+             {"bcache": 1.2, "stock": 1.2}),
+    WriteRow("line-4k-fsync", "4 KiB one after the other, fsync after each",
+             {"writecache": 1.2, "bcache": 1.2, "stock": 1.2}),
+    WriteRow("whole-8", f"{WHOLE}, depth 8", {"writecache": 0.9}, most_tail=5),
+    WriteRow("whole-32", f"{WHOLE}, depth 32", {"writecache": 0.9}, most_tail=5),
+)
+
+
+# A goal that a missing value belongs to can't be met.
+def highest(values):
+    return math.inf if None in values else max(values)
+
+
+def lowest(values):
+    return -math.inf if None in values else min(values)
+
+
+def best_peer(shares, rate):
+    """The highest share of the peers' rates."""
+    return highest([times(share, rate(peer)) for peer, share in shares.items()])
+
+
+def written_bytes(results, name):
+    """Bytes written to the SSD, with the metadata, for each byte of the user."""
+    job = results.job(name)
+    sectors = [results.said.get(f"{name}-{where}-sectors") for where in ("meta", "ssd")]
+    return 512 * sum(sectors) / job["io_bytes"] if job and None not in sectors else None
+
+
+def per_thousand(results, name, what):
+    job = results.job(name)
+    return ratio(results.said.get(f"{name}-{what}"), job["total_ios"] / 1000 if job else None)
+
+
+def write_row(results, row):
+    def rate(stack):
+        return results.iops(f"absorb-{stack}-{row.name}")
+
+    for stack, name in STACKS.items():
+        job = f"absorb-{stack}-{row.name}"
+        ours = stack == "hearth"
+        if rate(stack) is None and not ours:
+            continue
+        at = f"{row.words}: {name}"
+        yield Figure(at, rate(stack), "writes/s", least=best_peer(row.goal, rate) if ours else None)
+        if row.most_bytes:
+            yield Figure(f"{at}, SSD bytes per byte", written_bytes(results, job), "",
+                         most=row.most_bytes if ours else None)
+        if row.most_tail:
+            tail = ratio(results.p999(job), 1e6)
+            yield Figure(f"{at}, p99.9", tail, "ms", most=row.most_tail if ours else None)
+        if "fsync" in row.name:
+            yield Figure(f"{at}, flushes of the SSD per 1,000", per_thousand(results, job, "ssd-flushes"),
+                         "")
+    if row.name.startswith("fsync"):
+        job = f"absorb-hearth-{row.name}"
+        yield Figure(f"{row.words}: hearth, of the SSD alone", ratio(rate("hearth"), rate("ssd")), "")
+        yield Figure(f"{row.words}: hearth, metadata flushes per 1,000",
+                     per_thousand(results, job, "meta-flushes"), "", most=4)
+        yield Figure(f"{row.words}: hearth, metadata written per 1,000",
+                     ratio(per_thousand(results, job, "meta-sectors"), 2), "KiB", most=60)
+
+
+def twice_figures(results):
+    """A job that --runtime ended early is taken on with the rate it had."""
+    def seconds(stack):
+        return ratio(100000, results.iops(f"absorb-{stack}-twice"))
+
+    at = "4 KiB at random over twice the cache, depth 16, 100,000 acknowledged"
+    peers = ("writecache", "bcache")
+    for stack in peers:
+        yield Figure(f"{at}: {STACKS[stack]}", seconds(stack), "s")
+    yield Figure(f"{at}: hearth", seconds("hearth"), "s", most=lowest([seconds(s) for s in peers]))
+
+
+def four_figures(results):
+    def rate(stack):
+        jobs = [results.job(f"absorb-{stack}-four-{part}") for part in ("first", "last")]
+        return sum(job["total_ios"] for job in jobs) / 60 if None not in jobs else None
+
+    at = "4 KiB at random over four caches, depth 16, 60 s"
+    for stack in ("writecache", "bcache"):
+        yield Figure(f"{at}: {STACKS[stack]}", rate(stack), "writes/s")
+    yield Figure(f"{at}: hearth", rate("hearth"), "writes/s",
+                 least=best_peer({"bcache": 1, "writecache": 0.9}, rate))
+    for stack in ("writecache", "bcache", "hearth"):
+        # Once the cache is full, as many are acknowledged as go home.
+        last = f"absorb-{stack}-four-last"
+        yield Figure(f"{at}: {STACKS[stack]}, the last 20 s", results.iops(last), "writes/s")
+        tail = ratio(results.p999(last), 1e9)
+        home = ratio(4 * 16, results.iops(last))
+        yield Figure(f"{at}: {STACKS[stack]}, the last 20 s, p99.9", tail, "s",
+                     most=None if stack != "hearth" else lowest([home]))
+    beside, alone = (results.iops(f"absorb-hearth-four-{when}") for when in ("beside", "alone"))
+    yield Figure(f"{at}: hearth, hits beside them, of hits alone", ratio(beside, alone), "", least=0.9)
+
+
+def zipf_figures(results):
+    ratios = {}
+    for percent in (50, 0):
+        hits, reads = (results.said.get(f"absorb-zipf-{percent}-{what}") for what in ("hits", "reads"))
+        ratios[percent] = ratio(hits, reads)
+        yield Figure(f"zipf reads beside 500 cold writes/s: hearth, absorb {percent}, hit ratio",
+                     ratios[percent], "")
+    yield Figure("zipf reads beside 500 cold writes/s: hit ratio, of that with absorb 0",
+                 ratio(ratios[50], ratios[0]), "", least=0.97)
+
+
+def home_figures(results):
+    floor, stock, ours = (results.said.get(f"absorb-drain-{w}") for w in ("floor", "stock", "hearth"))
+    at = "4,000 writes to 4,000 blocks go home"
+    yield Figure(f"{at}: the model's floor for whole blocks", floor, "s")
+    yield Figure(f"{at}: stock dm-cache, as many dirty blocks", stock, "s")
+    yield Figure(f"{at}: hearth, home too early to be measured", results.said.get("absorb-home-early"),
+                 "")
+    yield Figure(f"{at}: hearth", ours, "s", most=lowest([times(0.45, floor), times(0.5, stock)]))
+
+
+def tree_figures(results):
+    stock, ours = (results.said.get(f"absorb-tree-{engine}-first-seconds")
+                   for engine in ("stock", "hearth"))
+    at = "first search of a copied tree, writeback"
+    yield Figure(f"{at}: stock dm-cache", stock, "s")
+    yield Figure(f"{at}: hearth", ours, "s", most=lowest([times(1.1, stock)]))
+
+
+@section("absorb", "Small writes that miss, beside the peers", among=GOALS)
+def absorb_figures(results):
+    yield Figure("hearth's setting absorb (0: this engine does not absorb)",
+                 results.said.get("absorb-percent"), "%")
+    for row in WRITE_ROWS:
+        if not ROWS or row.name in ROWS:
+            yield from write_row(results, row)
+    for name, figures_of in (("twice", twice_figures), ("four", four_figures), ("zipf", zipf_figures),
+                             ("home", home_figures), ("tree", tree_figures)):
+        if not ROWS or name in ROWS:
+            yield from figures_of(results)
 
 
 # ---- All sections ----

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of documents that programs write: README.md's screen, ten figures, docs/performance.md."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,47 @@ def test_a_section_that_was_not_measured_stays(tmp_path):
     assert len(before) == len(figures.SECTIONS) - 1
     # The page continues after the last section.
     assert {name: part.split("<!-- end -->")[0].strip() for name, part in after.items()} == before
+
+
+def absorb_job(directory, stack, rate):
+    (directory / f"absorb-{stack}-depth-1.json").write_text(json.dumps({"jobs": [{
+        "read": {"total_ios": 0}, "write": {"total_ios": 1000, "io_bytes": 4096000, "iops": rate}}]}))
+
+
+def absorb_goals(directory, monkeypatch, row):
+    monkeypatch.setattr(figures, "ROWS", [row])
+    return {f.name.partition(": ")[2]: f for f in figures.all_figures(directory, ["absorb"])
+            if f.limit is not None}
+
+
+def test_a_goal_is_the_highest_share_of_its_peers(tmp_path, monkeypatch):
+    for stack, rate in (("ssd", 20000), ("writecache", 19000), ("bcache", 5000), ("stock", 50000),
+                        ("hearth", 18050)):
+        absorb_job(tmp_path, stack, rate)
+    # 9,000 sectors of data and metadata for 8,000 of the user's
+    (tmp_path / "absorb.figures").write_text(
+        "absorb-hearth-depth-1-meta-sectors 500\nabsorb-hearth-depth-1-ssd-sectors 8500\n")
+    goals = absorb_goals(tmp_path, monkeypatch, "depth-1")
+    assert [(f.value, f.limit, f.good()) for f in goals.values()] == \
+        [(18050, 18050, True), (1.125, 1.1, False)]
+    absorb_job(tmp_path, "bcache", 18051)
+    assert not absorb_goals(tmp_path, monkeypatch, "depth-1")["hearth"].good()
+
+
+def test_a_goal_without_its_peer_is_not_met(tmp_path, monkeypatch):
+    absorb_job(tmp_path, "hearth", 1e9)
+    absorb_job(tmp_path, "ssd", 20000)
+    absorb_job(tmp_path, "bcache", 5000)
+    goal = absorb_goals(tmp_path, monkeypatch, "depth-1")["hearth"]
+    assert not goal.good()
+    assert goal.limit_text() == "a peer was not measured"
+    (tmp_path / "absorb.figures").write_text("absorb-drain-hearth 0.1\nabsorb-drain-floor 20\n")
+    assert not absorb_goals(tmp_path, monkeypatch, "home")["hearth"].good()
+    (tmp_path / "absorb.figures").write_text(
+        "absorb-drain-hearth 8.9\nabsorb-drain-floor 20\nabsorb-drain-stock 18\n")
+    assert absorb_goals(tmp_path, monkeypatch, "home")["hearth"].good()
+
+
+def test_goals_are_measured_only_when_they_are_named():
+    assert figures.GOALS == ["absorb"]
+    assert not set(figures.GOALS) & set(figures.SECTIONS)

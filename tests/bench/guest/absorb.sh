@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Small writes that miss: on the SSD alone, and on empty writeback caches of the same
+# devices. Every engine has the same linear layers below it. hearth absorbs, if the
+# engine can. BENCH_ROWS chooses some of the rows: those of ABSORB_ROWS, four, zipf, home
+# and tree.
+#
+# Neither the disk nor the first SSD keeps data, because the transfers of real devices
+# cost the CPU nothing. Only their heads do, for the superblocks. The rows with an fsync
+# have an SSD with a write cache, which keeps everything, because null_blk has no other.
+
+ABSORB_PERCENT=50
+ABSORB_MIB=256		# of the SSD
+ABSORB_FROM=64g		# of the volume: behind its head
+ABSORB_ROWS="depth-1 depth-16 twice whole-8 whole-32 line-512 line-4k
+	fsync-1 fsync-16 line-512-fsync line-4k-fsync"
+
+# A slow engine's job ends after so many seconds (--runtime). line-512-fsync ends after
+# 3,000 writes, because bcache stood still for 28 s after 3,962 of them.
+declare -A ABSORB_JOBS=(
+	[depth-1]="--rw=randwrite --size=128m --iodepth=1 --number_ios=20000 --runtime=20"
+	[depth-16]="--rw=randwrite --size=128m --iodepth=16 --number_ios=20000 --runtime=20"
+	[twice]="--rw=randwrite --size=512m --iodepth=16 --number_ios=100000 --runtime=60"
+	[whole-8]="--rw=randwrite --bs=64k --size=256m --iodepth=8 --number_ios=2000 --runtime=10"
+	[whole-32]="--rw=randwrite --bs=64k --size=256m --iodepth=32 --number_ios=2000 --runtime=10"
+	[line-512]="--rw=write --bs=512 --size=8m --iodepth=1 --runtime=10"
+	[line-4k]="--rw=write --size=64m --iodepth=1 --runtime=10"
+	[fsync-1]="--rw=randwrite --size=128m --iodepth=1 --fsync=1 --number_ios=5000 --runtime=20"
+	[fsync-16]="--rw=randwrite --size=128m --iodepth=1 --fsync=1 --number_ios=500 --runtime=20
+		--numjobs=16 --group_reporting"
+	[line-512-fsync]="--rw=write --bs=512 --size=1500k --iodepth=1 --fsync=1 --runtime=10"
+	[line-4k-fsync]="--rw=write --size=16m --iodepth=1 --fsync=1 --runtime=10"
+)
+
+absorb_devices() {
+	disk $((WB_RANGE / 16))
+	device SLOW_HEAD 1 20000ns
+	with_head slow "$SLOW_HEAD" "$DISK"
+	SLOW=/dev/mapper/slow
+
+	device PLAIN_META 16 20000ns
+	device PLAIN_HEAD 2 20000ns
+	MEMORY_BACKED=0 device PLAIN_SSD $ABSORB_MIB 20000ns
+	with_head plain "$PLAIN_HEAD" "$PLAIN_SSD"
+
+	WRITE_CACHE=1 device FLUSHED_META 16 20000ns
+	WRITE_CACHE=1 device FLUSHED_SSD $ABSORB_MIB 20000ns
+	linear flushed "$FLUSHED_SSD" $((ABSORB_MIB * 2048))
+	# The first write to a page of null_blk allocates it.
+	fill_device "$FLUSHED_SSD"
+	plain_ssd
+}
+
+plain_ssd() {
+	META=$PLAIN_META SSD=$PLAIN_SSD FAST=/dev/mapper/plain
+}
+
+flushed_ssd() {
+	META=$FLUSHED_META SSD=$FLUSHED_SSD FAST=/dev/mapper/flushed
+}
+
+wanted() {
+	[[ -z ${BENCH_ROWS:-} || ,$BENCH_ROWS, = *,$1,* ]]
+}
+
+# absorbs PERCENT: has hearth's cache c absorb, unless the engine has no such setting.
+absorbs() {
+	local percent=$1
+	dmsetup message c 0 absorb "$percent" || percent=0
+	[ "$1" = 0 ] || figure absorb-percent "$percent"
+}
+
+# make_stack STACK: makes the stack new, and sets DEV to it and AT to where the jobs
+# begin.
+make_stack() {
+	DEV=/dev/mapper/c AT=$ABSORB_FROM
+	case $1 in
+	ssd) DEV=$FAST AT=0 ;;
+	writecache) make_writecache ;;
+	bcache) make_bcache; DEV=/dev/bcache0 ;;
+	stock) empty_cache stock writeback ;;
+	hearth) empty_cache hearth writeback; absorbs $ABSORB_PERCENT ;;
+	esac
+}
+
+remove_stack() {
+	case $1 in
+	ssd) ;;
+	writecache) remove_writecache ;;
+	bcache) remove_bcache ;;
+	*) dmsetup remove c ;;
+	esac
+}
+
+# runs_on ROW STACK: dm-writecache has sectors of 4 KiB here. A row of more than the SSD
+# holds can't run on it. The disk limits stock, and no goal asks for its figure there.
+runs_on() {
+	case $1-$2 in
+	line-512*-writecache | twice-ssd | twice-stock | four-ssd | four-stock) return 1 ;;
+	esac
+}
+
+absorb_row() {
+	plain_ssd
+	[[ $1 != *fsync* ]] || flushed_ssd
+	make_stack "$2"
+	# shellcheck disable=SC2086
+	counted_job "absorb-$2-$1" "$DEV" --offset=$AT ${ABSORB_JOBS[$1]}
+	remove_stack "$2"
+}
+
+# absorb_four STACK: random writes over four caches for 60 s. In the last 20 they wait
+# for the disk. Then readers of cached blocks run for 2 s beside them; they ran alone
+# before. Hits keep those blocks in the cache meanwhile.
+absorb_four() {
+	local name="absorb-$1-four"
+	local write=(--name=w --rw=randwrite --offset="$ABSORB_FROM" --size=1g --iodepth=16)
+	local read=(--name=r --rw=randread --size=4m --iodepth=1)
+	plain_ssd
+	if [ "$1" = hearth ]; then
+		seq 0 63 >"$T/blocks"
+		cache_with hearth writeback $((ABSORB_MIB * 16)) <"$T/blocks"
+		absorbs $ABSORB_PERCENT
+		DEV=/dev/mapper/c
+		job "$name-alone" $DEV --time_based "${read[@]}" --runtime=1
+		job "$name-first" $DEV --time_based --runtime=40 "${read[@]}" --rate_iops=50 "${write[@]}"
+		job "$name-last" $DEV --time_based --runtime=20 "${read[@]}" --rate_iops=50 "${write[@]}"
+		job "$name-beside" $DEV --time_based --runtime=2 "${write[@]}" "${read[@]}"
+	else
+		make_stack "$1"
+		job "$name-first" "$DEV" --time_based --runtime=40 "${write[@]}"
+		job "$name-last" "$DEV" --time_based --runtime=20 "${write[@]}"
+	fi
+	remove_stack "$1"
+}
+
+# zipf_reads NAME: zipf reads over twice the cache for 20 s, beside cold random writes
+zipf_reads() {
+	job "$1" /dev/mapper/c --time_based --runtime=20 \
+		--name=w --rw=randwrite --offset=$ABSORB_FROM --size=1g --iodepth=4 --rate_iops=500 \
+		--name=r --rw=randread --random_distribution=zipf:1.1 \
+		--size=$((ABSORB_MIB * 2))m --iodepth=8
+}
+
+# absorb_zipf PERCENT: the ratio of hits of zipf reads, after 20 s to warm up
+absorb_zipf() {
+	local hits all
+	plain_ssd
+	empty_cache hearth writeback
+	absorbs "$1"
+	zipf_reads "absorb-zipf-$1-first"
+	read_status c
+	hits=${ST[read_hits]} all=$((ST[read_hits] + ST[read_misses]))
+	zipf_reads "absorb-zipf-$1"
+	read_status c
+	figure "absorb-zipf-$1-hits" $((ST[read_hits] - hits))
+	figure "absorb-zipf-$1-reads" $((ST[read_hits] + ST[read_misses] - all))
+	dmsetup remove c
+}
+
+# absorb_home: 4,000 absorbed writes go home. Some may have gone before the clock runs, so
+# the time is scaled to all. If most have, the engine did not absorb, and there is no
+# figure.
+absorb_home() {
+	local began before early
+	writeback_devices
+	writeback_floor
+	writeback_time stock
+	empty_cache hearth writeback
+	absorbs $ABSORB_PERCENT
+	writeback_waits hearth
+	before=$(sectors_written "$DISK")
+	writeback_dirty "$WB_BLOCKS"
+	early=$((($(sectors_written "$DISK") - before) / 8))
+	writeback_begins
+	began=$(now)
+	until_clean
+	figure absorb-home-early $early
+	[ $early -gt $((WB_BLOCKS / 2)) ] ||
+		figure absorb-drain-hearth "$(awk -v a="$began" -v b="$(now)" -v all="$WB_BLOCKS" \
+			-v early=$early 'BEGIN { print (b - a) * all / (all - early) }')"
+	remove_devices
+}
+
+# absorb_tree: the section grep, with a hearth that absorbs
+absorb_tree() {
+	local engine
+	grep_devices
+	for engine in stock hearth; do
+		empty_cache $engine writeback
+		[ $engine = stock ] || absorbs $ABSORB_PERCENT
+		grep_on "tree-$engine" /dev/mapper/c
+		dmsetup remove c
+	done
+}
+
+remove_devices() {
+	remove_all_devices fail || fail "devices that can't be removed"
+	remove_nullb
+	remove_disk
+}
+
+bench_absorb() {
+	local stack row
+	# shellcheck source=tests/bench/guest/writeback.sh
+	. "$HEARTH_TOP/tests/bench/guest/writeback.sh"
+	# shellcheck source=tests/bench/guest/grep.sh
+	. "$HEARTH_TOP/tests/bench/guest/grep.sh"
+	absorb_devices
+	for stack in ${BENCH_ENGINES:-ssd writecache bcache stock hearth}; do
+		for row in $ABSORB_ROWS; do
+			if wanted "$row" && runs_on "$row" "$stack"; then
+				absorb_row "$row" "$stack"
+			fi
+		done
+		if wanted four && runs_on four "$stack"; then absorb_four "$stack"; fi
+	done
+	if wanted zipf; then
+		absorb_zipf $ABSORB_PERCENT
+		absorb_zipf 0
+	fi
+	remove_devices
+	if wanted home; then absorb_home; fi
+	if wanted tree; then absorb_tree; fi
+}
