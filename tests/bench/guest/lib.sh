@@ -184,3 +184,21 @@ udevadm() {
 	*) command udevadm "$@" ;;
 	esac
 }
+
+# dmsetup does not wait for udev's answer, because udev lost one now and then in a guest
+# whose clock runs ahead, and dmsetup then waited for ever. settle waits for the queue.
+dmsetup() {
+	case $1 in
+	create)
+		command dmsetup create --noudevsync "${@:2}"
+		udevadm settle
+		[ -e "/dev/mapper/$2" ] || fail "udev has not made /dev/mapper/$2"
+		;;
+	remove)
+		command dmsetup remove --noudevsync --retry "${@:2}"
+		udevadm settle
+		;;
+	resume) command dmsetup resume --noudevsync "${@:2}" ;;
+	*) command dmsetup "$@" ;;
+	esac
+}
