@@ -35,6 +35,10 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	r = pd_device_open_bdev(c->metadata, false, &c->pd);
 	if (!r)
 		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
+	if (!r && cmd_log_flag(c->cmd)) {
+		why = "a write log is in use, which this version cannot read";
+		r = -EINVAL;
+	}
 	if (r)
 		DMERR("metadata: %s", why);
 	return r;

@@ -14,6 +14,9 @@
 #define CMD_SB_CLEAN_SHUTDOWN	1u
 #define CMD_SB_NEEDS_CHECK	2u
 
+/* The only one of incompat_flags: a write log is in use (docs/write-log.md). */
+#define CMD_INCOMPAT_LOG	1u
+
 #define CMD_MAPPING_VALID	1u
 #define CMD_MAPPING_DIRTY	2u	/* format 1 only */
 #define CMD_MAPPING_FLAGS	0xffffu	/* all of them, known or not */

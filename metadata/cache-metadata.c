@@ -273,6 +273,33 @@ static int ready_for_superblock(struct cmd *cmd)
 	return cmd->failed ? pd_device_reset(cmd->dev) : 0;
 }
 
+static bool has_log(const struct cmd_superblock *sb)
+{
+	return le32_to_cpu(sb->incompat_flags) & CMD_INCOMPAT_LOG;
+}
+
+bool cmd_log_flag(const struct cmd *cmd)
+{
+	return has_log(cmd->sb);
+}
+
+int cmd_set_log_flag(struct cmd *cmd, bool in_use)
+{
+	int r = may_change(cmd);
+
+	if (r)
+		return r;
+	if (in_use && cmd_needs_check(cmd))
+		return -EBUSY;
+	cmd->sb->incompat_flags = cpu_to_le32(in_use ? CMD_INCOMPAT_LOG : 0);
+	return 0;
+}
+
+/*
+ * cache_check 0.9 --clear-needs-check-flag clears the log's flag with
+ * NEEDS_CHECK, and lvm2 runs it before each activation. So the two are never set
+ * together.
+ */
 int cmd_set_needs_check(struct cmd *cmd)
 {
 	u32 length;
@@ -280,6 +307,8 @@ int cmd_set_needs_check(struct cmd *cmd)
 
 	if (r)
 		return r;
+	if (has_log(cmd->committed) || has_log(cmd->sb))
+		return -EBUSY;
 	memcpy(cmd->next, cmd->committed, PD_BLOCK_SIZE);
 	length = record_length(cmd->next);
 	set_flag(cmd->next, CMD_SB_NEEDS_CHECK, true);
@@ -373,7 +402,7 @@ static int check_intact(struct cmd *cmd, const char **why)
 
 static int check_features(const struct cmd *cmd, const char **why)
 {
-	if (cmd->sb->incompat_flags)
+	if (cmd->sb->incompat_flags & ~cpu_to_le32(CMD_INCOMPAT_LOG))
 		return fault(why, "Metadata has incompatible features that are not supported",
 			     -EINVAL);
 	if (cmd->sb->compat_ro_flags && !pd_device_read_only(cmd->dev))

@@ -330,6 +330,23 @@ int cmd_record_get(const struct cmd *cmd, void *buf, unsigned int len);
  */
 int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len);
 
+/* ---- Superblock: the write log's flag ---- */
+
+/** cmd_log_flag() - whether the flag is set that says a write log is in use */
+bool cmd_log_flag(const struct cmd *cmd);
+
+/**
+ * cmd_set_log_flag() - set or clear that flag for the next commit
+ * @cmd: the metadata
+ * @in_use: its new value
+ *
+ * Other implementations refuse metadata with the flag. After a commit that
+ * failed the disk has the old value or the new one.
+ *
+ * Return: -EBUSY for setting it while NEEDS_CHECK is set.
+ */
+int cmd_set_log_flag(struct cmd *cmd, bool in_use);
+
 /* ---- Commit ---- */
 
 /**
@@ -351,6 +368,9 @@ int cmd_commit(struct cmd *cmd, bool clean_shutdown);
  *
  * Rewrites the last committed superblock with the bit set, and nothing else:
  * works (best effort) after failures, and does not commit pending changes.
+ *
+ * Return: -EBUSY, and nothing is written, while cmd_log_flag() is set, or was
+ * in the last commit.
  */
 int cmd_set_needs_check(struct cmd *cmd);
 

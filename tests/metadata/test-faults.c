@@ -209,6 +209,45 @@ static void needs_check_after_failure(void **state)
 	scene_free(&s);
 }
 
+/*
+ * A commit that should change the log's flag and failed: the disk may have it or
+ * not, so NEEDS_CHECK is not set beside it.
+ */
+static void log_flag_after_failure(void **state)
+{
+	bool was = *(const bool *)*state;
+	u32 nr_failed = 0;
+	int r = -EIO;
+
+	for (u64 at = 0; r; at++) {
+		struct ramdev *rd = ramdev_new(100);
+		struct meta x;
+
+		assert_ok(meta_open(&x, rd, 2));
+		assert_ok(cmd_set_log_flag(x.cmd, was));
+		assert_ok(cmd_commit(x.cmd, true));
+		assert_ok(cmd_set_log_flag(x.cmd, !was));
+		rd->fail_at = rd->ops + at;
+		r = cmd_commit(x.cmd, true);
+		if (r) {
+			nr_failed++;
+			assert_int_equal(cmd_set_log_flag(x.cmd, true), -EIO);
+			assert_int_equal(cmd_set_needs_check(x.cmd), -EBUSY);
+			assert_ok(cmd_abort(x.cmd));
+			assert_ok(cmd_set_log_flag(x.cmd, !was));
+			assert_ok(cmd_commit(x.cmd, true));
+		}
+		assert_true(cmd_log_flag(x.cmd) == !was);
+		meta_shut(&x);
+		assert_ok(meta_open(&x, rd, 0));
+		assert_true(cmd_log_flag(x.cmd) == !was);
+		assert_false(cmd_needs_check(x.cmd));
+		meta_shut(&x);
+		ramdev_free(rd);
+	}
+	assert_true(nr_failed > 1);
+}
+
 /* On a device that stays dead, every call returns an error and none hangs. */
 static void dead_device(void **state)
 {
@@ -236,12 +275,17 @@ static void dead_device(void **state)
 
 int main(void)
 {
+	static const bool no, yes = true;
 	const struct CMUnitTest tests[] = {
 		{ "failing_writes", failing, NULL, NULL, (void *)&faults[0] },
 		{ "failing_reads", failing, NULL, NULL, (void *)&faults[1] },
 		{ "failing_allocations", failing, NULL, NULL,
 		  (void *)&faults[2] },
 		cmocka_unit_test(needs_check_after_failure),
+		{ "log_flag_not_set", log_flag_after_failure, NULL, NULL,
+		  (void *)&no },
+		{ "log_flag_not_cleared", log_flag_after_failure, NULL, NULL,
+		  (void *)&yes },
 		cmocka_unit_test(dead_device),
 	};
 

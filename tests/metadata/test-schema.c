@@ -203,8 +203,15 @@ static void refusals(void **state)
 		"Metadata cannot hold the number of cache blocks it claims");
 	refused(248, &one, 4, true, -EINVAL,
 		"Metadata has features that only allow reading");
-	refused(252, &one, 4, true, -EINVAL,
-		"Metadata has incompatible features that are not supported");
+	for (u32 bit = 1; bit < 32; bit++) {
+		const __le32 alone = cpu_to_le32(1u << bit);
+		const __le32 beside = cpu_to_le32(1u << bit | CMD_INCOMPAT_LOG);
+
+		refused(252, &alone, 4, true, -EINVAL,
+			"Metadata has incompatible features that are not supported");
+		refused(252, &beside, 4, true, -EINVAL,
+			"Metadata has incompatible features that are not supported");
+	}
 	refused(284, &zero, 8, true, -EILSEQ,
 		"Metadata dirty root is not a block in use");
 	os_quiet = false;
@@ -388,6 +395,75 @@ static void spare_bytes_survive(void **state)
 	for (u32 i = 0; i < ARRAY_SIZE(spare); i++)
 		assert_memory_equal(data + spare[i].offset, mark, spare[i].len);
 	ramdev_free(rd);
+}
+
+/* The flag of the write log is bit 0 at byte 252, and one commit changes it. */
+static void log_flag(void **state)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct ramdev *rd = sample(2, m);
+	u8 data[PD_BLOCK_SIZE], buf[8];
+	struct meta x;
+
+	(void)state;
+	assert_ok(meta_open(&x, rd, 0));
+	assert_false(cmd_log_flag(x.cmd));
+	assert_ok(cmd_set_log_flag(x.cmd, true));
+	assert_true(cmd_log_flag(x.cmd));
+	reopen(&x, rd);
+	assert_false(cmd_log_flag(x.cmd));
+
+	assert_ok(cmd_set_log_flag(x.cmd, true));
+	assert_ok(cmd_commit(x.cmd, true));
+	reopen(&x, rd);
+	assert_true(cmd_log_flag(x.cmd));
+	assert_true(model_matches(m, x.cmd));
+	assert_int_equal(cmd_record_get(x.cmd, buf, 8), 5);
+	ramdev_get(rd, 0, data);
+	assert_memory_equal(data + 252, "\1\0\0\0", 4);
+
+	assert_ok(cmd_set_log_flag(x.cmd, false));
+	assert_ok(cmd_abort(x.cmd));
+	assert_true(cmd_log_flag(x.cmd));
+	assert_ok(cmd_set_log_flag(x.cmd, false));
+	assert_ok(cmd_commit(x.cmd, true));
+	reopen(&x, rd);
+	assert_false(cmd_log_flag(x.cmd));
+	meta_shut(&x);
+	ramdev_free(rd);
+	free(m);
+}
+
+/* cache_check 0.9 would clear both, so they are never on the disk together. */
+static void log_flag_excludes_needs_check(void **state)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct ramdev *rd = sample(2, m);
+	struct meta x;
+
+	(void)state;
+	assert_ok(meta_open(&x, rd, 0));
+	assert_ok(cmd_set_log_flag(x.cmd, true));
+	assert_int_equal(cmd_set_needs_check(x.cmd), -EBUSY);
+	assert_ok(cmd_commit(x.cmd, true));
+	assert_int_equal(cmd_set_needs_check(x.cmd), -EBUSY);
+	assert_false(cmd_needs_check(x.cmd));
+	/* on the disk it is set until the commit */
+	assert_ok(cmd_set_log_flag(x.cmd, false));
+	assert_int_equal(cmd_set_needs_check(x.cmd), -EBUSY);
+	reopen(&x, rd);
+	assert_true(cmd_log_flag(x.cmd));
+	assert_false(cmd_needs_check(x.cmd));
+
+	assert_ok(cmd_set_log_flag(x.cmd, false));
+	assert_ok(cmd_commit(x.cmd, true));
+	assert_ok(cmd_set_needs_check(x.cmd));
+	assert_int_equal(cmd_set_log_flag(x.cmd, true), -EBUSY);
+	assert_false(cmd_log_flag(x.cmd));
+	assert_ok(cmd_set_log_flag(x.cmd, false));
+	meta_shut(&x);
+	ramdev_free(rd);
+	free(m);
 }
 
 static void needs_check_leaves_the_rest(void **state)
@@ -622,6 +698,8 @@ int main(void)
 		cmocka_unit_test(arguments),
 		cmocka_unit_test(record_is_bound),
 		cmocka_unit_test(spare_bytes_survive),
+		cmocka_unit_test(log_flag),
+		cmocka_unit_test(log_flag_excludes_needs_check),
 		cmocka_unit_test(needs_check_leaves_the_rest),
 		cmocka_unit_test(zeroing_the_superblock),
 		cmocka_unit_test(rereading),
