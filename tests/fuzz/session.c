@@ -723,7 +723,14 @@ static void other(struct session *s)
 /* The metadata failed: cache_metadata_failed(), and the table is removed. */
 static void give_up(struct session *s)
 {
-	answer(s, cmd_set_needs_check(s->cmd));
+	int r = cmd_set_needs_check(s->cmd);
+
+	if (r != -EBUSY)
+		answer(s, r);
+	else
+		must(cmd_log_flag(s->cmd) ||
+		     cmd_committed_superblock(s->cmd)->incompat_flags,
+		     "needs_check is refused without a write log's flag");
 	tear_down(s);
 }
 
