@@ -10,7 +10,8 @@ METADATA_PORTABLE := \
 		$(wildcard $(TOP)/persistent-data/*.c)) \
 	$(wildcard $(TOP)/metadata/*.c)
 METADATA_SOURCES := $(METADATA_PORTABLE) $(TOP)/persistent-data/pd-device-user.c \
-	$(TOP)/os/user.c $(wildcard $(TOP)/tools/metadata-*.c)
+	$(TOP)/os/user.c \
+	$(filter-out %/hearth-metadata.c,$(wildcard $(TOP)/tools/*.c))
 METADATA_HEADERS := $(foreach d,os persistent-data metadata tools,$(wildcard $(TOP)/$(d)/*.h)) \
 	$(TOP)/metadata/library.mk
 METADATA_DIRS := $(addprefix $(TOP)/,os persistent-data metadata tools)

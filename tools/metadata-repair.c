@@ -11,13 +11,14 @@
  * true, and needs no check, because it was verified.
  */
 
+#include "exclusive.h"
 #include "metadata-check.h"
 #include "metadata-repair.h"
+#include "why.h"
 #include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Storage whose block 0 is kept back ---- */
@@ -400,44 +401,6 @@ int metadata_repair(struct pd_device *in, const struct pd_backend *out,
 	return r;
 }
 
-static int __printf(3, 4) refuse(struct repair_result *result, int r,
-				 const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(result->why, sizeof(result->why), fmt, ap);
-	va_end(ap);
-	return r;
-}
-
-static bool same(const struct stat *a, const struct stat *b)
-{
-	if (S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode))
-		return a->st_rdev == b->st_rdev;
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* O_EXCL refuses a block device that is mounted or in a live cache. */
-static int open_one(const char *path, int flags, struct stat *st, int *fd,
-		    struct repair_result *result)
-{
-	if (stat(path, st))
-		return refuse(result, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISBLK(st->st_mode) && !S_ISREG(st->st_mode))
-		return refuse(result, -EINVAL,
-			      "%s: neither a device nor a file", path);
-	*fd = open(path, flags | O_CLOEXEC |
-			 (S_ISBLK(st->st_mode) ? O_EXCL : 0));
-	if (*fd >= 0)
-		return 0;
-	if (errno == EBUSY)
-		return refuse(result, -EBUSY,
-			      "%s: it is in use; deactivate the cache first",
-			      path);
-	return refuse(result, -errno, "%s: %s", path, strerror(errno));
-}
-
 static int device_of_fd(int fd, struct pd_device **dev)
 {
 	struct pd_backend be;
@@ -462,12 +425,12 @@ static int repair_open_files(int in_fd, int out_fd,
 	if (r) {
 		close(in_fd);
 		close(out_fd);
-		return refuse(result, r, "no memory");
+		return why_failed(result->why, sizeof(result->why), r, "no memory");
 	}
 	r = pd_backend_of_fd(out_fd, &out);
 	if (r) {
 		close(out_fd);
-		refuse(result, r, "no memory");
+		why_failed(result->why, sizeof(result->why), r, "no memory");
 	} else {
 		r = metadata_repair(in, &out, o, result);
 		out.close(out.ctx);
@@ -481,17 +444,18 @@ int metadata_repair_files(const char *in, const char *out,
 			  struct repair_result *result)
 {
 	int in_fd, out_fd, r;
-	struct stat a, b;
 
 	memset(result, 0, sizeof(*result));
-	if (!stat(in, &a) && !stat(out, &b) && same(&a, &b))
-		return refuse(result, -EINVAL,
+	if (exclusive_same(in, out))
+		return why_failed(result->why, sizeof(result->why), -EINVAL,
 			      "%s and %s are the same; the output has to be another device",
 			      in, out);
-	r = open_one(in, O_RDONLY, &a, &in_fd, result);
+	r = exclusive_open(in, O_RDONLY, &in_fd, result->why,
+			   sizeof(result->why));
 	if (r)
 		return r;
-	r = open_one(out, O_RDWR, &b, &out_fd, result);
+	r = exclusive_open(out, O_RDWR, &out_fd, result->why,
+			   sizeof(result->why));
 	if (r) {
 		close(in_fd);
 		return r;
