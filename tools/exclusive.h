@@ -17,8 +17,8 @@
  * @room: bytes of @why
  *
  * A device that is mounted, in a live cache, or opened in this way by another
- * program, is refused. What the page cache holds of a device is dropped first,
- * because a live cache reads and writes its devices without it.
+ * program, is refused. The page cache's copy of a device is dropped first, because
+ * a live cache reads and writes its devices without the page cache.
  *
  * Return: 0; -EBUSY if it is in use; -EINVAL if it is neither a device nor a
  * file; or an error of stat() or open().

@@ -2,17 +2,19 @@
 /*
  * hearth-metadata: checks, shows and repairs a cache's metadata.
  *
- *	hearth-metadata check [-q] DEVICE
+ *	hearth-metadata check [-q] [--cache-device CACHE] DEVICE
  *	hearth-metadata dump [-o FILE] DEVICE
  *	hearth-metadata info DEVICE
  *	hearth-metadata repair [OPTION...] -i IN -o OUT
+ *	hearth-metadata settle [-n] METADATA CACHE ORIGIN
  *
  * By the name of hearth-cache-repair it is "repair", because lvm2's configuration
  * takes the name of a program and no subcommand.
  *
- * Only repair writes, and only to OUT.
+ * Only repair and settle write; repair only to OUT.
  */
 
+#include "log-volume.h"
 #include "metadata-check.h"
 #include "metadata-repair.h"
 
@@ -28,9 +30,12 @@ enum status {
 };
 
 struct options {
-	const char *device;
+	const char *device;	/* the metadata */
+	const char *cache;
+	const char *origin;
 	const char *output;
 	bool quiet;
+	bool dry_run;
 	bool accept_lost;
 	struct repair_options repair;
 };
@@ -96,7 +101,7 @@ static void print_fault(void *ctx, const char *msg)
 	fprintf(stderr, "%s\n", msg);
 }
 
-static const char *plural(u32 n)
+static const char *plural(u64 n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -111,8 +116,64 @@ static void print_found(struct cmd *cmd, const struct metadata_faults *f)
 		printf(", %u leak%s%s", f->leaks, plural(f->leaks),
 		       f->damage ? "" : ": space is lost, nothing is damaged");
 	printf("; %llu of %llu blocks in use\n", used, total);
-	if (cmd_needs_check(cmd))
+	if (cmd_needs_check(cmd) && cmd_log_flag(cmd))
+		puts("the needs_check flag is set beside the write log's: cache_check 0.9 clears both, so repair the metadata first");
+	else if (cmd_needs_check(cmd))
 		puts("the needs_check flag is set");
+}
+
+/* The origin's sectors, U64_MAX if the superblock does not tell. */
+static u64 origin_sectors(struct cmd *cmd)
+{
+	u64 block, nr, sectors;
+
+	cmd_discard_geometry(cmd, &block, &nr);
+	if (!cmd_opened_clean(cmd) || !block || !nr ||
+	    __builtin_mul_overflow(block, nr, &sectors))
+		return U64_MAX;
+	return sectors;
+}
+
+static void print_log(struct cmd *cmd, const struct volume_log *l)
+{
+	if (cmd_log_flag(cmd))
+		printf("write log: %u fault%s; %llu extent%s of %llu block%s, %llu bytes\n",
+		       l->damage, plural(l->damage), l->nr_runs,
+		       plural(l->nr_runs), l->nr_blocks, plural(l->nr_blocks),
+		       l->nr_sectors * 512);
+	else if (!l->damage && l->nr_runs)
+		printf("no write log is in use, but the cache device has one with %llu extent%s: cache_repair and cache_check 0.9 clear the flag\n",
+		       l->nr_runs, plural(l->nr_runs));
+	else
+		puts("no write log is in use");
+}
+
+/* Without the flag a log may be any old one, and what is wrong with it no fault. */
+static int check_log(struct cmd *cmd, const struct options *o)
+{
+	bool in_use = cmd_log_flag(cmd);
+	struct volume_log l;
+	struct log_dev dev;
+	char why[256];
+	u64 sectors;
+	int fd, r;
+
+	r = log_open_cache(o->cache, &fd, &dev, &sectors, why, sizeof(why));
+	if (r) {
+		complain(o, "%s", why);
+		return STATUS_FAILED;
+	}
+	r = volume_log_load(&l, cmd, &dev, sectors, origin_sectors(cmd),
+			    in_use && !o->quiet ? print_fault : NULL, NULL);
+	if (r)
+		complain(o, "%s: %s", o->cache, metadata_error(r));
+	else if (!o->quiet)
+		print_log(cmd, &l);
+	if (in_use && l.damage)
+		r = -EILSEQ;
+	volume_log_free(&l);
+	close(fd);
+	return r ? STATUS_FAILED : STATUS_OK;
 }
 
 static int check_metadata(struct cmd *cmd, const struct options *o)
@@ -127,7 +188,11 @@ static int check_metadata(struct cmd *cmd, const struct options *o)
 	}
 	if (!o->quiet)
 		print_found(cmd, &f);
-	if (f.damage)
+	if (o->cache)
+		r = check_log(cmd, o);
+	else if (cmd_log_flag(cmd) && !o->quiet)
+		puts("a write log is in use; with --cache-device it is checked, too");
+	if (f.damage || r)
 		return STATUS_FAILED;
 	return f.leaks ? STATUS_LEAKS : STATUS_OK;
 }
@@ -146,6 +211,8 @@ static int dump_metadata(struct cmd *cmd, const struct options *o)
 		complain(o, "%s: %s", o->output, strerror(errno));
 		return STATUS_FAILED;
 	}
+	if (cmd_log_flag(cmd))
+		complain(o, "a write log is in use, so cache_restore refuses this: settle first");
 	r = metadata_dump(cmd, out);
 	if (out != stdout && fclose(out) && !r)
 		r = -errno;
@@ -174,6 +241,7 @@ static int info_metadata(struct cmd *cmd, const struct options *o)
 	printf("format %u\n", cmd_format(cmd));
 	printf("clean_shutdown %d\n", cmd_opened_clean(cmd));
 	printf("needs_check %d\n", cmd_needs_check(cmd));
+	printf("write_log %d\n", cmd_log_flag(cmd));
 	printf("block_size %u sectors\n", cmd_data_block_size(cmd));
 	printf("cache_blocks %u\n", cmd_cache_blocks(cmd));
 	printf("policy \"%s\" %u.%u.%u\n", cmd_policy_name(cmd), v[0], v[1],
@@ -190,9 +258,9 @@ static int info(const struct options *o)
 	return with_device(o, info_metadata);
 }
 
-/* ---- Repair ---- */
+/* ---- Repair and settle ---- */
 
-static void print_repair(void *ctx, const char *msg)
+static void print_report(void *ctx, const char *msg)
 {
 	const struct options *o = ctx;
 
@@ -216,7 +284,7 @@ static int repair(const struct options *given)
 	struct repair_result result;
 	int r;
 
-	o.repair.say = print_repair;
+	o.repair.say = print_report;
 	o.repair.progress = print_progress;
 	o.repair.ctx = &o;
 	r = metadata_repair_files(o.device, o.output, &o.repair, &result);
@@ -233,19 +301,38 @@ static int repair(const struct options *given)
 	return STATUS_LOST;
 }
 
+static int settle(const struct options *given)
+{
+	struct options o = *given;
+	struct settle_options so = {
+		.dry_run = o.dry_run,
+		.say = print_report,
+		.progress = print_progress,
+		.ctx = &o,
+	};
+	char why[512];
+
+	if (!log_settle_files(o.device, o.cache, o.origin, &so, why,
+			      sizeof(why)))
+		return STATUS_OK;
+	complain(&o, "%s", why);
+	return STATUS_FAILED;
+}
+
 /* ---- The command line ---- */
 
 static const struct command commands[] = {
-	{ "check", "check [-q] DEVICE", "verify all metadata", "q",
+	{ "check", "check [OPTION...] DEVICE", "verify all metadata", "qC",
 	  check,
-	  "  -q, --quiet  print nothing; only the exit status tells\n"
+	  "  -q, --quiet           print nothing; only the exit status tells\n"
+	  "  --cache-device CACHE  verify the write log on the cache device, too\n"
 	  "Exit status: 0 no fault, 1 damage, 3 leaks only: space is lost, data are whole.\n" },
 	{ "dump", "dump [-o FILE] DEVICE",
 	  "write the XML that cache_restore reads", "o:", dump,
 	  "  -o, --output FILE  write to FILE\n" },
 	{ "info", "info DEVICE", "show the superblock", "", info, "" },
 	{ "repair", "repair [OPTION...] -i IN -o OUT",
-	  "write everything that is certain of IN to OUT", "i:o:q",
+	  "write everything that is certain of IN to OUT", "i:o:qABNW",
 	  repair,
 	  "  -i, --input IN        the damaged metadata, a device or a file; only read\n"
 	  "  -o, --output OUT      another device or file, which is overwritten\n"
@@ -253,11 +340,24 @@ static const struct command commands[] = {
 	  "  --accept-lost         exit status 0 even if dirty blocks are lost\n"
 	  "  --block-size SECTORS  size of a cache block, if the superblock is lost\n"
 	  "  --cache-blocks N      number of cache blocks, if the superblock is lost\n"
+	  "  --write-log           a write log was in use, if the superblock is lost\n"
 	  "Exit status: 0 no dirty block is lost, 1 OUT holds no metadata, 4 dirty\n"
 	  "blocks are lost; those are listed.\n" },
+	{ "settle", "settle [-n] METADATA CACHE ORIGIN",
+	  "copy a write log to the origin", "n", settle,
+	  "  -n, --dry-run  only say what would be copied\n"
+	  "The volume must be inactive. This may be interrupted, and run again.\n"
+	  "Exit status: 0 no write log is in use any more, 1 it is as it was.\n" },
 };
 
-enum { OPT_ACCEPT_LOST = 256, OPT_BLOCK_SIZE, OPT_CACHE_BLOCKS };
+/* Options without a short form; a command lists them by these letters. */
+enum {
+	OPT_ACCEPT_LOST = 'A',
+	OPT_BLOCK_SIZE = 'B',
+	OPT_CACHE_DEVICE = 'C',
+	OPT_CACHE_BLOCKS = 'N',
+	OPT_WRITE_LOG = 'W',
+};
 
 static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
@@ -268,6 +368,9 @@ static const struct option long_options[] = {
 	{ "accept-lost", no_argument, NULL, OPT_ACCEPT_LOST },
 	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
 	{ "cache-blocks", required_argument, NULL, OPT_CACHE_BLOCKS },
+	{ "cache-device", required_argument, NULL, OPT_CACHE_DEVICE },
+	{ "write-log", no_argument, NULL, OPT_WRITE_LOG },
+	{ "dry-run", no_argument, NULL, 'n' },
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -275,7 +378,7 @@ static int usage(FILE *out)
 {
 	fputs("Usage: hearth-metadata SUBCOMMAND ...\n", out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-32s %s\n", commands[i].usage,
+		fprintf(out, "  %-33s %s\n", commands[i].usage,
 			commands[i].what);
 	fputs("  help [SUBCOMMAND], --help, --version\n", out);
 	return out == stdout ? STATUS_OK : STATUS_USAGE;
@@ -321,8 +424,6 @@ static bool belongs(const struct command *c, int opt)
 {
 	if (opt == 'h' || opt == 'V')
 		return true;
-	if (opt >= OPT_ACCEPT_LOST)
-		return c->run == repair;
 	return opt != ':' && strchr(c->options, opt);
 }
 
@@ -345,6 +446,15 @@ static bool take_option(struct options *o, int opt)
 		return number(optarg, &o->repair.block_size);
 	case OPT_CACHE_BLOCKS:
 		return number(optarg, &o->repair.cache_blocks);
+	case OPT_CACHE_DEVICE:
+		o->cache = optarg;
+		return true;
+	case OPT_WRITE_LOG:
+		o->repair.write_log = true;
+		return true;
+	case 'n':
+		o->dry_run = true;
+		return true;
 	}
 	return false;
 }
@@ -352,17 +462,20 @@ static bool take_option(struct options *o, int opt)
 /* Takes the words that are no options.  lvm2 may pass repair an empty one. */
 static bool take_words(const struct command *c, struct options *o, char **word)
 {
+	const char **places[] = { &o->device, &o->cache, &o->origin };
+	unsigned int want = c->run == settle ? 3 : c->run == repair ? 0 : 1;
 	unsigned int nr = 0;
 
 	for (; *word; word++) {
 		if (c->run == repair && !**word)
 			continue;
-		o->device = *word;
-		nr++;
+		if (nr == want)
+			return false;
+		*places[nr++] = *word;
 	}
 	if (c->run == repair)
-		return !nr && o->device && o->output;
-	return nr == 1;
+		return o->device && o->output;
+	return nr == want;
 }
 
 static int run(const struct command *c, int argc, char **argv)
@@ -370,7 +483,7 @@ static int run(const struct command *c, int argc, char **argv)
 	struct options o = { 0 };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "hVqi:o:", long_options,
+	while ((opt = getopt_long(argc, argv, "hVqni:o:", long_options,
 				  NULL)) != -1) {
 		if (opt == '?' || !belongs(c, opt))
 			return command_usage(c, stderr);

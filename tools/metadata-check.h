@@ -52,7 +52,9 @@ const char *metadata_error(int r);
 /**
  * metadata_dump() - write the XML that cache_restore reads
  *
- * Every block is dirty in the output if the metadata was left unclean.
+ * Every block is dirty in the output if the metadata was left unclean.  If a write
+ * log is in use, the output has an element that cache_restore refuses, because
+ * metadata without the flag would give up the log's data.
  * Return: 0, -EIO if @out cannot be written, or an error of cmd_load().
  */
 int metadata_dump(struct cmd *cmd, FILE *out);

@@ -71,6 +71,17 @@ static int put_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 	return 0;
 }
 
+/*
+ * Every cache_restore refuses an element that it does not know; an attribute would
+ * be overlooked by 0.9.
+ */
+static void put_log(FILE *out)
+{
+	fputs("  <!-- A write log is in use: the cache device has newer data of some origin blocks.\n"
+	      "       'hearth-metadata settle' copies them home; without this element they are lost. -->\n"
+	      "  <write_log/>\n", out);
+}
+
 int metadata_dump(struct cmd *cmd, FILE *out)
 {
 	struct dump d = { out, !cmd_opened_clean(cmd), false };
@@ -81,7 +92,10 @@ int metadata_dump(struct cmd *cmd, FILE *out)
 	fprintf(out, "<superblock uuid=\"\" block_size=\"%u\" nr_cache_blocks=\"%u\" policy=\"",
 		cmd_data_block_size(cmd), cmd_cache_blocks(cmd));
 	put_attribute(out, cmd_policy_name(cmd));
-	fputs("\" hint_width=\"4\">\n  <mappings>\n", out);
+	fputs("\" hint_width=\"4\">\n", out);
+	if (cmd_log_flag(cmd))
+		put_log(out);
+	fputs("  <mappings>\n", out);
 	r = cmd_load(cmd, NULL, NULL, put_block, &d);
 	fputs("  </mappings>\n  <hints>\n", out);
 	d.hints = true;

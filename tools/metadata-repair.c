@@ -187,6 +187,8 @@ static int write_all(struct salvage *s, struct cmd *cmd)
 		r = cmd_write_discards(cmd, discard_of, s);
 	if (!r && s->record_length)
 		r = cmd_record_set(cmd, s->record, s->record_length);
+	if (!r)
+		r = cmd_set_log_flag(cmd, s->write_log);
 	if (r)
 		return r;
 	cmd_set_stats(cmd, &s->stats);
@@ -221,7 +223,7 @@ static int verify(const struct salvage *s, struct cmd *cmd)
 	struct metadata_faults f;
 	int r = metadata_find_faults(cmd, NULL, NULL, &f);
 
-	if (!r && (f.damage || f.leaks))
+	if (!r && (f.damage || f.leaks || cmd_log_flag(cmd) != s->write_log))
 		r = -EILSEQ;
 	if (!r)
 		r = cmd_load(cmd, s->policy, s->policy_version, compare, &v);
@@ -376,6 +378,8 @@ static void summarise(struct salvage *s)
 		    s->format, res->mapped, s->cache_blocks, res->dirty,
 		    res->lost_dirty,
 		    s->damage ? "" : "; no damage was found");
+	if (s->write_log)
+		salvage_say(s, "a write log is in use, and the output says so; its data stay on the cache device");
 }
 
 /* ---- The repair ---- */

@@ -17,6 +17,7 @@
  * @block_size: sectors of a cache block, for metadata without a superblock;
  *	0: not known
  * @cache_blocks: number of cache blocks, for such metadata; 0: not known
+ * @write_log: whether a write log is in use, for such metadata
  * @say: called with each line of the report, without a newline; may be NULL
  * @progress: called during a long work with its name and the percentage that is
  *	done; may be NULL
@@ -25,6 +26,7 @@
 struct repair_options {
 	u32 block_size;
 	u32 cache_blocks;
+	bool write_log;
 	void (*say)(void *ctx, const char *msg);
 	void (*progress)(void *ctx, const char *what, unsigned int percent);
 	void *ctx;
@@ -63,6 +65,7 @@ struct repair_result {
  * @hint: by cache block; NULL if there are none
  * @discards: bits in words of 64; NULL if there are none
  * @damage: whether anything was found that could not be used
+ * @write_log: a write log is in use; its data are on the cache device
  */
 struct salvage {
 	unsigned int format;
@@ -70,6 +73,7 @@ struct salvage {
 	u32 cache_blocks;
 	bool clean;
 	bool damage;
+	bool write_log;
 	char policy[CMD_POLICY_NAME_SIZE];
 	u32 policy_version[3];
 	struct cmd_stats stats;

@@ -558,7 +558,7 @@ static int check_superblock(struct reader *rd)
 		return salvage_fail(s, -EINVAL,
 				    "metadata of version %u is not supported",
 				    version);
-	if (sb->incompat_flags)
+	if (sb->incompat_flags & ~cpu_to_le32(CMD_INCOMPAT_LOG))
 		return salvage_fail(s, -EINVAL,
 				    "the metadata has incompatible features that are not supported");
 	if (s->block_size < MIN_BLOCK_SECTORS ||
@@ -578,6 +578,9 @@ static int check_superblock(struct reader *rd)
 				    "the superblock is undamaged, and says --block-size %u --cache-blocks %u",
 				    s->block_size,
 				    le32_to_cpu(sb->cache_blocks));
+	if (s->o->write_log && !s->write_log)
+		return salvage_fail(s, -EINVAL,
+				    "the superblock is undamaged, and says that no write log is in use");
 	return 0;
 }
 
@@ -586,6 +589,7 @@ static void take_superblock(struct salvage *s, const struct cmd_superblock *sb)
 	s->format = le32_to_cpu(sb->version);
 	s->block_size = le32_to_cpu(sb->data_block_size);
 	s->clean = le32_to_cpu(sb->flags) & CMD_SB_CLEAN_SHUTDOWN;
+	s->write_log = le32_to_cpu(sb->incompat_flags) & CMD_INCOMPAT_LOG;
 	strscpy(s->policy, sb->policy_name, sizeof(s->policy));
 	for (int i = 0; i < 3; i++)
 		s->policy_version[i] = le32_to_cpu(sb->policy_version[i]);

@@ -285,6 +285,9 @@ int salvage_scan(struct salvage *s, struct pd_device *in)
 	sc.nr_blocks = min_t(u64, pd_device_nr_blocks(in), PD_MAX_BLOCKS);
 	s->format = 2;
 	s->block_size = s->o->block_size;
+	s->write_log = s->o->write_log;
+	if (!s->write_log)
+		salvage_say(s, "superblock: nothing else tells whether a write log was in use; if one was, begin again with --write-log");
 	if (s->o->cache_blocks / PER_BLOCK >= sc.nr_blocks)
 		return salvage_fail(s, -EINVAL,
 				    "the device is too small for the mapping of %u cache blocks",

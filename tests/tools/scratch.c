@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A directory for a test's files, and a function that runs commands in it. */
+/* A directory for a test's files, a function that runs commands, and toolsets. */
 
 #include "scratch.h"
 
@@ -9,8 +9,21 @@
 
 char tmp[64];
 
+struct toolset toolsets[2] = {
+	{ "installed", "", true },
+	{ "next release", "", false },
+};
+
 bool tmp_make(const char *what)
 {
+	static char next_dir[PATH_MAX + 20];
+	const char *top = getenv("TOP");
+	char *real = realpath(top ? top : ".", NULL);
+
+	snprintf(next_dir, sizeof(next_dir), "%s/build/trixie/bin/",
+		 real ? real : ".");
+	free(real);
+	toolsets[1].dir = next_dir;
 	snprintf(tmp, sizeof(tmp), "/tmp/hearth-%s-XXXXXX", what);
 	return mkdtemp(tmp);
 }
@@ -31,4 +44,22 @@ int shell(const char *fmt, ...)
 	va_end(ap);
 	fflush(stdout);
 	return system(cmd);
+}
+
+const char *path(const char *name)
+{
+	static char buf[4][640];
+	static int next;
+
+	next = (next + 1) % 4;
+	snprintf(buf[next], sizeof(buf[next]), "%s/%s", tmp, name);
+	return buf[next];
+}
+
+bool have(const struct toolset *t)
+{
+	if (!shell("%scache_check -V >/dev/null 2>&1", t->dir))
+		return true;
+	printf("skip: no cache_check of the %s\n", t->name);
+	return false;
 }

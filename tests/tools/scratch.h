@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A directory for a test's files, and a function that runs commands in it. */
+/*
+ * A directory for a test's files, a function that runs commands in it, and the
+ * releases of thin-provisioning-tools that there are.
+ */
 
 #ifndef SCRATCH_H
 #define SCRATCH_H
@@ -9,12 +12,34 @@
 /* The directory's path, valid once it is made. */
 extern char tmp[64];
 
-/* @what: a word of the directory's name.  Returns false if mkdtemp() fails. */
+/*
+ * @what: a word of the directory's name.  Also finds the toolsets.  Returns false if
+ * mkdtemp() fails.
+ */
 bool tmp_make(const char *what);
 /* Removes the directory: a teardown of a cmocka group. */
 int tmp_remove(void **state);
 
 /* Runs the command and returns the status that system() returned. */
 int __printf(1, 2) shell(const char *fmt, ...);
+
+/* The path of a file in the directory; four of them stay valid. */
+const char *path(const char *name);
+
+/* The installed release, and the next one (build/trixie/bin, see scripts/setup). */
+struct toolset {
+	const char *name;
+	const char *dir;	/* with a slash at the end, or "" */
+	/*
+	 * The faults of 0.9: its dump calls every block of format 2 clean; its
+	 * restore leaks a block in format 1, and sets stray dirty bits in format 2.
+	 */
+	bool old;
+};
+
+extern struct toolset toolsets[2];
+
+/* Is it there?  Says so if not. */
+bool have(const struct toolset *t);
 
 #endif

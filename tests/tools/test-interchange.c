@@ -14,39 +14,6 @@
 
 #define BLOCK_SIZE	128u
 
-struct toolset {
-	const char *name;
-	const char *dir;	/* with a slash at the end, or "" */
-	/*
-	 * The faults of 0.9: its dump calls every block of format 2 clean; its
-	 * restore leaks a block in format 1, and sets stray dirty bits in format 2.
-	 */
-	bool old;
-};
-
-static struct toolset toolsets[] = {
-	{ "installed", "", true },
-	{ "next release", "build/trixie/bin/", false },
-};
-
-static const char *path(const char *name)
-{
-	static char buf[4][640];
-	static int next;
-
-	next = (next + 1) % 4;
-	snprintf(buf[next], sizeof(buf[next]), "%s/%s", tmp, name);
-	return buf[next];
-}
-
-static bool have(const struct toolset *t)
-{
-	if (!shell("%scache_check -V >/dev/null 2>&1", t->dir))
-		return true;
-	printf("skip: no cache_check of the %s\n", t->name);
-	return false;
-}
-
 /* ---- A cache's contents, and their XML ---- */
 
 struct content {
@@ -744,12 +711,7 @@ int main(void)
 		cmocka_unit_test(odd_policy_name),
 		cmocka_unit_test(command_line),
 	};
-	const char *top = getenv("TOP");
-	static char next_dir[400];
 
-	snprintf(next_dir, sizeof(next_dir), "%s/%s", top ? top : ".",
-		 toolsets[1].dir);
-	toolsets[1].dir = next_dir;
 	if (!tmp_make("interchange"))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, tmp_remove);
