@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the write log of a stopped volume holds, and whether that is possible.
+ * The contents of a stopped volume's write log, and whether they are possible.
  *
  * Owns the words for what is wrong with a log. The rules are those of
  * write-log/log-load.h, which the module keeps as well; this file must not have

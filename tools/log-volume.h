@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The write log of a stopped volume: what it holds, whether that is possible, and
- * its way home to the origin. User space only.
+ * The write log of a stopped volume: its contents, whether they are possible, and
+ * their way home to the origin. User space only.
  *
  * log-volume.c reads; log-settle.c copies home and clears the flag; log-files.c
  * makes devices of paths.
@@ -13,7 +13,7 @@
 #include "../metadata/cache-metadata.h"
 #include "../write-log/log-load.h"
 
-/* ---- What the log holds ---- */
+/* ---- Contents ---- */
 
 /**
  * struct volume_log - the contents of a write log
