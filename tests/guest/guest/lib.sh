@@ -334,6 +334,12 @@ warm() {
 	fail "only $(stat_of "$name" used) of $want blocks in the cache"
 }
 
+# stays_dirty NAME: no block goes home only because the volume is idle; a busy machine
+# makes it look idle. Stock has no such setting.
+stays_dirty() {
+	is_stock || message "$1" writeback_idle 0
+}
+
 # no_promotion_limits NAME: the engine refuses no promotion for what the promotions
 # before have cost. That depends on the speed of the machine. Hearth only.
 no_promotion_limits() {

@@ -42,6 +42,7 @@ test_feature_writethrough() {
 #@ fast timeout=60
 test_feature_writeback() {
 	feature_word writeback
+	stays_dirty c
 	# Write-back may have cleaned blocks since the last write, so write again.
 	RW=randwrite write_data /dev/mapper/c 2 0 6 4k
 	assert_ge "$(stat_of c dirty)" 1 dirty
@@ -395,6 +396,7 @@ test_load_long() {
 test_cleaner_cleans_while_writing() {
 	by_hand_devices
 	by_hand c 128 writeback
+	stays_dirty c
 	write_data /dev/mapper/c 1 0 16
 	assert_ge "$(stat_of c dirty)" 64 dirty
 	flush_by_hand c
@@ -461,6 +463,7 @@ test_smaller_cache_device_when_clean() {
 test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
 	every_write_comes_in c
+	stays_dirty c
 	write_data /dev/mapper/c 1 0 24
 	# More blocks are dirty than the smaller device holds.
 	assert_ge "$(stat_of c dirty)" 150 dirty
@@ -604,6 +607,7 @@ test_event_after_a_table_that_did_not_resume() {
 		echo "65536 65536 cache $META2 $FAST2 $SLOW2 128 1 writeback default 0"
 	} >"$T/two"
 	refused 'in use by another active cache' dmsetup create two "$T/two"
+	stays_dirty c
 	write_data /dev/mapper/c 1 0 2
 	assert_ge "$(stat_of c dirty)" 1 "dirty blocks"
 	events=$(dmsetup info -c --noheadings -o events c)
@@ -643,6 +647,7 @@ test_man_page_unit_restores_the_stack() {
 	by_hand_devices
 	man_example 'dd if=' >"$T/create"
 	bash -e "$T/create"
+	stays_dirty home
 	write_data /dev/mapper/home 1 0 12
 	assert_ge "$(stat_of home dirty)" 64 "dirty blocks"
 	used=$(stat_of home used)

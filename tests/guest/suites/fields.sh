@@ -38,6 +38,7 @@ test_dirty_and_used_after_writes() {
 	cached_lv pool writeback
 	is_stock || no_promotion_limits vg-lv
 	assert_le "$(stat_of vg-lv used)" 40 "used at first"
+	stays_dirty vg-lv
 	write_data /dev/vg/lv 1 0 16
 	udevadm settle
 	read_status vg-lv

@@ -140,6 +140,7 @@ dirty_and_damaged() {
 	local dev offset
 	standard_vg
 	cached_lv pool writeback --cachemetadataformat "$1"
+	stays_dirty vg-lv
 	write_data /dev/vg/lv 1 0 24
 	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
 	read -r _ _ _ dev offset < <(dmsetup table vg-fast_cpool_cmeta)

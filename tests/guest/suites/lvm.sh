@@ -114,6 +114,7 @@ test_splitcache_and_attach_again() {
 test_uncache_flushes_dirty_blocks() {
 	standard_vg
 	cached_lv "$1" writeback
+	stays_dirty vg-lv
 	write_data /dev/vg/lv 1 0 24
 	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
 	lvconvert -y --uncache vg/lv
@@ -137,6 +138,7 @@ test_uncache_inactive() {
 repaired() {
 	standard_vg
 	cached_lv pool writeback --cachemetadataformat "$1"
+	stays_dirty vg-lv
 	write_data /dev/vg/lv 1 0 24
 	assert_ge "$(stat_of vg-lv dirty)" 64 "dirty blocks"
 	lvchange -an vg/lv

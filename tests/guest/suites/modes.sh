@@ -62,6 +62,7 @@ test_writearound_by_message() {
 #@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
 test_writeonly_by_message() {
 	cached_in_mode writeback writeonly "$@"
+	stays_dirty vg-lv
 	promoted write_data /dev/vg/lv 1 0 12
 	assert_ge "$COUNT" 150 "promotions by writes"
 	assert_ge "$(stat_of vg-lv dirty)" 64 dirty

@@ -288,6 +288,7 @@ test_drain_by_hand() {
 	local table
 	by_hand_devices
 	by_hand c 128 "metadata2 writeback" "default 2 read_level 1"
+	stays_dirty c
 	table=$(dmsetup table c)
 	write_data /dev/mapper/c 1 0 8
 	assert_ge "$(told dirty_blocks c)" 64 dirty
