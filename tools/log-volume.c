@@ -63,7 +63,7 @@ static bool not_pinned(void *ctx, u32 slot)
 	return false;
 }
 
-static const struct log_index_ops ops = {
+const struct log_index_ops log_volume_index_ops = {
 	.alloc = index_alloc,
 	.free = index_free,
 	.pin = no_pin,
@@ -265,7 +265,8 @@ int volume_log_load(struct volume_log *l, struct cmd *cmd,
 	if (r || l->damage)
 		return r;
 	/* The bound decides how large the hash is: here, for a full ring. */
-	r = log_index_init(&ld.index, &ops, NULL, l->geometry.block_sectors,
+	r = log_index_init(&ld.index, &log_volume_index_ops, NULL,
+			   l->geometry.block_sectors,
 			   (u64)l->geometry.ring_blocks * LOG_BLOCK_BYTES);
 	if (r)
 		return r;

@@ -13,6 +13,9 @@
 #include "../metadata/cache-metadata.h"
 #include "../write-log/log-load.h"
 
+/* For an index that one thread uses: ordinary memory, and no pins. */
+extern const struct log_index_ops log_volume_index_ops;
+
 /* ---- Contents ---- */
 
 /**

@@ -148,39 +148,6 @@ static void disk_crash(struct disk *d, enum fate fate, u64 *rng)
 			memcpy(d->seen + s * 512, d->durable + s * 512, 512);
 }
 
-/* ---- The log's index ---- */
-
-static void *index_alloc(void *ctx, size_t bytes, bool nowait)
-{
-	(void)ctx;
-	(void)nowait;
-	return malloc(bytes);
-}
-
-static void index_free(void *ctx, void *p, size_t bytes)
-{
-	(void)ctx;
-	(void)bytes;
-	free(p);
-}
-
-static void index_pin(void *ctx, u32 slot)
-{
-	(void)ctx;
-	(void)slot;
-}
-
-static bool index_pinned(void *ctx, u32 slot)
-{
-	(void)ctx;
-	(void)slot;
-	return false;
-}
-
-static const struct log_index_ops index_ops = {
-	index_alloc, index_free, index_pin, index_pinned,
-};
-
 /* ---- Making ---- */
 
 struct maker {
@@ -395,7 +362,7 @@ static void make_log(struct maker *m, struct cmd *cmd)
 	assert_ok(log_ring_create(&m->cache, &v->geo));
 	assert_ok(cmd_set_log_flag(cmd, true));
 	assert_ok(cmd_commit(cmd, true));
-	assert_ok(log_index_init(&m->index, &index_ops, NULL, VOLUME_BLOCK,
+	assert_ok(log_index_init(&m->index, &log_volume_index_ops, NULL, VOLUME_BLOCK,
 				 1 << 20));
 	assert_ok(log_ring_init(&m->ring, &m->index, &v->geo, 1, 1));
 	fill_log(m);
