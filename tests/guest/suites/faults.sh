@@ -1067,7 +1067,7 @@ comes_back_at_resume() {
 }
 
 comes_back_at_activation() {
-	timeout 20 dmsetup remove c || fail "remove is stuck"
+	timeout 20 dmsetup remove --retry c || fail "remove is stuck"
 	now META working
 	by_hand c 128 writethrough "cleaner 0"
 }
