@@ -464,6 +464,7 @@ test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
 	every_write_comes_in c
 	stays_dirty c
+	message c dirty_high 100
 	write_data /dev/mapper/c 1 0 24
 	# More blocks are dirty than the smaller device holds.
 	assert_ge "$(stat_of c dirty)" 150 dirty
