@@ -19,46 +19,42 @@ static int fd_of(void *ctx)
 	return *(const int *)ctx;
 }
 
-static int file_read(void *ctx, u64 sector, u32 sectors, void *data)
+/* Fills @to, or writes @from if @to is NULL. */
+static int transfer(int fd, u64 sector, u32 sectors, void *to,
+		    const void *from)
 {
-	size_t left = (size_t)sectors * 512;
+	size_t bytes = (size_t)sectors * 512, done = 0;
 	off_t at = sector * 512;
-	u8 *p = data;
 
-	while (left) {
-		ssize_t n = pread(fd_of(ctx), p, left, at);
+	while (done < bytes) {
+		ssize_t n = to ?
+			pread(fd, to + done, bytes - done, at + done) :
+			pwrite(fd, from + done, bytes - done, at + done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n ? -errno : -EIO;
-		p += n;
-		at += n;
-		left -= n;
+		done += n;
 	}
 	return 0;
+}
+
+static int file_read(void *ctx, u64 sector, u32 sectors, void *data)
+{
+	return transfer(fd_of(ctx), sector, sectors, data, NULL);
 }
 
 static int file_write(void *ctx, u64 sector, u32 sectors, const void *data,
 		      unsigned int flags)
 {
-	size_t left = (size_t)sectors * 512;
-	off_t at = sector * 512;
-	const u8 *p = data;
+	int r;
 
 	if (flags & LOG_PREFLUSH && fsync(fd_of(ctx)))
 		return -errno;
-	while (left) {
-		ssize_t n = pwrite(fd_of(ctx), p, left, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		at += n;
-		left -= n;
-	}
+	r = transfer(fd_of(ctx), sector, sectors, NULL, data);
+	if (r)
+		return r;
 	return flags & LOG_FUA && fsync(fd_of(ctx)) ? -errno : 0;
 }
 

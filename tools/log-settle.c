@@ -9,6 +9,7 @@
 
 #include "log-volume.h"
 #include "metadata-check.h"
+#include "why.h"
 
 #define BUFFER_SECTORS	2048u	/* 1 MiB: what one write to the origin takes at most */
 
@@ -36,22 +37,11 @@ static int __printf(3, 4) fail(struct settler *s, int r, const char *fmt, ...)
 
 static void __printf(2, 3) say(struct settler *s, const char *fmt, ...)
 {
-	char msg[256];
 	va_list ap;
 
-	if (!s->o->say)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
+	say_line(s->o->say, s->o->ctx, fmt, ap);
 	va_end(ap);
-	s->o->say(s->o->ctx, msg);
-}
-
-static void report(void *ctx, const char *msg)
-{
-	struct settler *s = ctx;
-
-	say(s, "%s", msg);
 }
 
 static int flush(const struct log_dev *dev)
@@ -64,7 +54,7 @@ static int flush(const struct log_dev *dev)
 static int check_metadata(struct settler *s)
 {
 	struct metadata_faults f;
-	int r = metadata_find_faults(s->v->cmd, report, s, &f);
+	int r = metadata_find_faults(s->v->cmd, s->o->say, s->o->ctx, &f);
 
 	if (r)
 		return fail(s, r, "the metadata cannot be checked: %s",
@@ -79,7 +69,7 @@ static int load_log(struct settler *s)
 {
 	const struct settle_volume *v = s->v;
 	int r = volume_log_load(&s->log, v->cmd, &v->cache, v->cache_sectors,
-				v->origin_sectors, report, s);
+				v->origin_sectors, s->o->say, s->o->ctx);
 
 	if (r)
 		return fail(s, r, "the write log cannot be read: %s",

@@ -9,6 +9,7 @@
 
 #include "log-volume.h"
 #include "metadata-check.h"
+#include "why.h"
 
 struct loader {
 	struct volume_log *l;
@@ -22,16 +23,12 @@ struct loader {
 
 static void __printf(2, 3) fault(struct loader *ld, const char *fmt, ...)
 {
-	char msg[256];
 	va_list ap;
 
 	ld->l->damage++;
-	if (!ld->report)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
+	say_line(ld->report, ld->ctx, fmt, ap);
 	va_end(ap);
-	ld->report(ld->ctx, msg);
 }
 
 /* ---- The index's memory; nothing pins, because nothing reads meanwhile ---- */

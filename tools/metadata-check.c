@@ -8,6 +8,7 @@
  */
 
 #include "metadata-check.h"
+#include "why.h"
 #include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
@@ -28,23 +29,13 @@ struct checker {
 	u32 past_end;		/* bits set past the end of a bitset */
 };
 
-static void __printf(2, 0) tell(struct checker *c, const char *fmt, va_list ap)
-{
-	char msg[256];
-
-	if (!c->report)
-		return;
-	vsnprintf(msg, sizeof(msg), fmt, ap);
-	c->report(c->ctx, msg);
-}
-
 static void __printf(2, 3) fault(struct checker *c, const char *fmt, ...)
 {
 	va_list ap;
 
 	c->found.damage++;
 	va_start(ap, fmt);
-	tell(c, fmt, ap);
+	say_line(c->report, c->ctx, fmt, ap);
 	va_end(ap);
 }
 
@@ -55,7 +46,7 @@ static void __printf(2, 3) leak(struct checker *c, const char *fmt, ...)
 
 	c->found.leaks++;
 	va_start(ap, fmt);
-	tell(c, fmt, ap);
+	say_line(c->report, c->ctx, fmt, ap);
 	va_end(ap);
 }
 

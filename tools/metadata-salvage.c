@@ -13,6 +13,7 @@
 
 #include "metadata-check.h"
 #include "metadata-repair.h"
+#include "why.h"
 #include "../metadata/cache-metadata-disk.h"
 #include "../persistent-data/pd-array.h"
 
@@ -21,15 +22,11 @@
 
 void salvage_say(struct salvage *s, const char *fmt, ...)
 {
-	char msg[512];
 	va_list ap;
 
-	if (!s->o->say)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
+	say_line(s->o->say, s->o->ctx, fmt, ap);
 	va_end(ap);
-	s->o->say(s->o->ctx, msg);
 }
 
 int salvage_fail(struct salvage *s, int r, const char *fmt, ...)

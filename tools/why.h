@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The line that says why something failed, for callers that show it to people.
+ * Lines for people: the one that says why something failed, and those of a report.
  * User space only.
  */
 
@@ -19,6 +19,20 @@ static inline int __printf(4, 5) why_failed(char *why, size_t room, int r,
 	vsnprintf(why, room, fmt, ap);
 	va_end(ap);
 	return r;
+}
+
+/* Passes a line of a report, without a newline, to @say, which may be NULL. */
+static inline void __printf(3, 0) say_line(void (*say)(void *ctx,
+						       const char *msg),
+					   void *ctx, const char *fmt,
+					   va_list ap)
+{
+	char msg[512];
+
+	if (!say)
+		return;
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	say(ctx, msg);
 }
 
 #endif
