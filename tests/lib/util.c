@@ -65,24 +65,38 @@ u32 store_used(struct store *s)
 	return pd_sm_nr_used(s->tm.sm) - own;
 }
 
-int meta_open(struct meta *m, struct ramdev *rd, unsigned int format)
+static int open_metadata(struct meta *m, struct ramdev *rd,
+			 const struct cmd_geometry *g, bool read_only)
 {
-	struct cmd_geometry g = {
-		.data_block_size = 128,
-		.format = format,
-		.may_format = format != 0,
-	};
 	int r;
 
 	m->rd = rd;
-	m->dev = ramdev_open(rd, false);
+	m->dev = ramdev_open(rd, read_only);
 	m->why = NULL;
-	r = cmd_open(m->dev, &g, &m->cmd, &m->why);
+	r = cmd_open(m->dev, g, &m->cmd, &m->why);
 	if (r) {
 		assert_non_null(m->why);
 		pd_device_close(m->dev);
 	}
 	return r;
+}
+
+int meta_open(struct meta *m, struct ramdev *rd, unsigned int format)
+{
+	const struct cmd_geometry g = {
+		.data_block_size = 128,
+		.format = format,
+		.may_format = format != 0,
+	};
+
+	return open_metadata(m, rd, &g, false);
+}
+
+int meta_open_to_read(struct meta *m, struct ramdev *rd)
+{
+	const struct cmd_geometry any = { 0 };
+
+	return open_metadata(m, rd, &any, true);
 }
 
 void meta_shut(struct meta *m)

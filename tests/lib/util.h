@@ -53,7 +53,13 @@ struct meta {
 	const char *why;
 };
 
+/*
+ * @format: formats an empty device so; 0: it has to be formatted.  Returns 0, or the
+ * error of cmd_open(), and @why has its reason.
+ */
 int meta_open(struct meta *m, struct ramdev *rd, unsigned int format);
+/* The same for metadata of any geometry, which nothing changes. */
+int meta_open_to_read(struct meta *m, struct ramdev *rd);
 void meta_shut(struct meta *m);
 void assert_sound(struct cmd *cmd);	/* metadata_check() finds no fault */
 

@@ -391,17 +391,12 @@ static void damaged_blocks(void **state)
 	os_quiet = true;
 	assert_false(noticed(rd));
 	for (u64 nr = 0; nr < NR_BLOCKS; nr++) {
-		struct pd_device *dev;
-		const char *why;
-		struct cmd_geometry g = { 0 };
-		struct cmd *cmd;
+		struct meta x;
 		bool in_use;
 
-		dev = ramdev_open(rd, true);
-		assert_ok(cmd_open(dev, &g, &cmd, &why));
-		in_use = pd_sm_count(cmd_transaction(cmd)->sm, nr);
-		cmd_close(cmd);
-		pd_device_close(dev);
+		assert_ok(meta_open_to_read(&x, rd));
+		in_use = pd_sm_count(cmd_transaction(x.cmd)->sm, nr);
+		meta_shut(&x);
 		if (!in_use)
 			continue;
 		used++;

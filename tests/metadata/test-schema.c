@@ -273,27 +273,23 @@ static void too_small(void **state)
 
 static void reading_only(void **state)
 {
-	struct cmd_geometry g = { .data_block_size = 128 };
 	struct model *m = calloc(1, sizeof(*m));
 	struct ramdev *rd = sample(1, m);
-	struct pd_device *dev = ramdev_open(rd, true);
 	u64 ops = rd->ops;
-	const char *why;
-	struct cmd *cmd;
+	struct meta x;
 
 	(void)state;
-	assert_ok(cmd_open(dev, &g, &cmd, &why));
-	assert_true(cmd_read_only(cmd));
-	assert_true(model_matches(m, cmd));
-	assert_int_equal(cmd_insert(cmd, 0, 1, false), -EROFS);
-	assert_int_equal(cmd_remove(cmd, 0), -EROFS);
-	assert_int_equal(cmd_resize(cmd, 5), -EROFS);
-	assert_int_equal(cmd_commit(cmd, true), -EROFS);
-	assert_int_equal(cmd_set_needs_check(cmd), -EROFS);
-	assert_int_equal(cmd_zero_superblock(cmd), -EROFS);
-	assert_true(model_matches(m, cmd));
-	cmd_close(cmd);
-	pd_device_close(dev);
+	assert_ok(meta_open_to_read(&x, rd));
+	assert_true(cmd_read_only(x.cmd));
+	assert_true(model_matches(m, x.cmd));
+	assert_int_equal(cmd_insert(x.cmd, 0, 1, false), -EROFS);
+	assert_int_equal(cmd_remove(x.cmd, 0), -EROFS);
+	assert_int_equal(cmd_resize(x.cmd, 5), -EROFS);
+	assert_int_equal(cmd_commit(x.cmd, true), -EROFS);
+	assert_int_equal(cmd_set_needs_check(x.cmd), -EROFS);
+	assert_int_equal(cmd_zero_superblock(x.cmd), -EROFS);
+	assert_true(model_matches(m, x.cmd));
+	meta_shut(&x);
 	assert_int_equal(rd->ops, ops);
 	ramdev_free(rd);
 	free(m);

@@ -25,17 +25,26 @@ static void make_files(const struct volume_kind *kind, u64 seed)
 	volume_free(&v);
 }
 
-/* Changes the superblock in place, and seals it. */
-static void edit(const char *file, void (*change)(struct cmd_superblock *sb))
+static struct cmd_superblock superblock(const char *file)
 {
 	struct cmd_superblock sb;
-	FILE *f = fopen(file, "r+");
+	FILE *f = fopen(file, "r");
 
 	assert_non_null(f);
 	assert_int_equal(fread(&sb, sizeof(sb), 1, f), 1);
+	assert_ok(fclose(f));
+	return sb;
+}
+
+/* Changes the superblock in place, and seals it. */
+static void edit(const char *file, void (*change)(struct cmd_superblock *sb))
+{
+	struct cmd_superblock sb = superblock(file);
+	FILE *f = fopen(file, "r+");
+
+	assert_non_null(f);
 	change(&sb);
 	pd_block_seal(&sb, 0, PD_KIND_SUPERBLOCK);
-	rewind(f);
 	assert_int_equal(fwrite(&sb, sizeof(sb), 1, f), 1);
 	assert_ok(fclose(f));
 }
@@ -53,17 +62,6 @@ static void no_flag(struct cmd_superblock *sb)
 static void other_bit(struct cmd_superblock *sb)
 {
 	sb->incompat_flags = cpu_to_le32(CMD_INCOMPAT_LOG << 1);
-}
-
-static struct cmd_superblock superblock(const char *file)
-{
-	struct cmd_superblock sb;
-	FILE *f = fopen(file, "r");
-
-	assert_non_null(f);
-	assert_int_equal(fread(&sb, sizeof(sb), 1, f), 1);
-	assert_ok(fclose(f));
-	return sb;
 }
 
 static bool flagged(const char *file)

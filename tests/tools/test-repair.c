@@ -132,17 +132,14 @@ static int repair(struct ramdev *rd, struct ramdev *out,
 static void read_output(struct ramdev *out, struct content *c, u32 *nr,
 			unsigned int *format, bool *kept)
 {
-	const struct cmd_geometry g = { 0 };
-	struct pd_backend be = ramdev_backend(out);
 	struct cmd_stats stats;
 	char record[CMD_RECORD_MAX];
-	struct pd_device *dev;
-	const char *why;
 	struct cmd *cmd;
+	struct meta m;
 	u32 v[3];
 
-	assert_ok(pd_device_open_backend(&be, true, &dev));
-	assert_ok(cmd_open(dev, &g, &cmd, &why));
+	assert_ok(meta_open_to_read(&m, out));
+	cmd = m.cmd;
 	assert_sound(cmd);
 	assert_true(cmd_opened_clean(cmd));
 	assert_false(cmd_needs_check(cmd));
@@ -155,8 +152,7 @@ static void read_output(struct ramdev *out, struct content *c, u32 *nr,
 			(int)strlen(SETTINGS) &&
 		!memcmp(record, SETTINGS, strlen(SETTINGS)) &&
 		stats.read_hits == 11 && stats.write_misses == 44;
-	cmd_close(cmd);
-	pd_device_close(dev);
+	meta_shut(&m);
 }
 
 static void both_cache_checks(struct ramdev *out)
@@ -744,32 +740,23 @@ static void interrupted(void **state)
 	(void)state;
 	os_quiet = true;
 	for (u64 stop = 0; r; stop++) {
-		const struct cmd_geometry g = {
-			.data_block_size = BLOCK_SIZE, .format = 2,
-			.may_format = true,
-		};
 		struct ramdev *out = output_new(100);
-		struct pd_backend be = ramdev_backend(out);
 		struct repair_result result;
-		struct pd_device *dev;
-		const char *why;
-		struct cmd *cmd;
+		struct meta m;
 		int opened;
 
 		out->crash_at = stop;
 		r = repair(rd, out, NULL, c, &result);
 		if (r)
 			ramdev_crash(out, stop % RAMDEV_NR_FATES, &rng);
-		assert_ok(pd_device_open_backend(&be, false, &dev));
-		opened = cmd_open(dev, &g, &cmd, &why);
+		opened = meta_open(&m, out, 2);
 		assert_true(!opened || (r && opened == -EILSEQ));
 		if (!opened) {
 			assert_true(stop > 10);
-			assert_false(cmd_formatted(cmd));
-			assert_sound(cmd);
-			cmd_close(cmd);
+			assert_false(cmd_formatted(m.cmd));
+			assert_sound(m.cmd);
+			meta_shut(&m);
 		}
-		pd_device_close(dev);
 		ramdev_free(out);
 	}
 	os_quiet = false;
@@ -794,24 +781,20 @@ static void load_image(struct image *im, const char *path)
 /* Returns the cache that our reader finds, or NULL if the reader refuses. */
 static struct content *read_image(struct ramdev *rd, u32 nr, bool *clean)
 {
-	const struct cmd_geometry g = { 0 };
-	struct pd_device *dev = ramdev_open(rd, true);
-	struct content *c = NULL;
-	const char *why;
-	struct cmd *cmd;
+	struct content *c;
+	struct meta m;
 	u32 v[3];
 
-	if (!cmd_open(dev, &g, &cmd, &why)) {
-		c = content_new(nr);
-		*clean = cmd_opened_clean(cmd);
-		cmd_policy_version(cmd, v);
-		if (cmd_load(cmd, cmd_policy_name(cmd), v, content_take_block, c)) {
-			content_free(c);
-			c = NULL;
-		}
-		cmd_close(cmd);
+	if (meta_open_to_read(&m, rd))
+		return NULL;
+	c = content_new(nr);
+	*clean = cmd_opened_clean(m.cmd);
+	cmd_policy_version(m.cmd, v);
+	if (cmd_load(m.cmd, cmd_policy_name(m.cmd), v, content_take_block, c)) {
+		content_free(c);
+		c = NULL;
 	}
-	pd_device_close(dev);
+	meta_shut(&m);
 	return c;
 }
 
