@@ -555,31 +555,7 @@ static int check(const struct cache_policy_ops *ops)
 	return _cmocka_run_group_tests(name, mine, ARRAY_SIZE(mine), NULL, NULL);
 }
 
-static void list_policies(const char *wrong)
-{
-	const struct cache_policy_ops *ops;
-	unsigned int i;
-
-	fprintf(stderr, "%s: no such policy; there are", wrong);
-	for (i = 0; (ops = policy_nth(i)); i++)
-		fprintf(stderr, " %s", ops->name);
-	fprintf(stderr, ", and their aliases\n");
-}
-
 int main(int argc, char **argv)
 {
-	const struct cache_policy_ops *ops;
-	int i, failed = 0;
-
-	for (i = 1; i < argc; i++) {
-		ops = policy_find(argv[i]);
-		if (!ops) {
-			list_policies(argv[i]);
-			return 2;
-		}
-		failed += check(ops);
-	}
-	for (i = 0; argc == 1 && (ops = policy_nth(i)); i++)
-		failed += check(ops);
-	return failed ? 1 : 0;
+	return host_check_policies(argc, argv, check);
 }

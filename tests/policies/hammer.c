@@ -170,18 +170,5 @@ static int check(const struct cache_policy_ops *ops)
 
 int main(int argc, char **argv)
 {
-	const struct cache_policy_ops *ops;
-	int i, failed = 0;
-
-	for (i = 1; i < argc; i++) {
-		ops = policy_find(argv[i]);
-		if (!ops) {
-			fprintf(stderr, "%s: no such policy\n", argv[i]);
-			return 2;
-		}
-		failed += check(ops);
-	}
-	for (i = 0; argc == 1 && (ops = policy_nth(i)); i++)
-		failed += check(ops);
-	return failed ? 1 : 0;
+	return host_check_policies(argc, argv, check);
 }

@@ -220,3 +220,33 @@ void host_drain(struct host *h, u32 *order)
 	}
 	assert_int_equal(h->policy->ops->victims(h->policy, batch, 16), 0);
 }
+
+static void list_policies(const char *wrong)
+{
+	const struct cache_policy_ops *ops;
+	unsigned int i;
+
+	fprintf(stderr, "%s: no such policy; there are", wrong);
+	for (i = 0; (ops = policy_nth(i)); i++)
+		fprintf(stderr, " %s", ops->name);
+	fprintf(stderr, ", and their aliases\n");
+}
+
+int host_check_policies(int argc, char **argv,
+			int (*check)(const struct cache_policy_ops *ops))
+{
+	const struct cache_policy_ops *ops;
+	int i, failed = 0;
+
+	for (i = 1; i < argc; i++) {
+		ops = policy_find(argv[i]);
+		if (!ops) {
+			list_policies(argv[i]);
+			return 2;
+		}
+		failed += check(ops);
+	}
+	for (i = 0; argc == 1 && (ops = policy_nth(i)); i++)
+		failed += check(ops);
+	return failed ? 1 : 0;
+}

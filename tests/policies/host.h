@@ -51,4 +51,11 @@ void host_switch(struct host *h, const struct cache_policy_ops *ops,
 /* Take every slot as a victim, check that each comes once, and fill in @order. */
 void host_drain(struct host *h, u32 *order);
 
+/*
+ * The rest of main(): checks the policies that the arguments name, or all of them.
+ * @check returns the number of its tests that failed.  Returns an exit status.
+ */
+int host_check_policies(int argc, char **argv,
+			int (*check)(const struct cache_policy_ops *ops));
+
 #endif
