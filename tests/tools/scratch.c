@@ -2,6 +2,7 @@
 /* A directory for a test's files, a function that runs commands, and toolsets. */
 
 #include "scratch.h"
+#include "util.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,6 +45,38 @@ int shell(const char *fmt, ...)
 	va_end(ap);
 	fflush(stdout);
 	return system(cmd);
+}
+
+static void run_one(const char *top, const struct run *run)
+{
+	int r = shell("cd %s && { %s/build/unit/hearth-metadata %s; } > log 2>&1",
+		      tmp, top, run->args);
+
+	if (r != run->status << 8)
+		fail_msg("%s: status %#x", run->args, r);
+	if (!run->text)
+		r = shell("! [ -s %s ]", path("log"));
+	else
+		r = shell("grep -qe '%s' %s", run->text, path("log"));
+	if (r) {
+		shell("cat %s", path("log"));
+		fail_msg("%s: not \"%s\"", run->args,
+			 run->text ? run->text : "");
+	}
+	/* strerror(EILSEQ) says nothing to people. */
+	if (!shell("grep -q Invalid.or.incomplete %s", path("log")))
+		fail_msg("%s: strerror(EILSEQ)", run->args);
+}
+
+void run_all(const struct run *runs, u32 nr)
+{
+	const char *top = getenv("TOP");
+	char real[PATH_MAX];
+
+	if (!realpath(top ? top : ".", real))
+		fail_msg("no %s", top);
+	for (u32 i = 0; i < nr; i++)
+		run_one(real, runs + i);
 }
 
 const char *path(const char *name)

@@ -23,6 +23,16 @@ int tmp_remove(void **state);
 /* Runs the command and returns the status that system() returned. */
 int __printf(1, 2) shell(const char *fmt, ...);
 
+/* A command line of hearth-metadata, and what it has to answer. */
+struct run {
+	const char *args;	/* file names are in the scratch directory */
+	int status;
+	const char *text;	/* a line of the output; NULL: no output */
+};
+
+/* Runs each in the directory, in this order; the test fails at the first that is wrong. */
+void run_all(const struct run *runs, u32 nr);
+
 /* The path of a file in the directory; four of them stay valid. */
 const char *path(const char *name);
 

@@ -73,38 +73,6 @@ static bool flagged(const char *file)
 
 /* ---- hearth-metadata ---- */
 
-struct run {
-	const char *args;	/* file names are in the scratch directory */
-	int status;
-	const char *text;	/* a line of the output; NULL: no output */
-};
-
-static void run_all(const struct run *runs, u32 nr)
-{
-	const char *top = getenv("TOP");
-
-	for (u32 i = 0; i < nr; i++) {
-		char program[600];
-		int r;
-
-		if (!realpath(top ? top : ".", program))
-			fail_msg("no %s", top);
-		r = shell("cd %s && %s/build/unit/hearth-metadata %s > log 2>&1",
-			  tmp, program, runs[i].args);
-		if (r != runs[i].status << 8)
-			fail_msg("%s: status %#x", runs[i].args, r);
-		if (!runs[i].text)
-			r = shell("! [ -s %s ]", path("log"));
-		else
-			r = shell("grep -qe '%s' %s", runs[i].text, path("log"));
-		if (r) {
-			shell("cat %s", path("log"));
-			fail_msg("%s: not \"%s\"", runs[i].args,
-				 runs[i].text ? runs[i].text : "");
-		}
-	}
-}
-
 static void settle(void **state)
 {
 	static const struct run runs[] = {
