@@ -70,6 +70,12 @@ def test_manual_has_the_policies_settings(row):
     assert f"default {default}" in entry
 
 
+def test_policies_manual_names_the_targets_settings():
+    ignored = words_of("hearth-policies.7").split("Accepted and ignored", 1)[1]
+    for key, *_ in CORE:
+        assert re.search(rf"\b{key}\b", ignored.split("belong to the target", 1)[0]), key
+
+
 def test_manual_has_the_counters():
     entry = words_of("hearth-target.8")
     # The page names a range of counters by its ends, and describes the errors.

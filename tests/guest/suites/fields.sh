@@ -118,8 +118,9 @@ test_dump_agrees_with_status() {
 
 # --- the status line, field by field, as stock prints it ---------------------
 
-# Settings of each policy that only hearth's target has.
-OWN_CORE="promote_ahead max_promote_mbps max_promote_share fail_open max_intents dirty_high dirty_low dirty_limit writeback_idle"
+# Settings that only hearth's target has: its own, and those of each policy.
+OWN_CORE=$(sed -n 's/^\tSETTING(\([a-z_]*\),.*/\1/p' "$TOP/dm-target/cache-setting-list.h" |
+	grep -vx migration_threshold | xargs)
 HEAT_SETTINGS="read_level write_level full_write_level seq_cutoff seq_again"
 declare -A OWN_SETTINGS=(
 	[smq]=$HEAT_SETTINGS [mq]=$HEAT_SETTINGS [heat]=$HEAT_SETTINGS
