@@ -334,10 +334,12 @@ warm() {
 	fail "only $(stat_of "$name" used) of $want blocks in the cache"
 }
 
-# stays_dirty NAME: no block goes home only because the volume is idle; a busy machine
-# makes it look idle. Stock has no such setting.
+# stays_dirty NAME: neither an idle volume nor many dirty blocks make write-back begin. A
+# busy machine makes a volume look idle. Stock has no such settings.
 stays_dirty() {
-	is_stock || message "$1" writeback_idle 0
+	is_stock && return
+	message "$1" writeback_idle 0
+	message "$1" dirty_high 100
 }
 
 # no_promotion_limits NAME: the engine refuses no promotion for what the promotions

@@ -464,7 +464,6 @@ test_smaller_cache_device_never_cuts_dirty_blocks() {
 	resizable 32 49152
 	every_write_comes_in c
 	stays_dirty c
-	message c dirty_high 100
 	write_data /dev/mapper/c 1 0 16
 	# More blocks are dirty than the smaller device holds, and slots are left: write-back
 	# would make room.

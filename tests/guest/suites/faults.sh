@@ -355,8 +355,7 @@ test_stalled_drain_holds_nobody() {
 	SLOW_KIND=slow-disk breakable_devices 32 64
 	write_data "$SLOW" 1 0 64
 	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
-	message c writeback_idle 0
-	message c dirty_high 100
+	stays_dirty c
 	# One block at a time, so that the drain is not over before the SSD stops.
 	every_write_comes_in c
 	message c migration_threshold 128
@@ -390,8 +389,7 @@ test_suspend_beside_a_drain() {
 	local began took
 	breakable_devices 32 64
 	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
-	message c writeback_idle 0
-	message c dirty_high 100
+	stays_dirty c
 	every_write_comes_in c
 	write_data /dev/mapper/c 2 0 24
 	assert_ge "$(stat_of c dirty)" 200 "dirty blocks"

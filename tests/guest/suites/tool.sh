@@ -261,8 +261,7 @@ test_drain_interrupted_and_resumed() {
 	device SSD 96 ssd
 	vgcreate -qq -y vg "$DISK" "$SSD"
 	cached_lv pool writeback
-	message vg-lv writeback_idle 0
-	message vg-lv dirty_high 100
+	stays_dirty vg-lv
 	write_data /dev/vg/lv 1 0 30
 	# the cache writes one block back at a time
 	message vg-lv migration_threshold 0

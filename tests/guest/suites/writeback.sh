@@ -9,8 +9,7 @@
 keeping_cache() {
 	by_hand_devices 16 64
 	by_hand c 128 "metadata2 writeback" "default 0"
-	message c writeback_idle 0
-	message c dirty_high 100
+	stays_dirty c
 	warm c 12 "${1:-180}"
 }
 
@@ -134,8 +133,7 @@ test_dirty_limit_holds() {
 
 # All of the first 32 MiB is cached and dirty.
 all_dirty() {
-	message c writeback_idle 0
-	message c dirty_high 100
+	stays_dirty c
 	fio --name=dirty --filename=/dev/mapper/c --direct=1 --rw=randwrite --bs=64k \
 		--size=32M --ioengine=libaio --iodepth=16 --output="$T/dirty.out"
 	assert_ge "$(stat_of c dirty)" 500 "dirty blocks"
