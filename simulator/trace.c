@@ -41,6 +41,19 @@ static u64 space(u64 nr, u64 offset)
 	return (nr << 48) + offset;
 }
 
+/* Returns 0, which is a parser's word for a good line. */
+static int add(struct reader *rd, u64 time_us, u64 offset, u64 length,
+	       bool write)
+{
+	struct request r = {
+		.time_us = time_us, .offset = offset, .length = length,
+		.write = write,
+	};
+
+	trace_add(rd->t, &r);
+	return 0;
+}
+
 static int parse_bin(struct reader *rd, const u8 *rec)
 {
 	struct request r = { 0 };
@@ -62,32 +75,32 @@ static bool op_is(const char *op, char c)
 	return op[0] == c || op[0] == c - 'a' + 'A';
 }
 
+/* Only the first letter of the operation counts, in any case. */
+static int add_by_letter(struct reader *rd, u64 time_us, u64 offset,
+			 u64 length, const char *op)
+{
+	if (!op_is(op, 'r') && !op_is(op, 'w'))
+		return -1;
+	return add(rd, time_us, offset, length, op_is(op, 'w'));
+}
+
 /* Timestamp (100 ns), host, disk, Read or Write, offset, size, response time */
 static int parse_msr(struct reader *rd, const char *line)
 {
 	unsigned long long time, offset, length;
-	struct request r = { 0 };
 	unsigned int disk;
 	char op[16];
 
 	if (sscanf(line, "%llu,%*[^,],%u,%15[^,],%llu,%llu", &time, &disk, op,
 		   &offset, &length) != 5)
 		return -1;
-	if (!op_is(op, 'r') && !op_is(op, 'w'))
-		return -1;
-	r.time_us = time / 10;
-	r.offset = space(disk, offset);
-	r.length = length;
-	r.write = op_is(op, 'w');
-	trace_add(rd->t, &r);
-	return 0;
+	return add_by_letter(rd, time / 10, space(disk, offset), length, op);
 }
 
 /* ASU, LBA in sectors, size in bytes, opcode, time in seconds */
 static int parse_spc(struct reader *rd, const char *line)
 {
 	unsigned long long lba, length;
-	struct request r = { 0 };
 	unsigned int asu;
 	double time;
 	char op[8];
@@ -95,14 +108,7 @@ static int parse_spc(struct reader *rd, const char *line)
 	if (sscanf(line, "%u,%llu,%llu,%7[^,],%lf", &asu, &lba, &length, op,
 		   &time) != 5)
 		return -1;
-	if (!op_is(op, 'r') && !op_is(op, 'w'))
-		return -1;
-	r.time_us = time * 1e6;
-	r.offset = space(asu, lba * 512);
-	r.length = length;
-	r.write = op_is(op, 'w');
-	trace_add(rd->t, &r);
-	return 0;
+	return add_by_letter(rd, time * 1e6, space(asu, lba * 512), length, op);
 }
 
 /* The default output of blkparse; requests are taken where they are queued. */
@@ -110,7 +116,6 @@ static int parse_blkparse(struct reader *rd, const char *line)
 {
 	unsigned long long sector, sectors;
 	unsigned int major, minor;
-	struct request r = { 0 };
 	char action[8], op[16];
 	double time;
 
@@ -119,12 +124,8 @@ static int parse_blkparse(struct reader *rd, const char *line)
 		return 0;	/* its summary, other events */
 	if (strcmp(action, "Q") || !sectors || strchr(op, 'D'))
 		return 0;
-	r.time_us = time * 1e6;
-	r.offset = space(minor, sector * 512);
-	r.length = sectors * 512;
-	r.write = strchr(op, 'W') != NULL;
-	trace_add(rd->t, &r);
-	return 0;
+	return add(rd, time * 1e6, space(minor, sector * 512), sectors * 512,
+		   strchr(op, 'W') != NULL);
 }
 
 static unsigned int name_number(struct reader *rd, const char *name)
@@ -150,7 +151,6 @@ static bool is_read_or_write(const char *op)
 static int parse_fio(struct reader *rd, const char *line)
 {
 	unsigned long long time = rd->line, offset = 0, length = 0;
-	struct request r = { 0 };
 	char name[64], op[16];
 	int n;
 
@@ -164,12 +164,8 @@ static int parse_fio(struct reader *rd, const char *line)
 			   &offset, &length) - 1;
 	if (n < 4 || !is_read_or_write(op))
 		return 0;	/* add, open, close, wait, trim */
-	r.time_us = time;
-	r.offset = space(name_number(rd, name), offset);
-	r.length = length;
-	r.write = op[0] == 'w';
-	trace_add(rd->t, &r);
-	return 0;
+	return add(rd, time, space(name_number(rd, name), offset), length,
+		   op[0] == 'w');
 }
 
 /*
@@ -179,7 +175,6 @@ static int parse_fio(struct reader *rd, const char *line)
 static int parse_fiolog(struct reader *rd, const char *line)
 {
 	unsigned long long time, length, offset;
-	struct request r = { 0 };
 	unsigned int op;
 
 	if (sscanf(line, "%llu, %*u, %u, %llu, %llu", &time, &op, &length,
@@ -187,12 +182,7 @@ static int parse_fiolog(struct reader *rd, const char *line)
 		return -1;
 	if (op > 1)
 		return 0;	/* trim */
-	r.time_us = time * 1000;
-	r.offset = offset;
-	r.length = length;
-	r.write = op;
-	trace_add(rd->t, &r);
-	return 0;
+	return add(rd, time * 1000, offset, length, op);
 }
 
 static const struct {
