@@ -108,8 +108,10 @@ no_metadata_check() {
 
 # device VARIABLE MIB KIND: makes a RAM device that behaves like a KIND, or that answers
 # after a given number of nanoseconds (20000ns), and sets VARIABLE to its path. With
-# MEMORY_BACKED=0 the device forgets what is written, with WRITE_CACHE=1 it has to be
-# flushed, and with DISCARD=0 it takes no discards.
+# MEMORY_BACKED=0 the device forgets what is written, and with DISCARD=0 it takes no
+# discards. With WRITE_CACHE=MIB it has a volatile cache of this length. A test's cache is
+# longer than its device, because on one CPU null_blk of Linux 6.1 can wait for ever: the
+# thread that empties a full cache sleeps, and the next one spins until it has ended.
 device() {
 	local -n path_of=$1
 	local dir=$NULLB/nullb$1 nsec=0 depth=128 mode=0
@@ -132,7 +134,7 @@ device() {
 	echo $mode >"$dir/irqmode"
 	[ "$nsec" = 0 ] || echo "$nsec" >"$dir/completion_nsec"
 	echo "${DISCARD:-1}" >"$dir/discard"
-	[ -z "${WRITE_CACHE:-}" ] || echo 1 >"$dir/cache_size"
+	[ -z "${WRITE_CACHE:-}" ] || echo "$WRITE_CACHE" >"$dir/cache_size"
 	echo 1 >"$dir/power"
 	path_of=/dev/nullb$1
 	[ -b "$path_of" ] || path_of=/dev/nullb$(cat "$dir/index")

@@ -423,7 +423,7 @@ test_suspend_beside_a_drain() {
 # serves all data afterwards.
 #@ hearth-only fast timeout=90
 test_neither_device_can_flush() {
-	WRITE_CACHE=1 breakable_devices 16 32
+	WRITE_CACHE=64 breakable_devices 16 32
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 writethrough
 	warm c 4
@@ -568,7 +568,7 @@ test_origin_refuses_everything() {
 # back.
 #@ fast hearth-only timeout=120 on=apart,together
 test_ssd_cannot_flush_drains() {
-	WRITE_CACHE=1 breakable_devices 16 32
+	WRITE_CACHE=64 breakable_devices 16 32
 	no_metadata_check
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
@@ -613,7 +613,7 @@ loses_power() {
 #@ fast hearth-only timeout=90
 test_blocks_are_home_durably() {
 	local -n real=real_SLOW
-	WRITE_CACHE=1 breakable_devices 16 32
+	WRITE_CACHE=64 breakable_devices 16 32
 	no_metadata_check
 	by_hand c 128 writeback "default 4 writeback_idle 0 dirty_high 100"
 	every_write_comes_in c
@@ -709,7 +709,7 @@ test_refused_requests_that_were_split() {
 #@ fast hearth-only timeout=90
 test_refused_write_stays_durable() {
 	local trace=/sys/kernel/tracing disk ssd
-	WRITE_CACHE=1 breakable_devices 16 32
+	WRITE_CACHE=64 breakable_devices 16 32
 	by_hand c 128 "writeback" "default 2 writeback_idle 0"
 	warm c 8
 	write_data /dev/mapper/c 2 0 4
