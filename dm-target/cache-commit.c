@@ -157,6 +157,7 @@ static void gather_group(struct cache *c, struct group *g)
 
 static int apply_op(struct cache *c, struct commit_op *op)
 {
+	lockdep_assert_held(&c->md_lock);
 	switch (op->kind) {
 	case COMMIT_SET_DIRTY:
 		return cmd_set_dirty(c->cmd, op->slot, true);

@@ -287,7 +287,11 @@ static struct cache *find_engine(dev_t dev)
 	return NULL;
 }
 
-/* Can the suspended engine serve this table as it is? */
+/*
+ * Can the suspended engine serve this table as it is?  Without md_lock: the
+ * engine's workers have ended (drain_work()), and begin_resume() lets no other
+ * resume look at it.
+ */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
 	return cache_writable(c) && !c->broken && !c->degrade.fast_dead &&

@@ -32,6 +32,7 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	const char *why = "cannot be opened";
 	int r;
 
+	lockdep_assert_held(&c->md_lock);
 	r = pd_device_open_bdev(c->metadata, false, &c->pd);
 	if (!r)
 		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
@@ -52,6 +53,7 @@ static int begin_session(struct cache *c)
 {
 	int r = 0;
 
+	lockdep_assert_held(&c->md_lock);
 	cache_settings_load(c);
 	if (cache_session_distrusted(c->settings.session)) {
 		DMWARN("the metadata is older than the origin: starting with an empty cache");
@@ -88,6 +90,7 @@ static int fit_cache_size(struct cache *c, u32 nr_slots)
 	};
 	int r;
 
+	lockdep_assert_held(&c->md_lock);
 	if (cmd_cache_blocks(c->cmd) == nr_slots)
 		return 0;
 	if (cmd_cache_blocks(c->cmd) > nr_slots) {
@@ -107,6 +110,7 @@ static int fit_discards(struct cache *c)
 {
 	u64 size = c->block_sectors;
 
+	lockdep_assert_held(&c->md_lock);
 	while (DIV_ROUND_UP_ULL(c->origin_sectors, size) > DISCARD_BLOCKS_MAX)
 		size *= 2;
 	return cmd_set_discard_geometry(c->cmd, size,
@@ -226,11 +230,14 @@ static int save_past_end(struct cache *c)
 	return nr ? blkdev_issue_flush(c->origin) : 0;
 }
 
+/* Without policy_lock, because no request runs. */
 static int forget_slot(struct cache *c, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
-	int r = cmd_remove(c->cmd, slot);
+	int r;
 
+	lockdep_assert_held(&c->md_lock);
+	r = cmd_remove(c->cmd, slot);
 	if (r)
 		return r;
 	c->policy->ops->removed(c->policy, slot, slot_block(s),
@@ -384,6 +391,7 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 		       READ_ONCE(before->health) == HEALTH_READ_ONLY &&
 		       !before->degrade.unchecked;
 
+	lockdep_assert_held(&c->md_lock);
 	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
 }
 
@@ -442,6 +450,7 @@ static int bring_up(struct cache *c, struct cache_table *t,
 	return r;
 }
 
+/* Without md_lock, because no other table can find the engine yet. */
 static void load_stats(struct cache *c)
 {
 	struct cmd_stats stats;
@@ -485,6 +494,7 @@ static void store_stats(struct cache *c)
 		.write_misses = cache_stat_sum(c, STAT_WRITE_MISSES),
 	};
 
+	lockdep_assert_held(&c->md_lock);
 	cmd_set_stats(c->cmd, &stats);
 }
 

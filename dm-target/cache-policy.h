@@ -19,7 +19,8 @@
  *    no request runs. They may sleep.
  *  - victims(), victim_busy(), inserted(), removed(), tick() and stats() are
  *    called one at a time, beside hit() and miss(), with a spinlock of the
- *    engine held. They do not sleep.
+ *    engine held. They do not sleep. removed() is also called without that lock
+ *    after load_done(), while no request runs.
  *  - hint() is called one at a time beside hit() and miss(). It does not sleep.
  */
 #ifndef HEARTH_CACHE_POLICY_H
