@@ -12,7 +12,8 @@
  * linger until there are enough for a group, because each commit flushes the
  * disk.
  *
- * cache-intents.c says which intents are set and taken back with a group.
+ * cache-intents.c says which intents are set and taken back with a group.  This
+ * file must not know why an operation was queued, nor what its done() does.
  */
 #include "cache-trace.h"
 

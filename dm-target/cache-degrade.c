@@ -4,7 +4,7 @@
  *
  * It owns every change of health, and the fence: an empty mapping or a wiped
  * superblock, which keeps the metadata from being believed after the origin
- * alone was written.  It knows nothing of single blocks; their errors are dealt
+ * alone was written.  It must not know of single blocks; their errors are dealt
  * with where they occur and only counted here.
  *
  * As long as nothing is dirty, the origin has everything.  Then a cache whose

@@ -7,7 +7,8 @@
  *
  * A small reserve of slots is kept free, so that no promotion waits for an
  * eviction.  Dirty blocks are never evicted here: they are reported to the
- * write-back, which cleans them and asks again.
+ * write-back, which cleans them and asks again.  It must not know which block is
+ * worth keeping, nor how a dirty one goes home.
  */
 #include "cache-trace.h"
 

@@ -6,7 +6,8 @@
  * A write to a dirty block takes the block home first and then goes to the
  * origin itself, if the block can be read.  It owns the steps of both; the
  * health of the cache as a whole is the business of cache-degrade.c, where the
- * errors are counted.
+ * errors are counted.  It must not know why a device fails, nor how the cache is
+ * given up.
  */
 #include "cache-failover.h"
 #include "cache-bio.h"

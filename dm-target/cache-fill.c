@@ -5,7 +5,8 @@
  * It owns the life of a FILLING slot: publish, read the block once, serve the
  * waiting reader from that read, write the slot, have the mapping committed.
  * cache-admit.c decides what is promoted, cache-gate.c excludes writers and
- * discards.
+ * discards.  This file must not know which blocks deserve a slot, nor how a commit
+ * is made.
  */
 #include "cache-bio.h"
 #include "cache-fill.h"

@@ -9,7 +9,8 @@
  * with one that a write asked for, because they share a word on the disk.
  *
  * cache-commit.c makes both durable; here is no I/O.  Only the commit worker
- * calls these functions, unless cache-intents.h says otherwise.
+ * calls these functions, unless cache-intents.h says otherwise.  This file must not
+ * know of bios, nor how a commit is made.
  */
 #include "cache.h"
 

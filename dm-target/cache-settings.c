@@ -6,6 +6,10 @@
  * A session of the stock target voids the record.  Then the table's settings and
  * the defaults hold, so no safety may depend on the record.  A key that the table
  * names wins over the record.
+ *
+ * It owns the record's text in memory and the order in which table, record and
+ * defaults win.  It must not know how the record lies in the superblock, nor what a
+ * setting does, but for the mode and the default of max_intents.
  */
 #include "../metadata/cache-record.h"
 #include "cache-table.h"

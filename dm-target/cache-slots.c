@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The slot map: memory, chains and the free list.  See cache-slots.h for what
- * it owns and for the rules of lock-free lookup.
+ * it owns, for what it must not know, and for the rules of lock-free lookup.
  */
 #include "cache-slots.h"
 

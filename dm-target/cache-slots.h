@@ -4,8 +4,8 @@
  * holds, and in what state.
  *
  * It owns the slots' atomic words, the hash from origin block to slot and the
- * list of free slots.  It knows nothing of bios, devices, metadata or policies
- * beyond the 16 bits per slot that it keeps for one.
+ * list of free slots.  It must not know of bios, devices or metadata, nor of
+ * policies beyond the 16 bits per slot that it keeps for one.
  *
  * Readers take no lock.  Slots are never freed while I/O can run, only reused,
  * so a walker may be carried from one hash chain into another when the slot it

@@ -5,6 +5,8 @@
  * The fields and their separators are a contract (one space each): lvm2 parses
  * the line with libdevmapper.  The words Error and Fail mean "nothing left to
  * flush" to it and are never printed while dirty data may exist.
+ *
+ * It owns the texts.  It must not know how what it prints has come about.
  */
 #include "cache-engine.h"
 #include "cache-status.h"

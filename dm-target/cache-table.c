@@ -7,7 +7,8 @@
  *   <policy> <#policy args> [<key> <value>]*
  *
  * It opens devices and policy modules and otherwise has no effect: a table may
- * be loaded while another one with the same metadata is live.
+ * be loaded while another one with the same metadata is live.  It owns the table's
+ * words and what they have opened.  It must not know of engines.
  */
 #include "cache-table.h"
 

@@ -3,7 +3,7 @@
  * The device-mapper target "cache": what device-mapper calls.
  *
  * It owns nothing; it hands a table to cache-table.c, its life to
- * cache-engine.c and its bios to cache-io.c.
+ * cache-engine.c and its bios to cache-io.c.  It must not know what they do.
  */
 #include "cache-bio.h"
 #include "cache-engine.h"

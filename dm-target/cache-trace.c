@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace events of cache-trace.h live here.
+ * The trace events of cache-trace.h live here.  It owns their definitions and no
+ * other code.  It must not know when an event happens.
  */
 #include "cache.h"
 

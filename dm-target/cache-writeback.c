@@ -15,6 +15,8 @@
  * Write-back copies the parts of a block that were written, and the parts between
  * them.  A slot that enters WRITEBACK forgets its parts; writes mark theirs anew,
  * and a slot that leaves WRITEBACK dirty gets the forgotten ones back.
+ *
+ * It must not know why a block became dirty, nor how a commit is made.
  */
 #include "cache-trace.h"
 
