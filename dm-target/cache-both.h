@@ -12,7 +12,12 @@
 struct cache;
 struct cache_bio;
 
-#define CACHE_NR_UNITS		4096	/* multiple of CACHE_NR_WAIT_BUCKETS */
+/*
+ * Words of units.  Two writes to slots that share a word wait for each other if
+ * they touch the same pages of their blocks.  Not chosen by measurement; a multiple
+ * of CACHE_NR_WAIT_BUCKETS, because slots that share a word have to share a bucket.
+ */
+#define CACHE_NR_UNITS		4096
 
 static_assert(CACHE_NR_UNITS % CACHE_NR_WAIT_BUCKETS == 0);
 

@@ -24,10 +24,26 @@
 
 #include <linux/sched/mm.h>
 
-#define ERRORS_MAX		32	/* of the cache device, halved every tick */
+/*
+ * Errors of the cache device, halved every tick: 32 at once, or more than 16 a
+ * second.  Fewer may be bad sectors.  Then the device is tried, and not given up
+ * yet, so a value that is too small costs a few requests.  Not chosen by
+ * measurement.
+ */
+#define ERRORS_MAX		32
 #define NR_TAKEN		64U	/* free slots that are taken off the list */
 #define NR_PROBES		4U	/* of them, so many are tried, the last first */
+/*
+ * A try is a write to a device that has failed, which may last as long as the
+ * device's timeout.  Writes that are held (fail_open 0) wait so much longer than
+ * the device does.  Not chosen by measurement.
+ */
 #define FENCE_RETRY_SECONDS	5
+/*
+ * One for each cache that was left without a fence since the module was loaded.
+ * One more than these has the oldest forgotten, and its metadata would be believed
+ * again.  Not chosen by measurement.
+ */
 #define NR_DISTRUSTED		64
 
 /* Sessions whose metadata was overtaken by the origin without a fence. */

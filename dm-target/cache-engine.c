@@ -19,8 +19,15 @@
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
+/*
+ * At least EVICT_BATCH, because a round of evictions allocates all of its
+ * migrations before it queues the first.  Twice as many, because write-back takes
+ * from the same pool.  Not chosen by measurement.
+ */
 #define MIGRATION_POOL		128
+/* See reserve_for(). */
 #define RESERVE_MIN		64U
+/* The policy's tick() and the halving of errors count in seconds. */
 #define TICK			HZ
 
 /*
@@ -209,6 +216,12 @@ static void destroy_engine(struct kref *ref)
 	kvfree(c);
 }
 
+/*
+ * Slots that are kept free: promotions take them while evictions are committed, so
+ * the reserve has to last for a commit.  It costs hits where all that is used would
+ * just fit into the cache, so a small cache gives up no more than a sixteenth, and a
+ * large one a 512th.  None of the three numbers was chosen by measurement.
+ */
 static u32 reserve_for(u32 nr_slots)
 {
 	return max3(nr_slots / 512, min(RESERVE_MIN, nr_slots / 16), 1U);

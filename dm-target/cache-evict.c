@@ -12,6 +12,11 @@
  */
 #include "cache-trace.h"
 
+/*
+ * The victims of one round, and so of one commit.  Both arrays of a round are on
+ * the stack and take 768 bytes.  The value was not chosen by measurement; it must
+ * not be above MIGRATION_POOL.
+ */
 #define EVICT_BATCH	64U
 /* Blocks to write back for a dirty victim, because it may not be among the first. */
 #define CLEAN_PER_VICTIM	8U

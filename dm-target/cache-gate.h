@@ -14,7 +14,12 @@ struct cache;
 struct cache_bio;
 struct cache_discard;
 
-#define CACHE_NR_GATES		4096	/* power of 2 */
+/*
+ * A promotion is given up if a write to another block is in the same gate: with n
+ * such writes in flight, n of 4096 promotions.  The next miss tries again.  Not
+ * chosen by measurement; a power of 2, because a hash of so many bits chooses one.
+ */
+#define CACHE_NR_GATES		4096
 
 struct cache_gate {
 	/* Writers to the origin of blocks that have no slot, by hash. */

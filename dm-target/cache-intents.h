@@ -12,9 +12,15 @@
 
 struct cache;
 
-/* Slots whose intents are taken back at a time. */
+/*
+ * Slots whose intents are taken back at a time: no more than a commit has other
+ * changes (GROUP_OPS).  Not chosen by measurement.
+ */
 #define INTENT_BATCH		4096U
-/* Words of dirty bits that are set ahead with one group at most. */
+/*
+ * Words of dirty bits that are set ahead with one group at most: those around four
+ * first writes that are far apart.  Not chosen by measurement.
+ */
 #define INTENT_WORDS_AHEAD	64
 
 /* Dirty bits of neighbours, set with one that was asked for. */

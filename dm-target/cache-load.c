@@ -16,6 +16,7 @@
 #include <linux/completion.h>
 #include <linux/sched/mm.h>
 
+/* As the kernel's own target has it. */
 #define DISCARD_BLOCKS_MAX	(1U << 14)
 
 /* ---- The metadata is opened and made to fit ---- */

@@ -19,7 +19,10 @@
 /*
  * Default of max_intents: the largest of these.  So many clean blocks may be copied
  * home after a power cut.  In a mode where the origin alone must be enough, few
- * blocks are to depend on the cache device.
+ * blocks are to depend on the cache device: a share of it, because then the copying
+ * grows no faster than the cache.  INTENTS_MIN leaves a small cache room for the
+ * neighbours of a few first writes (AHEAD_SLOTS).  None of the three was chosen by
+ * measurement.
  */
 #define INTENTS_MIN	4096U
 #define INTENTS_PERCENT	2

@@ -82,6 +82,10 @@ struct slot {
 
 static_assert(sizeof(struct slot) == 16);
 
+/*
+ * Only promotions and unmappings take one.  More locks than the CPUs that do so at
+ * a time are enough.  Not chosen by measurement.
+ */
 #define SLOT_NR_LOCKS	256
 
 struct slot_map {
@@ -272,7 +276,11 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
 	       (old & SLOT_PIN_MASK) == SLOT_PIN;
 }
 
-/* A scan offers the CPU to others each time that it has seen so many slots. */
+/*
+ * A scan offers the CPU to others each time that it has seen so many slots (64 KiB
+ * of memory).  Not chosen by measurement; a power of 2, because then the remainder
+ * is a mask.
+ */
 #define SLOT_SCAN_RESCHED	4096
 
 /*

@@ -30,7 +30,11 @@ enum bio_step {
 	STEP_END_FLUSH,		/* the cache device would not flush */
 };
 
-#define CACHE_NR_WAIT_BUCKETS	256	/* power of 2 */
+/*
+ * A bio that is woken is searched for among all that are parked in its bucket.  Not
+ * chosen by measurement; a power of 2, because then the bucket is a mask.
+ */
+#define CACHE_NR_WAIT_BUCKETS	256
 
 /* For all slots whose numbers are equal modulo CACHE_NR_WAIT_BUCKETS. */
 struct wait_bucket {

@@ -25,9 +25,18 @@ struct writeback_item {
 	u32 slot;
 };
 
+/*
+ * Blocks that are sorted at a time: the disk's heads go over it once for each
+ * batch, so more blocks would lie closer together.  64 KiB.  Not chosen by
+ * measurement.
+ */
 #define WRITEBACK_BATCH		4096U
 
-/* A block whose way home has failed, and is not tried again for a while. */
+/*
+ * A block whose way home has failed, and is not tried again for a while.  A hash
+ * chooses its entry; of two blocks with one entry the older is tried again sooner.
+ * Not chosen by measurement; a power of 2 for the hash.
+ */
 #define CACHE_NR_WB_FAILED	256
 
 struct wb_failed {

@@ -72,7 +72,11 @@
 #define YIELD_FIRST		YIELD_ONE
 /* The same for new blocks, if a warm cache has blocks to lose. */
 #define YIELD_WARY		(YIELD_ONE / 2)
-/* Samples in the moving averages: of one class, and of all of them. */
+/*
+ * Samples in the moving averages: of one class, and of all of them. The mean has
+ * several times as many, because a burst of one class shall not move it. Not chosen
+ * by measurement.
+ */
 #define YIELD_WEIGHT		24
 #define YIELD_MEAN_WEIGHT	128
 /* A stream must earn this: little, because few streams repeat at all. */
