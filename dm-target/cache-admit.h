@@ -36,30 +36,81 @@ struct cache_admit {
 	struct throttle throttle;
 };
 
-/* Start the budget, for a new engine. */
+/**
+ * cache_admit_init() - start the budget of promotions
+ * @c: a new engine
+ */
 void cache_admit_init(struct cache *c);
 
-/*
- * Judge the miss of @bio, once per bio; the answer is cb->verdict.  A bio that
- * may not be promoted has been counted with the reason.
+/**
+ * cache_admit_miss() - judge a miss, once per bio
+ * @c: the engine
+ * @bio: a read or write within one block that has no slot
+ * @cb: what is kept with it; the answer is @cb->verdict
+ *
+ * Counts the miss, and the reason if the block is not promoted.  Context: takes
+ * admit.throttle.lock.
  */
 void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb);
-/* May an admitted promotion begin now, for a @reader or for a writer? */
+
+/**
+ * cache_admit_begin() - whether an admitted promotion may begin now
+ * @c: the engine
+ * @reader: it is for a read; readers have twice the room
+ */
 bool cache_admit_begin(struct cache *c, bool reader);
-/* Its write to the origin has ended: is the promotion still wanted? */
+
+/**
+ * cache_admit_stands() - whether a promotion is still wanted
+ * @c: the engine
+ *
+ * Asked when the write to the origin that it waited for has ended.
+ */
 bool cache_admit_stands(struct cache *c);
-/* May a block come in ahead of any request for it? */
+
+/**
+ * cache_admit_ahead() - whether a block may come in ahead of any request for it
+ * @c: the engine
+ *
+ * Context: takes admit.throttle.lock.
+ */
 bool cache_admit_ahead(struct cache *c);
-/*
- * A free slot for a block that comes in because of @why, or SLOT_NONE, which is
- * counted.  The eviction is kicked when few are left.
+
+/**
+ * cache_admit_slot() - take a free slot for a promotion
+ * @c: the engine
+ * @why: the verdict that lets the block in
+ *
+ * Kicks the eviction when fewer slots than the reserve are left.  Context: takes
+ * map.free_lock.
+ *
+ * Return: the slot, or SLOT_NONE, which is counted unless no request missed the
+ * block.
  */
 u32 cache_admit_slot(struct cache *c, enum cache_verdict why);
-/* Count a promotion that gave way to a write or a discard. */
+
+/**
+ * cache_admit_raced() - count a promotion that gave way to a write or a discard
+ * @c: the engine
+ * @why: its verdict; a block that came in ahead is not counted
+ */
 void cache_admit_raced(struct cache *c, enum cache_verdict why);
 
-/* A promotion's write to the cache device is in flight, for the budget. */
+/**
+ * cache_admit_write_begins() - a promotion's write to the cache device begins
+ * @c: the engine
+ *
+ * From here to cache_admit_write_ends() its time is drawn from the budget.
+ * Context: takes admit.throttle.lock.
+ */
 void cache_admit_write_begins(struct cache *c);
+
+/**
+ * cache_admit_write_ends() - that write has ended
+ * @c: the engine
+ *
+ * Context: takes admit.throttle.lock.
+ */
 void cache_admit_write_ends(struct cache *c);
 
 #endif

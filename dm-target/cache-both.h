@@ -38,29 +38,70 @@ enum hit_result {
 	HIT_ORIGIN,		/* the origin serves it */
 };
 
-/*
- * May a write to both devices start on its slot, which has this word?  It waits
- * for a write-back of the slot, for writers that may have pinned when only the
- * slot was written, and for its units.  HIT_PINNED: it has its units, and may
- * pin.  Any context.
+/**
+ * cache_claim_both() - take the units of a write to both devices
+ * @c: the engine
+ * @bio: the write, within one block
+ * @cb: what is kept with it; @cb->slot is the slot, not pinned yet
+ * @word: the slot's word, as the caller read it
+ * @mode: the mode in effect
+ *
+ * The write waits for a write-back of the slot, for writers that may have pinned
+ * when only the slot was written, and for its units.  Context: any, never sleeps;
+ * takes the slot's wait.buckets[].lock to park.
+ *
+ * Return: HIT_PINNED: it has its units, and may pin; HIT_PARKED: it waits;
+ * HIT_RETRY: look again.
  */
 enum hit_result cache_claim_both(struct cache *c, struct bio *bio,
 				 struct cache_bio *cb, u32 word,
 				 enum dm_cache_mode mode);
-/* Give back the units of @cb, which has some.  Any context. */
+
+/**
+ * cache_return_units() - give units back, and wake the bios that wait for them
+ * @c: the engine
+ * @cb: of a write that has units
+ *
+ * Context: any, never sleeps; takes wait.buckets[].lock, then wait.deferred_lock, if
+ * a bio waits.
+ */
 void cache_return_units(struct cache *c, struct cache_bio *cb);
 
-/*
- * Send one copy of the bio to its slot.  Returns DM_MAPIO_REMAPPED: the caller
- * sends the other, to the origin.  Any context; may submit a bio.
+/**
+ * cache_issue_both() - send one copy of a write to its slot
+ * @c: the engine
+ * @bio: the write; points at the origin afterwards
+ * @cb: what is kept with it; it has pinned @cb->slot as a writer, and has its units
+ *
+ * Context: any, submits a bio.  An error of the copy is told at the end of both.
+ *
+ * Return: DM_MAPIO_REMAPPED, because the caller sends the other copy.
  */
 int cache_issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb);
-/* The copy for the origin has ended.  As end_io returns; any context. */
+
+/**
+ * cache_end_origin_leg() - the copy for the origin has ended
+ * @c: the engine
+ * @bio: the write
+ * @cb: what is kept with it
+ * @error: in: how this copy ended; out: how the write ends
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: DM_ENDIO_DONE, or DM_ENDIO_INCOMPLETE while the other copy is under way
+ * or the block has to be dropped first.
+ */
 int cache_end_origin_leg(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb, blk_status_t *error);
-/*
- * Only one copy of a write has arrived: unmap its slot, then end the bio.  For
- * the worker; may sleep.
+
+/**
+ * cache_drop_then_end() - unmap a slot that only one copy has reached
+ * @c: the engine
+ * @bio: the write; ended when the block is gone, with the error of the origin or of
+ *	the drop
+ * @cb: what is kept with it
+ *
+ * Context: the worker of deferred bios; may sleep.
  */
 void cache_drop_then_end(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb);

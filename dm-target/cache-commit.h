@@ -40,37 +40,67 @@ struct cache_commit {
 	struct delayed_work work;	/* on commit_wq */
 };
 
-/*
- * Queue @op, for which a bio or a caller waits: it is committed at once, with all
- * that is queued.  op->done() tells of an error.  Any context; takes
- * commit.lock.
+/**
+ * cache_commit_queue() - queue a change for which a bio or a caller waits
+ * @c: the engine
+ * @op: the caller's until op->done() is called
+ *
+ * It is committed at once, with all that is queued.  Context: any, never sleeps;
+ * takes commit.lock.  op->done() gets the error: -EROFS if the metadata cannot be
+ * changed, -EIO if a flush that the change relies on failed, or the metadata's.
  */
 void cache_commit_queue(struct cache *c, struct commit_op *op);
-/*
- * Queue @op, for which no bio waits.  It is committed before long: with the next
- * group, when enough operations linger, or when a bio needs its slot.  Any
- * context; takes commit.lock.
+
+/**
+ * cache_commit_linger() - queue a change for which no bio waits
+ * @c: the engine
+ * @op: as above
+ *
+ * It is committed before long: with the next group, when enough operations linger,
+ * or when a bio needs its slot.  Context and errors: as above.
  */
 void cache_commit_linger(struct cache *c, struct commit_op *op);
-/*
- * The same, together with a @change of its slot that must not be seen before @op
- * is queued; @change is called under commit.lock.  False if it changed nothing:
- * @op is not queued then.
+
+/**
+ * cache_commit_linger_if() - the same, together with a change of the slot
+ * @c: the engine
+ * @op: as above
+ * @change: changes op->slot, or returns false; called under commit.lock, must not
+ *	sleep
+ *
+ * The change is not seen before @op is queued.  Context: as above.
+ *
+ * Return: what @change returned; if false, @op is not queued.
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot));
 
-/* The commit worker: one group. */
+/**
+ * cache_commit_work() - commit one group
+ * @work: commit.work of the engine
+ *
+ * Context: commit_wq; sleeps, takes commit.lock and md_lock, one after the other.
+ */
 void cache_commit_work(struct work_struct *work);
-/*
- * Wait until all that is queued now is durable.  May sleep, so not from the
- * commit worker and under none of the engine's locks but settings.lock.
- * Returns the error of the commit.
+
+/**
+ * cache_commit_sync() - wait until all that is queued now is durable
+ * @c: the engine
+ *
+ * Context: sleeps.  Not from the commit worker, and under none of the engine's locks
+ * but settings.lock.
+ *
+ * Return: 0, or the error of the commit, as cache_commit_queue() has it.
  */
 int cache_commit_sync(struct cache *c);
-/*
- * Flush both devices, at the same time.  May sleep.  -EIO if one of them could
- * not, now or ever before.
+
+/**
+ * cache_flush_devices() - flush origin and cache device, at the same time
+ * @c: the engine
+ *
+ * Context: sleeps.
+ *
+ * Return: 0; -EIO if one of them could not flush, now or ever before.
  */
 int cache_flush_devices(struct cache *c);
 

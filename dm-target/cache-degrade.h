@@ -33,42 +33,94 @@ struct cache_degrade {
 	struct work_struct work;	/* on commit_wq */
 };
 
-/*
- * The metadata could not be changed: @what, with @error.  Under md_lock; may
- * sleep and do I/O.
+/**
+ * cache_metadata_failed() - the metadata could not be changed
+ * @c: the engine; nothing happens if its health is not HEALTH_GOOD
+ * @what: what was tried, for the log
+ * @error: negative, for the log
+ *
+ * Context: under md_lock; sleeps, does I/O to the metadata device, takes
+ * engines_lock to raise an event.
  */
 void cache_metadata_failed(struct cache *c, const char *what, int error);
-/*
- * Set the mode that a failed cache has in effect, whatever its table says.  If
- * the cache is well, its mode stays.  Suspended, or under md_lock.
+
+/**
+ * cache_set_failed_mode() - set the mode that a failed cache has in effect
+ * @c: the engine; if it is well, its mode stays
+ *
+ * Whatever the table says.  Context: suspended, or under md_lock.
  */
 void cache_set_failed_mode(struct cache *c);
-/* Count an error of the cache device, as @stat.  Any context. */
+
+/**
+ * cache_fast_error() - count an error of the cache device
+ * @c: the engine
+ * @stat: the counter
+ *
+ * Too many of late have the device tried by cache_degrade_work().  Context: any,
+ * never sleeps.
+ */
 void cache_fast_error(struct cache *c, enum cache_stat stat);
-/*
- * Keep @bio until it is known how the cache goes on without the device or the
- * metadata that failed; it is then deferred at @step.  Any context.
+
+/**
+ * cache_hold_bio() - keep a bio until it is known how the cache goes on
+ * @c: the engine
+ * @bio: deferred at @step then; ended with BLK_STS_IOERR if it could wait for ever
+ *	while a table is being suspended
+ * @step: where it goes on
+ *
+ * Context: any, never sleeps; takes degrade.held_lock.
  */
 void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step);
-/*
- * Between these two calls a table of @c is being suspended: a bio that could wait
- * for ever is failed.  Process context.
+
+/**
+ * cache_suspend_begins() - a table is being suspended
+ * @c: its engine
+ *
+ * Until cache_suspend_ends() a bio that could wait for ever is failed.  Context:
+ * process, ends bios; takes degrade.held_lock.
  */
 void cache_suspend_begins(struct cache *c);
-void cache_suspend_ends(struct cache *c);
-/*
- * The worker that decides whether the cache is given up, and then releases the
- * held bios.  On commit_wq; takes md_lock.
+
+/**
+ * cache_suspend_ends() - the table is suspended, or goes on
+ * @c: its engine
+ *
+ * Context: process; takes degrade.held_lock.
  */
-void cache_degrade_work(struct work_struct *work);
-/* Once a second, from the tick. */
-void cache_degrade_tick(struct cache *c);
-/*
- * The administrator lets writes go on without the cache.  May sleep; takes
+void cache_suspend_ends(struct cache *c);
+
+/**
+ * cache_degrade_work() - decide whether the cache is given up
+ * @work: degrade.work of the engine
+ *
+ * Then it releases the held bios.  Context: commit_wq; sleeps, does I/O, takes
  * md_lock.
  */
+void cache_degrade_work(struct work_struct *work);
+
+/**
+ * cache_degrade_tick() - forget old errors, and try the fence again
+ * @c: the engine
+ *
+ * Context: the tick, once a second; does not sleep.
+ */
+void cache_degrade_tick(struct cache *c);
+
+/**
+ * cache_set_fail_open() - the administrator lets writes go on without the cache
+ * @c: the engine
+ *
+ * Context: process, sleeps; takes md_lock.
+ */
 void cache_set_fail_open(struct cache *c);
-/* Was this session's metadata overtaken by the origin?  Process context. */
+
+/**
+ * cache_session_distrusted() - whether the origin has overtaken a session's metadata
+ * @session: as the record has it; 0, for none, is never distrusted
+ *
+ * Context: process; takes distrusted_lock.
+ */
 bool cache_session_distrusted(u64 session);
 
 #endif

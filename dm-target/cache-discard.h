@@ -18,7 +18,14 @@ struct cache_discard {
 	bool registered;
 };
 
-/* Go on with a discard, which ends or waits here.  For the worker; may sleep. */
+/**
+ * cache_process_discard() - go on with a discard
+ * @c: the engine
+ * @bio: the discard; passed down, ended or parked when this returns
+ * @cb: what is kept with it; @cb->discard is where it stands, in blocks
+ *
+ * Context: the worker of deferred bios; may sleep.  Any error ends the bio.
+ */
 void cache_process_discard(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb);
 

@@ -19,28 +19,84 @@ struct cache_tick {
 	u64 ios_seen;
 };
 
-/*
- * For the constructor: would the metadata be accepted?  Only reads.  Errors of
- * the metadata; *@why says what is wrong.
+/**
+ * cache_check_metadata() - whether the metadata would be accepted
+ * @t: a table that is being constructed
+ * @why: receives what is wrong, if something is
+ *
+ * Reads only.  Context: process, sleeps; takes engines_lock.
+ *
+ * Return: 0, -EINVAL if the block sizes differ, or an error of the metadata.
  */
 int cache_check_metadata(struct cache_table *t, const char **why);
-/*
- * Preresume: t->cache is the engine for this table, ready to run.  Can be called
- * again after an error.  -EBUSY: the metadata is in use by another cache.
+
+/**
+ * cache_engine_resume() - preresume: find or build the engine for a table
+ * @t: the table; @t->cache is ready to run afterwards
+ *
+ * May be called again after an error.  Context: process, sleeps, does I/O; takes
+ * md_lock and engines_lock.
+ *
+ * Return: 0; -EBUSY if another cache uses the metadata; -EINVAL if the mode does not
+ * go with dirty blocks; -ENOMEM; or an error of cache_load().
  */
 int cache_engine_resume(struct cache_table *t);
-/* Resume: I/O and background work may start. */
+
+/**
+ * cache_engine_run() - resume: I/O and background work may start
+ * @c: the engine
+ */
 void cache_engine_run(struct cache *c);
-/* Presuspend: start nothing new in the background. */
+
+/**
+ * cache_engine_quiesce() - presuspend: start nothing new in the background
+ * @t: a table that has its engine
+ *
+ * If other tables run on the engine, background work goes on.  Context: process,
+ * sleeps; takes engines_lock.
+ */
 void cache_engine_quiesce(struct cache_table *t);
-/* The suspend is called off. */
+
+/**
+ * cache_engine_unquiesce() - the suspend is called off
+ * @t: the table
+ */
 void cache_engine_unquiesce(struct cache_table *t);
-/* Postsuspend: no user I/O is in flight any more. */
+
+/**
+ * cache_engine_suspend() - postsuspend: no user I/O of the table is in flight
+ * @t: the table
+ *
+ * The last table stops the engine and has its state stored.  Context: process,
+ * sleeps, does I/O; takes md_lock and engines_lock.  Errors are logged and worsen
+ * the health.
+ */
 void cache_engine_suspend(struct cache_table *t);
-/* The table goes.  Its engine goes with the last reference. */
+
+/**
+ * cache_engine_put() - the table goes, and its engine with the last reference
+ * @t: the table, suspended
+ *
+ * Context: process, sleeps; takes engines_lock.
+ */
 void cache_engine_put(struct cache_table *t);
-/* The table's engine, or NULL; it stays until it is returned.  Any time. */
+
+/**
+ * cache_engine_borrow() - take a reference to a table's engine
+ * @t: the table, at any time of its life
+ *
+ * Context: process, sleeps; takes engines_lock.
+ *
+ * Return: the engine, which stays until cache_engine_return(); NULL if there is none.
+ */
 struct cache *cache_engine_borrow(struct cache_table *t);
+
+/**
+ * cache_engine_return() - give back what cache_engine_borrow() took
+ * @c: the engine; destroyed here if this is the last reference
+ *
+ * Context: process, sleeps.
+ */
 void cache_engine_return(struct cache *c);
 
 #endif

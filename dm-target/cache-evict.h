@@ -35,20 +35,38 @@ struct cache_evict {
 	struct work_struct work;
 };
 
-/* The eviction worker: frees slots until the reserve is there again. */
-void cache_evict_work(struct work_struct *work);
-/*
- * Begin to unmap @slot if it holds @block (or whatever it holds, ANY_BLOCK).
- * False if it is in use, is dirty (unless @dirty_too) or has changed.  May
- * sleep.
+/**
+ * cache_evict_work() - free slots until the reserve is there again
+ * @work: evict.work of the engine
+ *
+ * Context: bg_wq; sleeps, waits for commits, takes policy_lock.
  */
+void cache_evict_work(struct work_struct *work);
+
 #define ANY_BLOCK U64_MAX
+/**
+ * cache_begin_unmap() - begin to unmap a slot
+ * @c: the engine
+ * @slot: the slot
+ * @block: the block that it has to hold, or ANY_BLOCK
+ * @dirty_too: also if it may have the only copy: its content is discarded
+ * @why: for the policy and the counters
+ *
+ * Context: process, may sleep for memory; takes policy_lock and, after it,
+ * commit.lock.
+ *
+ * Return: false if it is in use, is dirty or has changed.  True: it is EVICTING, and
+ * FREE when the commit has succeeded; if the commit fails, it is VALID again.
+ */
 bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		       enum cache_removal why);
-/*
- * May a caller that unmaps many blocks queue another now?  The bound is there
- * because first writes would wait for too many commits, and the queue would take
- * any amount of memory.  Any context.
+
+/**
+ * cache_unmap_has_room() - whether a caller that unmaps many may queue another now
+ * @c: the engine
+ *
+ * The bound is there because first writes would wait for too many commits, and the
+ * queue would take any amount of memory.  Context: any, never sleeps.
  */
 bool cache_unmap_has_room(struct cache *c);
 

@@ -10,26 +10,55 @@
 struct cache;
 struct fill;
 
-/*
- * Promote the block of @bio, which has been admitted.  True: the promotion has
- * the bio, which may have ended.  False: the caller has it, and maps it again
- * (a promotion may have begun).  For the worker; may sleep for memory.
+/**
+ * cache_promote_bio() - promote the block of a bio
+ * @c: the engine
+ * @bio: a read or a write of a whole block, which has been admitted
+ *
+ * Context: the worker of deferred bios; may sleep for memory.
+ *
+ * Return: true: the promotion has the bio, which may have ended.  False: the caller
+ * has it, and maps it again (a promotion may have begun).
  */
 bool cache_promote_bio(struct cache *c, struct bio *bio);
 
-/*
- * For a write that goes to the origin first: a promotion of @block that begins
- * when the write has ended, or NULL when there is no room or no memory.  The
- * caller passes it to one of the next two.  All three: any context.
+/**
+ * cache_fill_reserve() - prepare a promotion for a write that goes to the origin first
+ * @c: the engine
+ * @block: the block
+ * @why: the verdict that lets it in
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: the promotion, for cache_fill_start() or cache_fill_forget(); NULL when
+ * there is no room or no memory.
  */
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why);
+
+/**
+ * cache_fill_start() - begin it: the write has ended
+ * @fill: no longer the caller's
+ *
+ * Context: any, never sleeps.
+ */
 void cache_fill_start(struct fill *fill);
+
+/**
+ * cache_fill_forget() - give it up
+ * @fill: no longer the caller's
+ *
+ * Context: any, never sleeps.
+ */
 void cache_fill_forget(struct fill *fill);
 
-/*
- * A write that is its own promotion (BIO_OVERWRITE) has reached its slot, or has
- * not.  @bio ends later, with its commit.  Any context.
+/**
+ * cache_overwrite_done() - a write that is its own promotion has ended
+ * @c: the engine
+ * @bio: the write (BIO_OVERWRITE); ends later, with its commit
+ * @error: of the cache device
+ *
+ * Context: any, never sleeps.
  */
 void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error);
 

@@ -30,23 +30,61 @@ struct cache_gate {
 	atomic_t nr_discards;
 };
 
-/*
- * A write of a block without a slot goes to the origin alone.  False if the
- * block has a slot: look again.  True: cb->kind is BIO_GATED, and
- * cache_gate_leave() has to follow the end of the write.
+/**
+ * cache_gate_enter() - a write of a block without a slot goes to the origin alone
+ * @c: the engine
+ * @cb: of the write; @cb->block is its block
+ *
+ * Return: false if the block has a slot: look again.  True: @cb->kind is BIO_GATED,
+ * and cache_gate_leave() has to follow the end of the write.
  */
 bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
+
+/**
+ * cache_gate_leave() - that write has ended
+ * @c: the engine
+ * @cb: of the write
+ */
 void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
-/* No block in [d->first, d->last) is published between these two calls. */
+
+/**
+ * cache_gate_enter_discard() - no block of a discard is published from here on
+ * @c: the engine
+ * @d: the discard, [first, last) in blocks; stays until it leaves
+ *
+ * Context: takes gate.discard_lock.
+ */
 void cache_gate_enter_discard(struct cache *c, struct cache_discard *d);
+
+/**
+ * cache_gate_leave_discard() - they may be published again
+ * @c: the engine
+ * @d: the discard
+ *
+ * Context: takes gate.discard_lock.
+ */
 void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
-/*
- * Publish a free @slot as FILLING for @block.  Returns 0; -EEXIST when the block
- * has a slot; -EBUSY when a write or a discard of it is in flight.  On an error
- * the slot is FREE, is in no chain, and is the caller's.
+
+/**
+ * cache_gate_publish() - publish a slot as FILLING for a block
+ * @c: the engine
+ * @slot: the caller's, FREE and in no chain; so it is again after an error
+ * @block: the block
+ *
+ * Context: takes a lock of map.chain_locks, and gate.discard_lock.
+ *
+ * Return: 0; -EEXIST when the block has a slot; -EBUSY when a write or a discard of
+ * it is in flight.
  */
 int cache_gate_publish(struct cache *c, u32 slot, u64 block);
-/* Take a FILLING slot out of its chain again; it is FREE, and the caller's. */
+
+/**
+ * cache_gate_unpublish() - take a FILLING slot out of its chain again
+ * @c: the engine
+ * @slot: FREE afterwards, and the caller's; bios that wait for it are woken
+ *
+ * Context: as cache_gate_publish().
+ */
 void cache_gate_unpublish(struct cache *c, u32 slot);
 
 #endif

@@ -41,37 +41,86 @@ struct cache_intents {
 	atomic_t nr_suspects;		/* slots about to be dropped after an error */
 };
 
-/*
- * Take the intents of up to INTENT_BATCH slots in memory, if a sweep is due and
- * allowed; @nr_new more intents are about to be set.  Returns how many slots.  The
- * disk follows with cache_intents_clear(), after both devices were flushed.
+/**
+ * cache_intents_take() - take intents back in memory, if a sweep is due and allowed
+ * @c: the engine
+ * @nr_new: intents that are about to be set
+ *
+ * The disk follows with cache_intents_clear(), after both devices were flushed.
+ * Context: may sleep.
+ *
+ * Return: of how many slots, INTENT_BATCH at most.
  */
 unsigned int cache_intents_take(struct cache *c, unsigned int nr_new);
-/* The bits of those @nr slots were not cleared after all. */
+
+/**
+ * cache_intents_give_back() - their bits were not cleared after all
+ * @c: the engine
+ * @nr: slots, as cache_intents_take() returned
+ */
 void cache_intents_give_back(struct cache *c, unsigned int nr);
-/* Clear the bits of those @nr slots; under md_lock.  Errors of the metadata. */
+
+/**
+ * cache_intents_clear() - clear their dirty bits in the metadata
+ * @c: the engine
+ * @nr: slots, as cache_intents_take() returned
+ *
+ * Context: under md_lock; may sleep.  Return: 0 or an error of the metadata.
+ */
 int cache_intents_clear(struct cache *c, unsigned int nr);
-/*
- * Clear all intents of slots that are not dirty.  For a suspended engine, so no
- * write runs.  Sleeps, takes md_lock.  Errors of the metadata.
+
+/**
+ * cache_intents_clear_all() - clear all intents of slots that are not dirty
+ * @c: a suspended engine, so no write runs
+ *
+ * Nothing is committed yet.  Context: process, sleeps; takes md_lock.
+ *
+ * Return: 0 or an error of the metadata.
  */
 int cache_intents_clear_all(struct cache *c);
 
-/*
- * Choose neighbours of the slots of which @ops asks for @nr_new intents.
- * Returns how many words of bits.
+/**
+ * cache_intents_choose_ahead() - choose neighbours of slots that get an intent
+ * @c: the engine
+ * @ops: the changes of a group
+ * @nr_new: intents that they ask for
+ *
+ * Return: how many words of bits, INTENT_WORDS_AHEAD at most.
  */
 unsigned int cache_intents_choose_ahead(struct cache *c,
 					const struct list_head *ops,
 					unsigned int nr_new);
-/* Set the bits of those @nr words; under md_lock.  Errors of the metadata. */
+
+/**
+ * cache_intents_set_ahead() - set their dirty bits in the metadata
+ * @c: the engine
+ * @nr: words, as cache_intents_choose_ahead() returned
+ *
+ * Context: under md_lock; may sleep.  Return: 0 or an error of the metadata.
+ */
 int cache_intents_set_ahead(struct cache *c, unsigned int nr);
-/* They are durable: writes need not wait for them any more. */
+
+/**
+ * cache_intents_ahead_durable() - writes need not wait for them any more
+ * @c: the engine
+ * @nr: words, as cache_intents_choose_ahead() returned
+ */
 void cache_intents_ahead_durable(struct cache *c, unsigned int nr);
 
-/* A write has asked for an intent, so spare ones stay for a while. */
+/**
+ * cache_intents_wanted() - a write has asked for an intent
+ * @c: the engine
+ *
+ * So spare ones stay for a while.  Context: also the tick.
+ */
 void cache_intents_wanted(struct cache *c);
-/* Once a second, from the tick. */
+
+/**
+ * cache_intents_tick() - as long as writes hit, spare intents stay
+ * @c: the engine
+ *
+ * Context: the tick, once a second.
+ */
 void cache_intents_tick(struct cache *c);
 
 #endif

@@ -8,19 +8,35 @@
 
 struct cache;
 
-/*
- * Map a bio, whose sector is relative to the target.  Returns DM_MAPIO_REMAPPED
- * or DM_MAPIO_SUBMITTED: the engine ends or submits it later.  Any context, also
- * where the submitter must not wait; never sleeps.
+/**
+ * cache_map_bio() - map a bio
+ * @c: the engine
+ * @bio: its sector is relative to the target
+ *
+ * Context: any, also where the submitter must not wait; never sleeps.
+ *
+ * Return: DM_MAPIO_REMAPPED; or DM_MAPIO_SUBMITTED: the engine ends or submits it.
  */
 int cache_map_bio(struct cache *c, struct bio *bio);
-/*
- * The end of a bio that was remapped, with *@error, which may be changed.
- * Returns DM_ENDIO_DONE or DM_ENDIO_INCOMPLETE: it goes on elsewhere.  Any
- * context.
+
+/**
+ * cache_end_bio() - the end of a bio that was remapped
+ * @c: the engine
+ * @bio: the bio
+ * @error: in: the device's; out: what the bio ends with
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: DM_ENDIO_DONE, or DM_ENDIO_INCOMPLETE: it goes on elsewhere.
  */
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
-/* The worker that goes on with deferred bios; on wq. */
+
+/**
+ * cache_deferred_work() - go on with deferred bios
+ * @work: wait.deferred_work of the engine
+ *
+ * Context: wq; may sleep.
+ */
 void cache_deferred_work(struct work_struct *work);
 
 #endif

@@ -6,20 +6,27 @@
 struct cache;
 struct cache_table;
 
-/*
- * Fill a new engine, which has its devices, its slot map and its policy, from
- * the metadata of @t; the metadata is up to date and committed then.  @before is
- * the suspended engine, or NULL; if it alone knows of dirty blocks, they must be
- * there.  No I/O runs yet.  Sleeps, takes md_lock.  Errors of the metadata,
- * -EFBIG if a dirty block does not fit any more, -EILSEQ if one of @before is
- * missing; all are logged.
+/**
+ * cache_load() - fill a new engine from the metadata
+ * @c: has its devices, its slot map and its policy; no I/O runs
+ * @t: its table; the metadata is made to fit it, and committed
+ * @before: the suspended engine, or NULL; if it alone knows of dirty blocks, they
+ *	must be there
+ *
+ * Context: process, sleeps; takes md_lock.
+ *
+ * Return: 0; -EFBIG if a dirty block does not fit any more; -EILSEQ if the metadata
+ * is damaged or lacks a block of @before; or another error of the metadata or of
+ * the devices.
  */
 int cache_load(struct cache *c, struct cache_table *t, struct cache *before);
 
-/*
- * Write what is better known after a clean stop than after a power cut: which
- * blocks are clean, hints, counters.  Suspended, with nothing in flight.
- * Sleeps, takes md_lock.  A failure is logged and worsens the health.
+/**
+ * cache_store() - write what is better known after a clean stop than after a power cut
+ * @c: suspended, with nothing in flight
+ *
+ * That is: which blocks are clean, hints, counters.  Context: process, sleeps; takes
+ * md_lock.  A failure is logged and worsens the health.
  */
 void cache_store(struct cache *c);
 

@@ -58,13 +58,6 @@ static const struct cache_policy_ops *get_loaded(const char *name)
 	return ops;
 }
 
-/**
- * cache_policy_get() - find a policy, loading its module if need be
- * @name: its name, or an alias
- *
- * Loads the module dm-cache-NAME. Process context, may sleep.
- * Return: the policy, whose module stays until cache_policy_put(); or NULL.
- */
 const struct cache_policy_ops *cache_policy_get(const char *name)
 {
 	const struct cache_policy_ops *ops = get_loaded(name);
@@ -75,7 +68,6 @@ const struct cache_policy_ops *cache_policy_get(const char *name)
 	return get_loaded(name);
 }
 
-/** cache_policy_put() - let the policy's module go. Any context. */
 void cache_policy_put(const struct cache_policy_ops *ops)
 {
 	module_put(ops->owner);
@@ -237,13 +229,6 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 
 /* ---- Settings ---- */
 
-/**
- * cache_tunable_find() - the row of a table of settings
- * @table: ends with a NULL key; may be NULL
- * @key: name of the setting
- *
- * Any context. Return: the row, or NULL.
- */
 const struct cache_tunable *
 cache_tunable_find(const struct cache_tunable *table, const char *key)
 {
@@ -285,26 +270,11 @@ static bool key_is_registered(const char *key)
 	return found;
 }
 
-/**
- * cache_policy_key_loaded() - whether a policy that is at hand has this setting
- * @key: the name, as a table or a message gave it
- *
- * At hand are hearth's own policies, the kernel's former ones, and all that are
- * loaded. Any context but interrupts, takes registry_lock.
- */
 bool cache_policy_key_loaded(const char *key)
 {
 	return key_is_listed(key) || key_is_registered(key);
 }
 
-/**
- * cache_policy_key_known() - whether some policy has a setting of this name
- * @key: the name, as a table gave it
- *
- * Loads a policy from elsewhere that has it if need be. Process context, sleeps until modprobe
- * has ended, takes registry_lock. Not for a message: a suspend waits for that,
- * and modprobe may have to read from the device that is being suspended.
- */
 bool cache_policy_key_known(const char *key)
 {
 	if (cache_policy_key_loaded(key))
@@ -313,35 +283,16 @@ bool cache_policy_key_known(const char *key)
 	return key_is_registered(key);
 }
 
-/**
- * cache_tunable_set() - change a setting
- * @base: the policy, or for the engine's own settings the struct cache
- * @t: its row
- * @value: as cache_tunable_parse() returned it
- *
- * Any context, beside readers that use READ_ONCE().
- */
 void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value)
 {
 	WRITE_ONCE(*(u64 *)((char *)base + t->offset), value);
 }
 
-/** cache_tunable_value() - a setting's value; @base as above. Any context. */
 u64 cache_tunable_value(const void *base, const struct cache_tunable *t)
 {
 	return READ_ONCE(*(const u64 *)((const char *)base + t->offset));
 }
 
-/**
- * cache_tunable_parse() - parse a setting's value
- * @t: its row
- * @value: a decimal number, as a table or a message gave it
- * @result: receives the number
- * @why: on error receives a text that names the key and what it takes
- * @why_len: bytes of @why
- *
- * Any context. Return: 0, or -EINVAL for no number or one out of range.
- */
 int cache_tunable_parse(const struct cache_tunable *t, const char *value,
 			u64 *result, char *why, size_t why_len)
 {

@@ -11,49 +11,113 @@ struct cache;
 
 #define CACHE_MAX_TUNABLES	32
 
-/*
- * Find the policy @name, loading dm-cache-@name if need be, and take a reference
- * to its module; NULL if there is none.  May sleep.
+/**
+ * cache_policy_get() - find a policy, loading its module if need be
+ * @name: its name, or an alias
+ *
+ * Loads the module dm-cache-NAME.  Context: process, sleeps; takes registry_lock.
+ *
+ * Return: the policy, whose module stays until cache_policy_put(); or NULL.
  */
 const struct cache_policy_ops *cache_policy_get(const char *name);
-/* Give back what cache_policy_get() took.  Any context. */
+
+/**
+ * cache_policy_put() - give back what cache_policy_get() took
+ * @ops: the policy
+ *
+ * Context: any, never sleeps.
+ */
 void cache_policy_put(const struct cache_policy_ops *ops);
-/*
- * Give @c, which has its slots and devices, the policy of @ops.  Takes a
- * reference to its module.  Sleeps; -ENOMEM.
+
+/**
+ * cache_policy_init() - give an engine its first policy
+ * @c: has its slots and devices
+ * @ops: the policy; the engine takes a reference of its own to the module
+ *
+ * Context: process, sleeps; no I/O runs.  Return: 0 or -ENOMEM.
  */
 int cache_policy_init(struct cache *c, const struct cache_policy_ops *ops);
-/*
- * Another policy takes over what is in the cache.  Its hints are the old one's,
- * if both mean the same by them.  Suspended; sleeps.  -ENOMEM: the engine is
- * broken, and has to be built anew from the disk.
+
+/**
+ * cache_policy_switch() - another policy takes over what is in the cache
+ * @c: suspended
+ * @to: the policy; if the engine has it already, nothing happens
+ *
+ * Its hints are the old one's, if both mean the same by them.  Context: process,
+ * sleeps.
+ *
+ * Return: 0; -ENOMEM: the engine is broken, and has to be built anew from the disk.
  */
 int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
-/* No policy any more; there may have been none. */
+
+/**
+ * cache_policy_destroy() - take an engine's policy away
+ * @c: no I/O runs; it may have no policy
+ *
+ * Context: process, may sleep.
+ */
 void cache_policy_destroy(struct cache *c);
 
-/*
- * Is @key a setting of some policy, though not of this one?  The first asks
- * hearth's own policies and those that are loaded, in any context but interrupts.  The second has
- * modprobe look for more, so it is for the constructor only: a suspend waits for
- * a message, and modprobe may need the device that is being suspended.
+/**
+ * cache_policy_key_loaded() - whether a policy that is at hand has this setting
+ * @key: the name, as a table or a message gave it
+ *
+ * At hand are hearth's own policies, the kernel's former ones, and all that are
+ * loaded.  Context: any but interrupts, never sleeps; takes registry_lock.
  */
 bool cache_policy_key_loaded(const char *key);
+
+/**
+ * cache_policy_key_known() - whether some policy has a setting of this name
+ * @key: the name, as a table gave it
+ *
+ * Loads a policy from elsewhere that has it if need be.  Context: process, sleeps
+ * until modprobe has ended; takes registry_lock.  Not for a message: a suspend waits
+ * for that, and modprobe may need the device that is being suspended.
+ */
 bool cache_policy_key_known(const char *key);
-/* The row of @key, or NULL; @table may be NULL. */
+
+/**
+ * cache_tunable_find() - the row of a setting
+ * @table: ends with a NULL key; may be NULL
+ * @key: name of the setting
+ *
+ * Context: any, never sleeps.  Return: the row, or NULL.
+ */
 const struct cache_tunable *cache_tunable_find(const struct cache_tunable *table,
 					       const char *key);
-/*
- * Parse @value in the unit of @t.  -EINVAL if it is no number or out of range;
- * @why names the key then, and what it takes.
+
+/**
+ * cache_tunable_parse() - parse a setting's value
+ * @t: its row, which has the unit
+ * @value: a decimal number, as a table or a message gave it
+ * @result: receives the number
+ * @why: on error receives a text that names the key and what it takes
+ * @why_len: bytes of @why
+ *
+ * Context: any, never sleeps.  Return: 0, or -EINVAL for no number or one out of
+ * range.
  */
 int cache_tunable_parse(const struct cache_tunable *t, const char *value,
 			u64 *result, char *why, size_t why_len);
-/*
- * Set or read a setting while I/O runs.  @base is the policy, or for the
- * engine's own settings the struct cache.  Any context.
+
+/**
+ * cache_tunable_set() - change a setting
+ * @base: the policy, or for the engine's own settings the struct cache
+ * @t: its row
+ * @value: as cache_tunable_parse() returned it
+ *
+ * Context: any, beside readers that use READ_ONCE().
  */
 void cache_tunable_set(void *base, const struct cache_tunable *t, u64 value);
+
+/**
+ * cache_tunable_value() - a setting's value
+ * @base: as cache_tunable_set() has it
+ * @t: its row
+ *
+ * Context: any.
+ */
 u64 cache_tunable_value(const void *base, const struct cache_tunable *t);
 
 #endif

@@ -28,24 +28,67 @@ struct cache_record {
 /* The engine's own settings, ended by a NULL key; offsets into struct cache. */
 extern const struct cache_tunable cache_core_tunables[];
 
-/* Find a setting of the engine (with @c as its base) or of the policy. */
+/**
+ * cache_setting_find() - the row of a setting of the engine or of its policy
+ * @c: the engine
+ * @key: name of the setting
+ * @base: receives what cache_tunable_set() needs
+ *
+ * Context: the policy must not be switched meanwhile.  Return: the row, or NULL.
+ */
 const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
 					       void **base);
-/* Read the record from the metadata; under md_lock. */
+
+/**
+ * cache_settings_load() - read the record from the metadata
+ * @c: the engine; has no settings and session 0 if there is no record
+ *
+ * Context: under md_lock; no I/O runs.
+ */
 void cache_settings_load(struct cache *c);
-/* Give the metadata's next commit a session of its own; under md_lock. */
+
+/**
+ * cache_settings_new_session() - give the metadata's next commit its own session
+ * @c: the engine
+ *
+ * Context: under md_lock; no I/O runs.  Return: 0 or an error of the metadata.
+ */
 int cache_settings_new_session(struct cache *c);
-/*
- * Give all settings their values: the defaults, then the record's where the
- * table is silent, then the table's.  No I/O runs.
+
+/**
+ * cache_settings_apply() - give all settings their values
+ * @c: the engine; no I/O runs
+ * @t: its table
+ *
+ * The defaults, then the record's where the table is silent, then the table's.
  */
 void cache_settings_apply(struct cache *c, struct cache_table *t);
-/*
- * Keep a setting in the metadata (NULL: forget it); durable on return.  -ENOSPC
- * if the record has no room, or an error of the metadata.  Takes settings.lock.
+
+/**
+ * cache_setting_save() - keep a setting in the metadata
+ * @c: the engine
+ * @key: name of the setting
+ * @value: its value; NULL: forget it
+ *
+ * Durable on return.  Context: process, sleeps; takes settings.lock and, under it,
+ * md_lock; waits for a commit.
+ *
+ * Return: 0; -ENOSPC if the record has no room; -EINVAL if @value has more than one
+ * line; or an error of the metadata.  After an error the record is as it was in
+ * memory.
  */
 int cache_setting_save(struct cache *c, const char *key, const char *value);
-/* The message "mode": -EINVAL if @name does not go with the table's mode. */
+
+/**
+ * cache_set_mode() - the message "mode"
+ * @t: a table that has its engine
+ * @name: of the mode
+ *
+ * Context: as cache_setting_save().
+ *
+ * Return: 0; -EINVAL if @name does not go with the table's mode; -EROFS if the cache
+ * has failed; or an error of cache_setting_save().
+ */
 int cache_set_mode(struct cache_table *t, const char *name);
 
 #endif

@@ -103,29 +103,78 @@ struct slot_map {
 	u32 nr_free;		/* written under free_lock, read anywhere */
 };
 
-/*
- * Make a map of @nr_slots, all FREE, with an empty free list; -EINVAL if there are
- * too many or none, -ENOMEM.  May sleep.
+/**
+ * slot_map_init() - make a map
+ * @map: the map
+ * @nr_slots: all FREE, and not on the free list yet
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EINVAL if there are too many slots or none; -ENOMEM.
  */
 int slot_map_init(struct slot_map *map, u32 nr_slots);
-/* Free its memory; the map may have none. */
+
+/**
+ * slot_map_exit() - free a map's memory
+ * @map: the map; may have none
+ *
+ * Context: process, may sleep.
+ */
 void slot_map_exit(struct slot_map *map);
-/* The memory that it takes, in bytes. */
+
+/**
+ * slot_map_bytes() - the memory that a map takes, in bytes
+ * @map: the map
+ */
 size_t slot_map_bytes(const struct slot_map *map);
 
-/* Take a free slot, or SLOT_NONE.  Any context.  It is FREE and unhashed. */
+/**
+ * slot_map_alloc() - take a free slot
+ * @map: the map
+ *
+ * Context: any, never sleeps; takes free_lock.
+ *
+ * Return: the slot, FREE and in no chain; or SLOT_NONE.
+ */
 u32 slot_map_alloc(struct slot_map *map);
-/* Give back a slot that is FREE and unhashed. */
+
+/**
+ * slot_map_free() - give a slot back
+ * @map: the map
+ * @slot: FREE and in no chain
+ *
+ * Context: any, never sleeps; takes free_lock.
+ */
 void slot_map_free(struct slot_map *map, u32 slot);
-/* Build the free list after slots were loaded: all that are FREE, ascending. */
+
+/**
+ * slot_map_build_free_list() - put all slots that are FREE on it, ascending
+ * @map: the map; its slots were loaded
+ *
+ * Context: no I/O runs.
+ */
 void slot_map_build_free_list(struct slot_map *map);
 
-/*
- * Publish @slot as holding @block, with its word set to @word.  Fails with
- * -EEXIST (and changes nothing) if @block is in the map already.
+/**
+ * slot_map_insert() - publish a slot as holding a block
+ * @map: the map
+ * @slot: FREE and in no chain
+ * @block: the block
+ * @word: the slot's word from here on
+ *
+ * Context: any, never sleeps; takes a lock of chain_locks.
+ *
+ * Return: 0; -EEXIST, and nothing has changed, if @block is in the map already.
  */
 int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word);
-/* Take @slot out of its chain; its word is the caller's business. */
+
+/**
+ * slot_map_remove() - take a slot out of its chain
+ * @map: the map
+ * @slot: is in a chain; its word is the caller's business
+ *
+ * Context: any, never sleeps; takes a lock of chain_locks.
+ */
 void slot_map_remove(struct slot_map *map, u32 slot);
 
 /* @slot must be below nr_slots. */

@@ -49,17 +49,44 @@ struct cache_table {
 	bool suspending;		/* from presuspend to postsuspend */
 };
 
-/* For the constructor: log, and say to device-mapper, why it is refused. */
+/**
+ * cache_table_refuse_metadata() - say why a table's metadata is refused
+ * @t: a table that is being constructed
+ * @why: what is wrong, as cache_check_metadata() says it
+ *
+ * To the log and, by ti->error, to device-mapper.
+ */
 void cache_table_refuse_metadata(struct cache_table *t, const char *why);
-/*
- * Parse the words of a table, open its devices and get its policy.  On an error
- * ti->error says why.  May sleep.
+
+/**
+ * cache_table_parse() - parse a table, open its devices and get its policy
+ * @ti: the target; on an error ti->error says why
+ * @argc: how many words
+ * @argv: the words, from the metadata device on
+ * @result: receives the table
+ *
+ * Context: process, sleeps; may wait for modprobe.
+ *
+ * Return: 0; -EINVAL for words that are refused; -ENOMEM; or the error of opening a
+ * device.
  */
 int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 		      struct cache_table **result);
-/* Undo cache_table_parse(); nothing may run on the table.  May sleep. */
+
+/**
+ * cache_table_free() - undo cache_table_parse()
+ * @t: nothing may run on it
+ *
+ * Context: process, sleeps.
+ */
 void cache_table_free(struct cache_table *t);
-/* Are discards to be passed to the origin?  Any context. */
+
+/**
+ * cache_passes_discards() - whether discards are to be passed to the origin
+ * @t: the table
+ *
+ * Context: any, never sleeps.
+ */
 bool cache_passes_discards(const struct cache_table *t);
 
 #endif

@@ -75,21 +75,34 @@ struct cache_stats {
 	u64 count[NR_CACHE_STATS];
 };
 
-/* Hand @bio to the worker, which goes on at @step. */
+/**
+ * cache_defer_bio() - hand a bio to the worker of deferred bios
+ * @c: the engine
+ * @bio: no longer the caller's
+ * @step: where the worker goes on with it
+ *
+ * Takes wait.deferred_lock.
+ */
 void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step);
-/*
- * Make a bio that has ended with an error fit to be issued again: as it was
- * before it was issued, and a write with REQ_FUA.
+
+/**
+ * cache_rewind_bio() - make a bio that has ended with an error fit to be issued again
+ * @bio: as it was before it was issued, and a write with REQ_FUA
  */
 void cache_rewind_bio(struct bio *bio);
 
-/* Make the lists empty. */
+/**
+ * cache_wait_init() - make the lists empty
+ * @c: a new engine
+ */
 void cache_wait_init(struct cache *c);
 
-/*
- * Park @bio until the word of @slot changes from @word; false if it already
- * has, and @bio is still the caller's.  A parked bio is deferred again at its
- * cb->step.
+/**
+ * cache_wait_for_slot() - park a bio until the word of a slot changes
+ * @c: the engine
+ * @slot: a slot that is busy (slot_is_busy()), or nothing would wake the bio
+ * @word: the word as the caller read it
+ * @bio: deferred again at its cb->step when it is woken
  *
  * A bio that is woken may find that others were faster, and is parked once more.
  * From then on it need not compete, because the slot is granted to such bios one
@@ -99,46 +112,119 @@ void cache_wait_init(struct cache *c);
  * grant.  If it finds pins of those before it, and needs a slot without, it is
  * parked as the first, and gets its grant again from the last unpin.  When no bio
  * is left that has waited before, the slot opens, and all others are woken.
+ *
+ * Takes the slot's wait.buckets[].lock, and commit.lock if changes linger.
+ *
+ * Return: false if the word has changed already: @bio is still the caller's.
  */
 bool cache_wait_for_slot(struct cache *c, u32 slot, u32 word, struct bio *bio);
-/*
- * @slot has changed its state, and lost SLOT_WAITERS in the same step: defer the
- * bios that are parked on it.
+
+/**
+ * cache_wake_waiters() - defer the bios that are parked on a slot
+ * @c: the engine
+ * @slot: has changed its state, and lost SLOT_WAITERS in the same step
+ *
+ * Takes the slot's wait.buckets[].lock, then wait.deferred_lock.
  */
 void cache_wake_waiters(struct cache *c, u32 slot);
-/*
- * @slot may have become VALID without pins, and it has SLOT_WAITERS: grant it to a
- * bio that has waited before, or open it.
+
+/**
+ * cache_slot_released() - grant a slot to a bio that has waited before, or open it
+ * @c: the engine
+ * @slot: has SLOT_WAITERS, and may have become VALID without pins
+ *
+ * Takes the slot's wait.buckets[].lock, then wait.deferred_lock.
  */
 void cache_slot_released(struct cache *c, u32 slot);
-/* Defer the bios that wait for units in the bucket of @slot. */
+
+/**
+ * cache_wake_for_units() - defer the bios that wait for units
+ * @c: the engine
+ * @slot: all bios in its bucket are woken
+ *
+ * Takes wait.buckets[].lock, then wait.deferred_lock.
+ */
 void cache_wake_for_units(struct cache *c, u32 slot);
 
-/* For the worker, before and after it processes a bio, which may end there. */
+/**
+ * cache_begin_grant() - the worker is about to process a bio
+ * @c: the engine
+ * @cb: of the bio
+ *
+ * Context: the worker of deferred bios; takes wait.buckets[].lock if the bio has a
+ * grant.
+ */
 void cache_begin_grant(struct cache *c, struct cache_bio *cb);
+
+/**
+ * cache_end_grant() - the worker has processed it; it may have ended
+ * @c: the engine
+ *
+ * Context: as cache_begin_grant().
+ */
 void cache_end_grant(struct cache *c);
 
-/* Have the commit worker run at once. */
+/**
+ * cache_commit_kick() - have the commit worker run at once
+ * @c: the engine
+ *
+ * Takes commit.lock.
+ */
 void cache_commit_kick(struct cache *c);
-/* The same, under commit.lock. */
+
+/**
+ * cache_commit_kick_locked() - the same
+ * @c: the engine
+ *
+ * Context: under commit.lock.
+ */
 void cache_commit_kick_locked(struct cache *c);
-/* The same, if changes linger. */
+
+/**
+ * cache_commit_kick_lingering() - the same, if changes linger
+ * @c: the engine
+ *
+ * Takes commit.lock then.
+ */
 void cache_commit_kick_lingering(struct cache *c);
-/* Have the eviction worker see to free slots, unless the engine quiesces. */
+
+/**
+ * cache_want_slots() - have the eviction worker see to free slots
+ * @c: the engine; nothing happens while it quiesces
+ */
 void cache_want_slots(struct cache *c);
-/* Have the write-back worker look for work, unless the engine quiesces. */
+
+/**
+ * cache_kick_writeback() - have the write-back worker look for work
+ * @c: the engine; nothing happens while it quiesces
+ */
 void cache_kick_writeback(struct cache *c);
 
-/*
- * A migration (a fill, an eviction, a write-back) is in flight between these two
- * calls; a suspend waits until there is none.
+/**
+ * cache_migration_started() - a fill, an eviction or a write-back is in flight
+ * @c: the engine; a suspend waits until there is none
  */
 void cache_migration_started(struct cache *c);
+
+/**
+ * cache_migration_done() - it has ended
+ * @c: the engine; may be gone afterwards
+ */
 void cache_migration_done(struct cache *c);
 
-/* The sum of a counter over all CPUs. */
+/**
+ * cache_stat_sum() - the sum of a counter over all CPUs
+ * @c: the engine
+ * @stat: the counter
+ */
 u64 cache_stat_sum(struct cache *c, enum cache_stat stat);
-/* Requests of users so far. */
+
+/**
+ * cache_user_ios() - requests of users so far
+ * @c: the engine
+ *
+ * Reads and writes, cut at blocks.
+ */
 u64 cache_user_ios(struct cache *c);
 
 #endif

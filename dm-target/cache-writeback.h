@@ -67,15 +67,38 @@ struct cache_writeback {
 	unsigned long backoff;		/* jiffies: after too many errors, none before */
 };
 
-/* The write-back worker: one batch, in the order of the origin. */
+/**
+ * cache_writeback_work() - write one batch home, in the order of the origin
+ * @work: writeback.work of the engine
+ *
+ * Context: bg_wq; sleeps.
+ */
 void cache_writeback_work(struct work_struct *work);
-/* Can a dirty block go home, and count as not dirty afterwards?  Any context. */
+
+/**
+ * cache_may_go_home() - whether a dirty block can go home, and then is not dirty
+ * @c: the engine
+ *
+ * Context: any, never sleeps.
+ */
 bool cache_may_go_home(struct cache *c);
-/* Has @block failed to go home a short time ago?  Process context. */
+
+/**
+ * cache_failed_to_go_home() - whether a block failed to go home a short time ago
+ * @c: the engine
+ * @block: the block
+ *
+ * Context: process, does not sleep; takes writeback.failed_lock.
+ */
 bool cache_failed_to_go_home(struct cache *c, u64 block);
-/*
- * Start to write this slot's block home, if it is VALID, dirty and has no
- * writers.  Its word changes when the copy has ended.  May sleep.
+
+/**
+ * cache_write_home() - start to write a slot's block home
+ * @c: the engine
+ * @slot: nothing happens unless it is VALID, dirty and without writers
+ *
+ * The slot's word changes when the copy has ended.  Context: process, may sleep for
+ * memory.
  */
 void cache_write_home(struct cache *c, u32 slot);
 

@@ -20,22 +20,54 @@ struct cache_yield {
 	u32 nr_suspending;	/* tables: meanwhile no bio waits */
 };
 
+/**
+ * cache_yield_init() - make the list empty
+ * @c: a new engine
+ */
 void cache_yield_init(struct cache *c);
-/*
- * Must @bio, which is for the origin and holds nothing, wait for its turn?  If
- * so, it is mapped again when its turn comes.  A bio waits once at most.  Any
- * context.
+
+/**
+ * cache_yield() - whether a bio must wait for its turn beside a drain
+ * @c: the engine
+ * @bio: is for the origin and holds nothing
+ *
+ * A bio waits once at most.  Context: any, never sleeps; takes yield.lock.
+ *
+ * Return: true: it waits, and is mapped again when its turn comes.
  */
 bool cache_yield(struct cache *c, struct bio *bio);
-/* A block has left write-back: the bios whose turn it is go on.  Any context. */
+
+/**
+ * cache_yield_turns() - a block has left write-back: bios whose turn it is go on
+ * @c: the engine
+ *
+ * Context: any, never sleeps; takes yield.lock.
+ */
 void cache_yield_turns(struct cache *c);
-/* Once a second; from the tick. */
+
+/**
+ * cache_yield_tick() - let all go on if no block has ended since the last tick
+ * @c: the engine
+ *
+ * Context: the tick, once a second; takes yield.lock.
+ */
 void cache_yield_tick(struct cache *c);
-/*
- * Between these two calls a table of @c is being suspended.  No bio waits for its
- * turn, because a suspend waits for the bios.  Process context.
+
+/**
+ * cache_yield_suspend_begins() - a table is being suspended
+ * @c: its engine
+ *
+ * Until cache_yield_suspend_ends() no bio waits for its turn, because a suspend waits
+ * for the bios.  Context: process; takes yield.lock.
  */
 void cache_yield_suspend_begins(struct cache *c);
+
+/**
+ * cache_yield_suspend_ends() - the table is suspended, or goes on
+ * @c: its engine
+ *
+ * Context: process; takes yield.lock.
+ */
 void cache_yield_suspend_ends(struct cache *c);
 
 #endif
