@@ -7,6 +7,9 @@
  * a policy the settings of another, and the policy ignores them. The engine knows
  * these names even where modprobe cannot load the other policy, because a volume
  * whose table is refused cannot be activated.
+ *
+ * A key that is added to one of the lists is here by itself. A new list of one of
+ * hearth's own policies is added to the includes and to the array.
  */
 #ifndef HEARTH_SHIPPED_KEYS_H
 #define HEARTH_SHIPPED_KEYS_H
