@@ -4,7 +4,8 @@
  * User space only.
  *
  * metadata-salvage.c reads, with a superblock; metadata-scan.c without one;
- * metadata-repair.c writes, through the schema, and reports.
+ * metadata-repair.c writes, through the schema. All three report by
+ * metadata-report.c.
  */
 
 #ifndef HEARTH_METADATA_REPAIR_H
