@@ -92,3 +92,11 @@ def test_completion_has_all_settings():
     words = re.search(r'_hearth_settings="([^"]*)"', text)[1].split()
     keys = [row[0] for row in CORE] + [row[0] for row in OF_POLICIES.values()]
     assert sorted(words) == sorted(["mode=", "policy="] + [f"{key}=" for key in keys])
+
+
+def test_the_engine_has_the_keys_of_all_lists_of_policies():
+    shipped = (TOP / "policies/shipped-keys.h").read_text()
+    for path in (TOP / "policies").glob("*-settings.h"):
+        assert f'#include "{path.name}"' in shipped
+        for macro in re.findall(r"#define (\w+_SETTINGS?)\(SETTING\)", path.read_text()):
+            assert f"{macro}(CACHE_SETTING_NAME)" in shipped
