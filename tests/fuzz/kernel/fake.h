@@ -9,11 +9,11 @@
 
 #include "os/os.h"
 
-#include <assert.h>
+#include <stdlib.h>
 
 #define lower_32_bits(v)	((u32)(v))
 #define upper_32_bits(v)	((u32)((v) >> 32))
-#define WARN_ON_ONCE(c)		({ assert(!(c)); 0; })
+#define WARN_ON_ONCE(c)		({ if (c) abort(); 0; })
 #define cpu_relax()		do { } while (0)
 
 static inline u32 hash_64(u64 v, unsigned int bits)
