@@ -3,8 +3,12 @@
 
 import re
 import shutil
+import sys
 
 import tree as trees
+
+sys.path.insert(0, str(trees.TOP / "tests/lib"))
+import links  # noqa: E402
 
 OURS = ["dm-cache", "dm-cache-smq", "dm-cache-lru", "dm-cache-nhit", "dm-cache-cleaner"]
 
@@ -59,16 +63,31 @@ def test_what_the_packages_hold(packages):
         assert re.search(rf"^-rw.r-[x-]r-[x-] root/root .* {re.escape(path)}$", files, re.M), path
 
 
+def assert_hardened(tree, root):
+    for program in ["sbin/hearth", "sbin/hearth-metadata", "lib/hearth/libdevmapper-event-hearth.so"]:
+        dynamic = tree.out(f"readelf -dW {root}/usr/{program}")
+        assert re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", dynamic), program
+        assert "DYN (" in tree.out(f"readelf -hW {root}/usr/{program}"), program
+        assert re.search(r"__\w+_chk@", tree.out(f"readelf -sW {root}/usr/{program}")), program
+
+
+def assert_links_lead_to_files(documents):
+    nr, dead = links.followed(documents)
+    assert nr > 100 and not dead
+
+
 def test_programs_of_the_package_are_hardened(packages):
     """The build uses dpkg's own flags, hardening=+all."""
     tree = packages
     tree.run("rm -rf /unpacked && dpkg-deb -x /src/build/deb/hearth_*.deb /unpacked")
-    for program in ["sbin/hearth", "sbin/hearth-metadata", "lib/hearth/libdevmapper-event-hearth.so"]:
-        dynamic = tree.out(f"readelf -dW /unpacked/usr/{program}")
-        assert re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", dynamic), program
-        assert "DYN (" in tree.out(f"readelf -hW /unpacked/usr/{program}"), program
-        assert re.search(r"__\w+_chk@", tree.out(f"readelf -sW /unpacked/usr/{program}")), program
+    assert_hardened(tree, "/unpacked")
     tree.run("rm -r /unpacked")
+
+
+def test_links_of_the_packages_documents(packages):
+    packages.run("dpkg-deb -x /src/build/deb/hearth_*.deb /tmp/share/unpacked")
+    assert_links_lead_to_files(packages.share / "unpacked/usr/share/doc/hearth")
+    shutil.rmtree(packages.share / "unpacked")
 
 
 def test_rpm_packages(request, packages):
@@ -96,6 +115,10 @@ def test_rpm_packages(request, packages):
     scripts = tree.out(f"for r in {rpms}; do rpm -qp --scripts $r; done")
     assert scripts.count("dracut --force --regenerate-all") == 4
     assert not [f for f in files if "initramfs-tools" in f]
+    # Debian's rpmbuild has no flags for the linker, so these are the package's own.
+    tree.run(f"mkdir /tmp/share/rpm && cd /tmp/share/rpm && for r in {rpms}; do rpm2cpio $r | cpio -idm; done")
+    assert_hardened(tree, "/tmp/share/rpm")
+    assert_links_lead_to_files(next(tree.share.glob("rpm/usr/share/doc/*/README.md")).parent)
 
 
 def test_installed_modules_win(installed):

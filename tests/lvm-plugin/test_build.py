@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import pytest
 from fake import BIN
 
 TOP = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests/lib"))
+import links  # noqa: E402
+
 TESTS = """test test-full unit policy-test fuzz model guest-test test-sanitize test-faults test-crash
 soak bench bench-check bench-profile kernels lint demo test-boot""".split()
 BUILDS = "all modules tools install install-modules install-tools deb rpm check install-dkms".split()
@@ -118,6 +122,44 @@ def test_an_archive_has_the_files_of_the_clone(tmp_path):
         (tmp_path / made).write_text("")
     found = subprocess.run(["bash", tmp_path / "scripts/source-files"], text=True, stdout=subprocess.PIPE, check=True)
     assert sorted(found.stdout.splitlines()) == sorted(listed)
+
+
+def lines_of(name):
+    """Returns the lines of a list, without its comments."""
+    return [line for line in (TOP / name).read_text().splitlines() if line and not line.startswith("#")]
+
+
+def packed(place, names):
+    """Copies files and directories of the tree to a directory, as a package has them."""
+    for name in names:
+        copy = shutil.copytree if (TOP / name).is_dir() else shutil.copy
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        copy(TOP / name, place / name)
+
+
+def test_links_of_packaged_documents(tmp_path):
+    """A document that is in a package has no link to a file that is not."""
+    packed(tmp_path / "deb", lines_of("debian/hearth.docs"))
+    for line in lines_of("debian/hearth.install"):
+        name, place = line.split()
+        assert place == str(Path("usr/share/doc/hearth", name).parent)
+        packed(tmp_path / "deb", [name])
+    spec = (TOP / "rpm/hearth.spec").read_text()
+    names = re.search(r"^%doc (.*)$", spec, re.M)[1].split()
+    assert names.pop() == "test-documents/tests" and "cp --parents tests/README.md tests/*/README.md" in spec
+    packed(tmp_path / "rpm", names + [str(f.relative_to(TOP)) for f in TOP.glob("tests/**/README.md")])
+    for package in ("deb", "rpm"):
+        nr, dead = links.followed(tmp_path / package)
+        assert nr > 100 and not dead
+
+
+def test_a_dead_link_is_found(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out.md").write_text("")
+    (tmp_path / "in/a.md").write_text(
+        "[b](b.pml#x), [far](https://example.org), [out](../out.md), [a](#here), [a](a.md)")
+    (tmp_path / "in/b.pml.gz").write_text("")
+    assert links.followed(tmp_path / "in") == (3, ["a.md: b.pml", "a.md: ../out.md"])
 
 
 def hardening(program):
