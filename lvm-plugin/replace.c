@@ -194,7 +194,7 @@ static void set_cache_name(struct plan *p, const char *hidden)
 static int set_old_pv(struct plan *p, char *devices)
 {
 	if (strchr(devices, ','))
-		return refuse(p, "its cache is on a mirror; 'lvconvert --repair' or pvmove replaces one device of it");
+		return refuse(p, "its cache is on a mirror; lvmraid(7) says how to replace one device of it");
 	devices[strcspn(devices, "(")] = '\0';
 	p->missing = strstr(devices, "unknown");
 	snprintf(p->item[OLD_PV], FIELD_LEN, "%s",

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Stands for lvm2, as far as hearth replace-ssd uses it, with one volume vg/lv: the
-reports and commands work on $HEARTH_FAKE/lvm.json. "die" in that file names a command
-that is killed before it acts, "die_after" one that is killed after it."""
+reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that file names a command
+that fails, "die" one that is killed before it acts, "die_after" one that is killed after it.
+A name may be followed by words of the command's line: "lvconvert --cachepool"."""
 
 import json
 import os
@@ -14,6 +15,12 @@ FILE = Path(os.environ["HEARTH_FAKE"]) / "lvm.json"
 state = json.loads(FILE.read_text())
 name, said = Path(sys.argv[0]).name, sys.argv[1:]
 args = [state.get("aliases", {}).get(a, a) for a in said]
+
+
+def is_named(key):
+    """Tells whether the file names this command under the key."""
+    command, *words = (state.get(key) or "none").split()
+    return command == name and set(words) <= set(args)
 
 
 def kill_hearth():
@@ -86,14 +93,14 @@ if name in ("lvs", "pvs", "vgs"):
 elif name == "wipefs":
     print(state.get("signatures", {}).get(args[-1], ""), end="")
 else:
-    if state.get("refuse") == name:
+    if is_named("refuse"):
         print(f"  {name} refuses", file=sys.stderr)
         sys.exit(5)
-    if state.get("die") == name:
+    if is_named("die"):
         kill_hearth()
     with (FILE.parent / "log").open("a") as log:
         print(name, *said, file=log)
     globals()[name]()
     FILE.write_text(json.dumps(state))
-    if state.get("die_after") == name:
+    if is_named("die_after"):
         kill_hearth()

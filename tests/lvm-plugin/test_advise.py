@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import stat
 import struct
 import subprocess
 import xml.etree.ElementTree
@@ -277,6 +278,15 @@ def test_what_is_no_recording(dm):
         "hearth: no format 'foo': blkparse, fio, fiolog, spc, msr or bin\n")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become someone else")
+def test_a_recording_that_may_not_be_read(tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(100, 10))
+    trace.chmod(0)
+    r = subprocess.run([BIN / "real/hearth", "advise", trace], text=True, capture_output=True,
+                       user=65534, check=False)
+    assert (r.returncode, r.stderr) == (1, f"hearth: {trace}: Permission denied\n")
+
+
 def test_log_of_fio(dm, tmp_path):
     log = dm.write("t.iolog", "fio version 2 iolog\n/dev/x add\n/dev/x open\n" +
                    "".join(f"/dev/x read {i % 7 * BLOCK} 4096\n" for i in range(70)))
@@ -339,6 +349,18 @@ def test_live_of_nothing(dm):
     assert "not active" in dm.complaint(3, "advise", "--live", "vg/none", "--json")
     dm.complaint(2, "advise")
     dm.complaint(2, "advise", "--live", "vg/lv", "file")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a device node")
+def test_live_of_a_disk_in_a_kernel_without_device_mapper(dm):
+    """A newcomer records a plain disk before any module is loaded. The node has no device."""
+    disk = dm.path / "disk"
+    os.mknod(disk, stat.S_IFBLK | 0o600, os.makedev(253, 0))
+    trace_pipe(dm, [f"  fio-1 [000] ..... {i / 10:.6f}: block_bio_queue: 253,0 R {i % 4 * 128} + 8 [fio]"
+                    for i in range(200)])
+    r = dm.run("advise", "--live", disk, "--minutes", ".01", "--json",
+               env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)})
+    assert json.loads(r.stdout)["requests"] == 200
 
 
 def test_live_in_a_kernel_without_device_mapper(dm):
