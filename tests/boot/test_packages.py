@@ -141,6 +141,12 @@ def test_installing_makes_the_initramfs_anew(installed):
         assert f"updates/dkms/{module}.ko" in files
 
 
+def test_the_packages_own_test_passes(installed):
+    """The test that autopkgtest runs on the installed packages."""
+    shutil.copy(trees.TOP / "debian/tests/installed", installed.share)
+    installed.run("sh /tmp/share/installed")
+
+
 def test_a_kernel_that_comes_gets_hearth(upgraded):
     other = upgraded.other
     assert has_built(upgraded, other), upgraded.log
