@@ -393,12 +393,13 @@ static void emptied(void **state)
 	(void)state;
 	for (u32 i = 0; i < 2 * ARRAY_SIZE(toolsets); i++) {
 		struct toolset *t = toolsets + i / 2;
-		struct content *c = random_content(40000, &rng), *seen;
+		struct content *c, *seen;
 		struct pd_device *dev;
 		struct cmd *cmd;
 
 		if (!have(t))
 			continue;
+		c = random_content(40000, &rng);
 		write_here(c, path("here"), 1 + i % 2, &rng);
 		cmd = open_file(path("here"), 0, &dev);
 		assert_ok(cmd_unmap_all(cmd));
@@ -425,12 +426,13 @@ static void clearing_needs_check(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(toolsets); i++) {
-		struct content *c = random_content(2000, &rng), *seen;
+		struct content *c, *seen;
 		struct pd_device *dev;
 		struct cmd *cmd;
 
 		if (!have(toolsets + i))
 			continue;
+		c = random_content(2000, &rng);
 		write_here(c, path("here"), 2, &rng);
 		cmd = open_file(path("here"), 0, &dev);
 		assert_ok(cmd_set_needs_check(cmd));
