@@ -545,7 +545,7 @@ use_programs() {
 guest_init() {
 	set -e
 	root_in_memory
-	sysctl -qw kernel.hung_task_timeout_secs=60 kernel.panic_on_oops=1 kernel.panic=-1
+	sysctl -qw kernel.hung_task_timeout_secs=$((60 * HEARTH_SLOWER)) kernel.panic_on_oops=1 kernel.panic=-1
 	mkdir -p $LVM_SYSTEM_DIR /etc/udev/rules.d
 	ln -s /dev/null /etc/udev/rules.d/69-lvm.rules
 	udevadm control --reload
