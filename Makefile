@@ -23,8 +23,12 @@ BENCH   := build/venv/bin/python tests/bench/bench.py
 # Directories with a Makefile of their own that has a "check" target.
 UNITS   := $(patsubst %/Makefile,%,$(filter-out tests/boot/% tests/crash/%,$(wildcard tests/*/Makefile)))
 TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile lvm-plugin/Makefile))
+# The manual pages. Pages with .in are templates: scripts/man-page puts in the settings
+# and counters of build/lists, which scripts/lists makes of the headers that have them.
+PAGES   := $(patsubst man/%,build/man/%,$(patsubst %.in,%,$(wildcard man/*.[78] man/*.[78].in)))
+LISTS   := dm-target/cache-setting-list.h dm-target/cache-counters.h $(wildcard policies/*.[ch])
 
-all: modules tools
+all: modules tools man
 
 # These two, and what installs or packs them, install nothing on the machine: they
 # name the packages that they miss.
@@ -35,6 +39,24 @@ modules:
 tools:
 	@scripts/needs tools
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) &&) true
+
+lists: build/lists
+
+build/lists: scripts/lists $(LISTS)
+	@mkdir -p build
+	CC="$(CC)" scripts/lists >$@.new
+	mv $@.new $@
+
+man: $(PAGES)
+
+build/man/%: man/%
+	@mkdir -p build/man
+	cp $< $@
+
+build/man/%: man/%.in build/lists scripts/man-page
+	@mkdir -p build/man
+	awk -f scripts/man-page build/lists $< >$@.new
+	mv $@.new $@
 
 # A target that tests, benches or demonstrates runs setup first, once. The modules
 # are made afterwards, because setup may bring the kernel's headers.
@@ -135,10 +157,10 @@ install-modules:
 install-tools: tools
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) install DESTDIR=$(DESTDIR) prefix=$(PREFIX) &&) true
 
-install-man:
+install-man: man
 	install -d $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8
-	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
-	install -m 644 man/*.8 $(DESTDIR)$(MANDIR)/man8
+	install -m 644 $(filter %.7,$(PAGES)) $(DESTDIR)$(MANDIR)/man7
+	install -m 644 $(filter %.8,$(PAGES)) $(DESTDIR)$(MANDIR)/man8
 
 install-boot:
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(BOOT_FILES))))
@@ -158,8 +180,8 @@ install-dkms:
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(MODDIR)/,$(MODULES))
-	$(foreach m,$(wildcard man/*.7),rm -f $(DESTDIR)$(MANDIR)/man7/$(notdir $(m));)
-	$(foreach m,$(wildcard man/*.8),rm -f $(DESTDIR)$(MANDIR)/man8/$(notdir $(m));)
+	rm -f $(patsubst build/man/%,$(DESTDIR)$(MANDIR)/man7/%,$(filter %.7,$(PAGES)))
+	rm -f $(patsubst build/man/%,$(DESTDIR)$(MANDIR)/man8/%,$(filter %.8,$(PAGES)))
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) prefix=$(PREFIX) &&) true
 	rm -f $(addprefix $(DESTDIR),$(BOOT_FILES))
 	rm -rf $(DESTDIR)$(SRCDIR)
@@ -195,7 +217,7 @@ clean:
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	$(MAKE) -C tests/crash clean
-	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants
+	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants build/man build/lists
 
-.PHONY: all modules tools setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: all modules tools lists man setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb rpm clean

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The one list of counters. The target counts them and prints them for the
- * message "stats"; hearth(8) reads them by these names and exports them;
- * test_lists.py compares the man page and the tests with this file.
+ * message "stats"; hearth(8) reads them by these names and exports them; the man
+ * page and the tests have them from this file.
  *
  * To add a counter: a line here, and the place that counts.
  *

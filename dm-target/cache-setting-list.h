@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The one list of the target's own settings. The engine's structure, their
- * defaults, the table, the messages and the status line are made from it. A
- * test compares the man page and the completion with it. Policies have such
- * lists of their own, in policies/.
+ * defaults, the table, the messages and the status line are made from it, and
+ * so are the man page and the help of hearth set, which bash's completion asks.
+ * Policies have such lists of their own, in policies/.
  *
  * SETTING(key, unit, default, min, max, help). A default of 0 for max_intents
  * stands for one that depends on the cache's size, see reset_tunables().

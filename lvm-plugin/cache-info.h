@@ -101,6 +101,8 @@ void cache_parse_stats(struct cache_info *c, char *words);
 /* Sets name, vg and lv from the device-mapper's name and UUID. */
 void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
 
+/* Ends with NULL. */
+extern const char * const cache_modes[];
 bool is_cache_mode(const char *w);
 /* The value of @key among the @nr settings at @s, or NULL.  Ignores case. */
 const char *cache_setting(const struct setting *s, unsigned int nr,

@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Completion of hearth(8) for bash. Options come from --help, caches from
-# hearth status, so that there is little here to go stale.
-
-_hearth_settings="mode= policy= migration_threshold= max_promote_mbps=
-	max_promote_share= promote_ahead= fail_open= max_intents= dirty_high= dirty_low=
-	dirty_limit= writeback_idle= read_level= write_level=
-	full_write_level= seq_cutoff= seq_again= visits= trigger="
+# Completion of hearth(8) for bash. Options and settings come from --help, caches
+# from hearth status, so that there is little here to go stale.
 
 _hearth_words() {
 	case $1 in
 	caches) hearth status --json 2>/dev/null | sed -n 's/^ *"name": "\(.*\)",$/\1/p' ;;
 	subcommands) hearth --help 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p' ;;
 	options) hearth "$2" --help 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p' ;;
+	keys) hearth set --help 2>/dev/null | sed -n 's/^  \([a-z_]*=\).*/\1/p' ;;
+	Modes | Policies | Presets) hearth set --help 2>/dev/null | sed -n "s/^$1: *//p" ;;
 	esac
 }
 
 # Prints the values of a setting; a number has no list.
 _hearth_values() {
 	case $1 in
-	mode) echo "writethrough writeback passthrough writearound writeonly" ;;
-	policy) echo "smq heat lru nhit cleaner" ;;
+	mode) _hearth_words Modes ;;
+	policy) _hearth_words Policies ;;
 	esac
 }
 
 # Prints the values of the option $1; fails if it is no option that takes a word.
 _hearth_argument() {
 	case $1 in
-	--preset) echo "general database read-mostly streaming low-wear" ;;
-	--policy) echo "heat lru nhit" ;;
+	--preset) _hearth_words Presets ;;
+	--policy) _hearth_words Policies ;;
 	--format) echo "blkparse fio fiolog spc msr bin" ;;
 	--cache | --live) _hearth_words caches ;;
 	--size | --block | --sample | --minutes | --interval | --count | --listen) ;;
@@ -63,7 +60,7 @@ _hearth() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$sub" = set ] && [[ $COMP_CWORD -gt 2 && $previous != --* ]]; then
-		words=$_hearth_settings
+		words="mode= policy= $(_hearth_words keys)"
 		compopt -o nospace 2>/dev/null
 	elif [[ $sub =~ ^(top|doctor|export)$ ]]; then
 		words=

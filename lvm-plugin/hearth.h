@@ -55,4 +55,7 @@ int hearth_export(const struct options *o);
 int hearth_doctor(const struct options *o);
 int hearth_advise(const struct options *o);
 
+/* Prints the modes, policies, presets and settings for hearth set --help. */
+void hearth_set_help(FILE *out);
+
 #endif

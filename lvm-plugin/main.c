@@ -41,6 +41,7 @@ static const struct subcommand {
 	int min_args, max_args;
 	const char *what;
 	const struct row *options;
+	void (*more_help)(FILE *out);	/* or NULL */
 } subcommands[] = {
 	{ "status", hearth_status, "[CACHE]", 0, 1,
 	  "show how a cache is doing, or all of them",
@@ -61,8 +62,8 @@ static const struct subcommand {
 	  (const struct row[]){
 		JSON,
 		{ "preset", "NAME", WORD, TO(preset), 0, 0,
-		  "general, database, read-mostly, streaming or low-wear" },
-		END } },
+		  "set what the preset has; hearth(8) describes each" },
+		END }, hearth_set_help },
 	{ "drain", hearth_drain, "CACHE", 1, 1,
 	  "write all dirty blocks back",
 	  (const struct row[]){
@@ -130,7 +131,7 @@ static const struct subcommand {
 		{ "block", "KIB", REAL, TO(block), 32, 1 << 20,
 		  "size of the cache's blocks (default 64)" },
 		{ "policy", "NAME", WORD, TO(policy), 0, 0,
-		  "heat (default), lru or nhit" },
+		  "heat (default) or another; see hearth set --help" },
 		{ "solid", "", FLAG, TO(solid), 0, 0,
 		  "the origin is no rotating disk" },
 		{ "sample", "BLOCKS", BLOCKS, TO(sample), 1024, 4e9,
@@ -161,6 +162,8 @@ static void help_one(FILE *out, const struct subcommand *s)
 		s->args, s->what[0] - 'a' + 'A', s->what + 1);
 	for (row = s->options; row->name; row++)
 		print_option(out, row);
+	if (s->more_help)
+		s->more_help(out);
 }
 
 static void help_all(FILE *out)

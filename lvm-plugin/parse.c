@@ -119,11 +119,19 @@ static void pairs(struct line *l, struct setting *s, unsigned int *nr)
 	}
 }
 
+const char * const cache_modes[] = {
+	"writethrough", "writeback", "passthrough", "writearound", "writeonly",
+	NULL
+};
+
 bool is_cache_mode(const char *w)
 {
-	return !strcmp(w, "writethrough") || !strcmp(w, "writeback") ||
-	       !strcmp(w, "passthrough") || !strcmp(w, "writearound") ||
-	       !strcmp(w, "writeonly");
+	unsigned int i;
+
+	for (i = 0; cache_modes[i]; i++)
+		if (!strcmp(w, cache_modes[i]))
+			return true;
+	return false;
 }
 
 static void features(struct line *l, struct cache_info *c)

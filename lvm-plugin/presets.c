@@ -44,18 +44,9 @@ const struct preset *preset_find(const char *name)
 	return NULL;
 }
 
-const char *preset_names(void)
+const char *preset_name(unsigned int i)
 {
-	static char names[128];
-	size_t i;
-
-	names[0] = '\0';
-	for (i = 0; i < NR; i++) {
-		if (i)
-			strcat(names, ", ");
-		strcat(names, presets[i].name);
-	}
-	return names;
+	return i < NR ? presets[i].name : NULL;
 }
 
 /* The target sets seq_cutoff by the same rule, because streams cost a disk little. */

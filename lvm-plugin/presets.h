@@ -14,8 +14,8 @@ struct preset {
 
 /* NULL if there is no such preset. */
 const struct preset *preset_find(const char *name);
-/* All names, with commas; static. */
-const char *preset_names(void);
+/* The name of the @i-th preset; NULL after the last. */
+const char *preset_name(unsigned int i);
 
 /*
  * @pair as it is to be set on this cache.  A value "auto" becomes the number that

@@ -62,7 +62,7 @@ static int add_wish(struct wishes *w, const char *pair)
 	if (!strcmp(key, "mode")) {
 		w->mode = value;
 		return is_cache_mode(value) ? EXIT_OK :
-		       wrong(pair, "a mode is writethrough, writeback, passthrough, writearound or writeonly");
+		       wrong(pair, "no such mode; 'hearth set --help' lists them");
 	}
 	if (!strcmp(key, "policy")) {
 		w->policy = value;
@@ -90,8 +90,8 @@ static int collect(struct wishes *w, const struct cache_info *c,
 	if (o->preset) {
 		p = preset_find(o->preset);
 		if (!p) {
-			complain("no preset '%s'; there are: %s", o->preset,
-				 preset_names());
+			complain("no preset '%s'; 'hearth set --help' lists them",
+				 o->preset);
 			return EXIT_USAGE;
 		}
 		for (i = 0; !r && p->pairs[i]; i++)
@@ -426,8 +426,8 @@ static int check_keys(const struct cache_info *c, const struct wishes *w)
 	for (i = 0; i < w->nr; i++) {
 		if (cache_setting(c->settings, c->nr_settings, w->all[i].key))
 			continue;
-		complain("%s: %s is not a setting of the policy %s", c->name,
-			 w->all[i].key, c->policy);
+		complain("%s: %s is not a setting of the policy %s; 'hearth set --help' lists them",
+			 c->name, w->all[i].key, c->policy);
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;

@@ -5,8 +5,8 @@
  * such a device no less than other requests do.
  *
  * SETTING(key, unit, default, min, max, help). The policy's structure, its
- * defaults, its table and its module's aliases are made from this list. A test
- * holds the man page and the completion to it.
+ * defaults, its table, its module's aliases, the man page and the help of hearth
+ * set are made from this list.
  */
 #ifndef HEARTH_CLOCK_SETTINGS_H
 #define HEARTH_CLOCK_SETTINGS_H

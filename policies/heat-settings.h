@@ -3,8 +3,8 @@
  * The settings of heat.
  *
  * SETTING(key, unit, default, min, max, help). The policy's structure, its
- * defaults, its table and its module's aliases are made from this list. A test
- * holds the man page and the completion to it.
+ * defaults, its table, its module's aliases, the man page and the help of hearth
+ * set are made from this list.
  */
 #ifndef HEARTH_HEAT_SETTINGS_H
 #define HEARTH_HEAT_SETTINGS_H

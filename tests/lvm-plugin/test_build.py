@@ -20,7 +20,7 @@ import links  # noqa: E402
 
 TESTS = """test test-full unit policy-test fuzz model guest-test test-sanitize test-faults test-crash
 soak bench bench-check bench-profile kernels lint demo test-boot""".split()
-BUILDS = "all modules tools install install-modules install-tools deb rpm check install-dkms".split()
+BUILDS = "all modules tools lists man install install-modules install-tools deb rpm check install-dkms".split()
 
 
 def run(*command, **options):
@@ -133,12 +133,14 @@ def packed(place, names):
     """Copies files and directories of the tree to a directory, as a package has them."""
     for name in names:
         copy = shutil.copytree if (TOP / name).is_dir() else shutil.copy
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        copy(TOP / name, place / name)
+        to = place / name.removeprefix("build/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        copy(TOP / name, to)
 
 
 def test_links_of_packaged_documents(tmp_path):
     """A document that is in a package has no link to a file that is not."""
+    assert run("make", "-s", "man").returncode == 0
     packed(tmp_path / "deb", lines_of("debian/hearth.docs"))
     for line in lines_of("debian/hearth.install"):
         name, place = line.split()
@@ -151,6 +153,8 @@ def test_links_of_packaged_documents(tmp_path):
     for package in ("deb", "rpm"):
         nr, dead = links.followed(tmp_path / package)
         assert nr > 100 and not dead
+        pages = {page.name for page in (tmp_path / package / "man").iterdir()}
+        assert pages == {page.name.removesuffix(".in") for page in (TOP / "man").iterdir()}
 
 
 def test_a_dead_link_is_found(tmp_path):

@@ -1,97 +1,107 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lists of counters and settings, and the texts that repeat them."""
+"""The lists of settings and counters, and what is made from them: manual pages, help, completion."""
 
 import re
-from pathlib import Path
+import shutil
+import subprocess
 
 import pytest
 
-from fake import COUNTERS
+from fake import COUNTERS, HERE, lists
 
-TOP = Path(__file__).resolve().parents[2]
-SETTING = re.compile(r"SETTING\((\w+), \"([^\"]*)\", ([^,]+), ([^,]+), ([^,]+),\s*\\?\s*\"")
-CONSTANTS = {"U32_MAX": 2**32 - 1, "1 << 20": 1 << 20}
-POLICIES = ("heat", "clock", "nhit")
-
-
-def number(text):
-    """Returns a value of a list, which may be one of the list's own constants."""
-    if text in CONSTANTS:
-        return CONSTANTS[text]
-    if text.isdigit():
-        return int(text)
-    heat = (TOP / "policies/heat-settings.h").read_text()
-    return int(re.search(rf"#define {text}\s+(\d+)", heat)[1])
+TOP = HERE.parents[1]
+OWNERS = sorted({setting.owner for setting in lists.SETTINGS})
+PAGES = {"target": "hearth-target.8"}
 
 
-def settings(path):
-    """Returns key, unit, default, least and most of each setting in a list."""
-    found = SETTING.findall((TOP / path).read_text())
-    return [(key, unit, number(default), number(least), number(most))
-            for key, unit, default, least, most in found]
+def page(top, name):
+    """Makes a manual page of a tree and returns it."""
+    subprocess.run(["make", "-s", f"build/man/{name}"], cwd=top, check=True)
+    return (top / "build/man" / name).read_text().replace("\\-", "-")
 
 
-CORE = settings("dm-target/cache-setting-list.h")
-OF_POLICIES = {(name, row[0]): row for name in POLICIES
-               for row in settings(f"policies/{name}-settings.h")}
+@pytest.fixture(scope="module", params=lists.SETTINGS, ids=lambda s: f"{s.owner}-{s.key}")
+def setting(request):
+    return request.param
 
 
-def words_of(page):
-    """Returns a manual page without its requests."""
-    text = (TOP / "man" / page).read_text().replace("\\-", "-")
-    return " ".join(re.sub(r"^\.[A-Z]+ ?", "", text, flags=re.M).split())
+def names_in_source(path, macro):
+    return re.findall(rf"^\t{macro}\((?:\w+, )?([a-z_]+),", (TOP / path).read_text(), re.M)
 
 
-def test_there_are_lists():
-    assert len(COUNTERS) == len(set(COUNTERS)) == 34
-    assert len(CORE) == 10
-    assert len(OF_POLICIES) == 7
+def test_the_lists_have_what_the_headers_have():
+    """Another way to read the headers finds the same names, in the same order."""
+    assert names_in_source("dm-target/cache-counters.h", "(?:PLAIN|GROUPED)") == COUNTERS
+    keys = {owner: [s.key for s in lists.SETTINGS if s.owner == owner] for owner in OWNERS}
+    assert keys.pop("target") == names_in_source("dm-target/cache-setting-list.h", "SETTING")
+    clock = names_in_source("policies/clock-settings.h", "SETTING")
+    assert keys.pop("lru") == clock
+    assert keys.pop("nhit") == names_in_source("policies/nhit-settings.h", "SETTING") + clock
+    assert sorted(keys.pop("heat")) == sorted(names_in_source("policies/heat-settings.h", "SETTING") + clock)
+    assert not keys
 
 
-@pytest.mark.parametrize("row", CORE, ids=lambda row: row[0])
-def test_manual_has_the_targets_settings(row):
-    key, _, default, least, most = row
-    # Two settings may share an entry: ".BR dirty_high " and " dirty_low".
-    text = (TOP / "man/hearth-target.8").read_text()
-    entry = re.search(rf"\.TP\n\.BR? (?:\w+ \" and \" )?{key}\b.*?\n(.*?)\n\.(?:TP|SH)", text, re.S)[1]
-    if (least, most) == (0, 1):
-        return
-    assert re.search(rf"\b{least}\s+to\s+{most}\b", entry), entry
-    if key != "max_intents":
-        assert re.search(rf"\b{default}\b[^:]*\sunless\s+given", entry), entry
+def test_values_are_numbers():
+    named = {(s.owner, s.key): s for s in lists.SETTINGS}
+    assert named["target", "migration_threshold"][2:6] == ("sectors", 2048, 0, 2**32 - 1)
+    assert named["heat", "read_level"][2:6] == ("", 2, 0, 5)
+    assert named["lru", "seq_cutoff"][2:6] == ("KiB", 64, 0, 1 << 20)
 
 
-@pytest.mark.parametrize("row", OF_POLICIES.values(), ids=lambda row: row[0])
-def test_manual_has_the_policies_settings(row):
-    key, _, default, least, most = row
-    text = (TOP / "man/hearth-policies.7").read_text()
-    entry = text.split(f".BR {key} \" (", 1)[1].split("\n", 1)[0]
-    assert f"{least} to {most}," in entry or f"{least} or {most}," in entry
-    assert f"default {default}" in entry
+def entry(text, key):
+    return re.search(rf"^\.BR {key} \"(.*)\"\n(.*\n(?:(?!\.TP|\.S).*\n)*)", text, re.M)
 
 
-def test_policies_manual_names_the_targets_settings():
-    ignored = words_of("hearth-policies.7").split("Accepted and ignored", 1)[1]
-    for key, *_ in CORE:
-        assert re.search(rf"\b{key}\b", ignored.split("belong to the target", 1)[0]), key
+def test_manual_has_the_setting(setting):
+    text = page(TOP, PAGES.get(setting.owner, "hearth-policies.7"))
+    if setting.owner != "target":
+        text = text.split(f"\n.SS {setting.owner}\n", 1)[1].split(".SS", 1)[0]
+    limits, explained = entry(text, setting.key).groups()
+    least, most = re.search(r"(\d+) (?:to|or) (\d+)", limits).groups()
+    assert (int(least), int(most)) == (setting.least, setting.most)
+    # A default outside of the limits stands for one that is computed.
+    assert (f"default {setting.default}" in limits) == (setting.default >= setting.least)
+    assert len(explained) > 20
 
 
 def test_manual_has_the_counters():
-    entry = words_of("hearth-target.8")
-    # The page names a range of counters by its ends, and describes the errors.
-    between = {"read_misses", "write_hits", "timed_read_misses", "timed_write_hits",
-               "read_misses_ns", "write_hits_ns", "cache_read_errors", "cache_write_errors",
-               "origin_errors"}
-    assert between < set(COUNTERS)
-    for name in COUNTERS:
-        assert name in between or re.search(rf"\b{name}\b", entry), name
+    stats = page(TOP, "hearth-target.8").split("\n.B stats\n", 1)[1].split(".B policy_stats", 1)[0]
+    assert re.findall(r"^\.TP\n\.B (\w+)$", stats, re.M) == \
+        ["mode", "health", *COUNTERS, "intents_held", "free_slots"]
+    source = (TOP / "dm-target/cache-status.c").read_text()
+    for name in ("mode", "health", "intents_held", "free_slots"):
+        assert f'DMEMIT("{name} %' in source
 
 
-def test_completion_has_all_settings():
-    text = (TOP / "lvm-plugin/hearth.bash").read_text()
-    words = re.search(r'_hearth_settings="([^"]*)"', text)[1].split()
-    keys = [row[0] for row in CORE] + [row[0] for row in OF_POLICIES.values()]
-    assert sorted(words) == sorted(["mode=", "policy="] + [f"{key}=" for key in keys])
+def test_policies_manual_names_the_targets_settings():
+    ignored = page(TOP, "hearth-policies.7").split("Accepted and ignored", 1)[1].split("belong to the target", 1)[0]
+    for s in lists.SETTINGS:
+        assert (s.owner == "target") == bool(re.search(rf"\b{s.key}\b", ignored)), s.key
+
+
+def made(tmp_path, template, listed="setting\ttarget\tkey\tsectors\t0\t1\t9\thelp - 'x'\n"):
+    (tmp_path / "lists").write_text(listed)
+    (tmp_path / "page.in").write_text(template)
+    return subprocess.run(["awk", "-f", TOP / "scripts/man-page", tmp_path / "lists", tmp_path / "page.in"],
+                          capture_output=True, text=True, check=False)
+
+
+def test_a_setting_without_a_text_has_its_help(tmp_path):
+    done = made(tmp_path, '.SH A\n.\\" @settings target\n.\\" @end\n')
+    assert done.stdout.splitlines()[1:] == [".SH A", ".TP", '.BR key " (sectors, 1 to 9)"', "Help \\- 'x'."]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("template, fault", [
+    ("@settings target\n.\\\" @about kye\ntext\n.\\\" @end", "target has no setting kye"),
+    ("@settings none\n.\\\" @end", "no settings of none"),
+    ("@settings target\ntext\n.\\\" @end", "a text in a list that is about no setting"),
+    ("@settings target", "no @end"),
+    ("@setings target", "no such part"),
+])
+def test_a_wrong_template_is_refused(tmp_path, template, fault):
+    done = made(tmp_path, f'.\\" {template}\n')
+    assert done.returncode == 1 and done.stderr.endswith(f": {fault}\n")
 
 
 def test_the_engine_has_the_keys_of_all_lists_of_policies():
@@ -100,3 +110,57 @@ def test_the_engine_has_the_keys_of_all_lists_of_policies():
         assert f'#include "{path.name}"' in shipped
         for macro in re.findall(r"#define (\w+_SETTINGS?)\(SETTING\)", path.read_text()):
             assert f"{macro}(CACHE_SETTING_NAME)" in shipped
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """A copy of the tree with one more line in a list of each kind, and the command made from it."""
+    top = tmp_path_factory.mktemp("grown")
+    for part in ("dm-target", "policies", "os", "simulator", "lvm-plugin", "man", "scripts"):
+        shutil.copytree(TOP / part, top / part, ignore=shutil.ignore_patterns("*.o", "*.ko", ".*", "*.mod*"))
+    for name in ("Makefile", "dkms.conf"):
+        shutil.copy(TOP / name, top)
+    for name, line, more in (
+            ("dm-target/cache-setting-list.h", "#define CACHE_SETTINGS(SETTING)",
+             'SETTING(zz_dummy, "zebras", 7, 3, 1 << 4, "in a row, at most")'),
+            ("policies/nhit-settings.h", "#define NHIT_SETTINGS(SETTING)",
+             'SETTING(yy_dummy, "", 1, 0, 1, "1: yaks are promoted")'),
+            ("dm-target/cache-counters.h", "#define CACHE_COUNTERS(PLAIN, GROUPED)",
+             'PLAIN(XX_DUMMY, xx_dummy, "Oxen that were counted.")')):
+        text = (top / name).read_text()
+        assert text.count(line) == 1
+        (top / name).write_text(re.sub(re.escape(line) + r"\s*\\\n", f"{line} \\\\\n\t{more} \\\\\n", text))
+    subprocess.run(["make", "-s", "-C", "lvm-plugin", "OUT=../build", "CPPFLAGS=", "LDFLAGS=", "CFLAGS=-O0",
+                    "../build/hearth"], cwd=top, check=True)
+    return top
+
+
+def test_a_new_setting_is_in_the_manual(grown):
+    target, policies = (page(grown, name) for name in ("hearth-target.8", "hearth-policies.7"))
+    assert '\n.BR zz_dummy " (zebras, 3 to 16, default 7)"\nIn a row, at most.\n' in target
+    assert '\n.BR yy_dummy " (0 or 1, default 1)"\n1: yaks are promoted.\n' in policies.split(".SS nhit")[1]
+    assert "zz_dummy" in policies.split("Accepted and ignored")[1]
+
+
+def test_a_new_setting_is_in_help_and_completion(grown):
+    path = f"{grown}/build:/usr/bin:/bin"
+    text = subprocess.run(["hearth", "set", "--help"], env={"PATH": path}, text=True, stdout=subprocess.PIPE,
+                          check=True).stdout
+    assert re.search(r"^  zz_dummy= +\(zebras, 3 to 16, default 7\) in a row, at most$", text, re.M)
+    assert re.search(r"^  yy_dummy= +\(0 or 1, default 1\) 1: yaks are promoted$", text.split("nhit:")[1], re.M)
+    done = subprocess.run(
+        ["bash", "-c", '. "$0"; COMP_WORDS=(hearth set vg/lv zz); COMP_CWORD=3; _hearth; echo "${COMPREPLY[@]}"',
+         grown / "lvm-plugin/hearth.bash"], env={"PATH": path}, text=True, capture_output=True, check=True)
+    assert done.stdout == "zz_dummy=\n"
+
+
+def test_a_new_counter_is_in_the_manual_and_exported(grown):
+    assert "\n.TP\n.B xx_dummy\nOxen that were counted.\n" in page(grown, "hearth-target.8")
+    names = subprocess.run(["strings", grown / "build/hearth"], text=True, capture_output=True, check=True).stdout
+    assert "hearth_cache_xx_dummy_total" in names.splitlines()
+
+
+def test_tests_know_a_new_setting(grown):
+    settings, counters = lists.lists(grown)
+    assert ("target", "zz_dummy", "zebras", 7, 3, 16, "in a row, at most") in settings
+    assert ("xx_dummy", "Oxen that were counted.") in counters

@@ -8,10 +8,11 @@ import subprocess
 
 import pytest
 
-from fake import BIN, HERE
+from fake import BIN, HERE, lists
 
 TOP = HERE.parents[1]
 PAGE = TOP / "man/hearth.8"
+PAGES = sorted(path.name.removesuffix(".in") for path in TOP.glob("man/*.[78]*"))
 
 
 def subcommands(dm):
@@ -41,6 +42,28 @@ def test_help_fits_80_columns(dm):
         assert max(map(len, dm.out(*args, "--help").splitlines())) <= 80
 
 
+def owned(dm):
+    """Returns the words of hearth set --help that name a policy, and the entries below each."""
+    text = dm.out("set", "--help").split("\nSettings of the ", 1)[1]
+    return {section.split(":", 1)[0]: section for section in text.split("\nSettings of the ")}
+
+
+@pytest.mark.parametrize("setting", lists.SETTINGS, ids=lambda s: f"{s.owner}-{s.key}")
+def test_help_has_the_setting(dm, setting):
+    section = next(text for names, text in owned(dm).items() if setting.owner in re.findall(r"\w+", names))
+    entry = re.search(rf"^  {setting.key}= +(\(.*(?:\n    .*)*)", section, re.M)[1]
+    unit = "" if setting.unit in ("", "0 or 1") else f"{setting.unit}, "
+    to = "or" if setting.most - setting.least == 1 else "to"
+    default = f", default {setting.default}" if setting.default >= setting.least else ""
+    assert " ".join(entry.split()) == \
+        f"({unit}{setting.least} {to} {setting.most}{default}) {setting.help}"
+
+
+def test_help_has_no_other_setting(dm):
+    keys = [key for text in owned(dm).values() for key in re.findall(r"^  (\w+)=", text, re.M)]
+    assert sorted(keys) == sorted(setting.key for setting in lists.SETTINGS)
+
+
 def test_exit_codes():
     header = (TOP / "lvm-plugin/hearth.h").read_text()
     codes = re.findall(r"EXIT_\w+ = (\d+)", header)
@@ -50,16 +73,18 @@ def test_exit_codes():
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
 def test_pages_render():
-    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *sorted(TOP.glob("man/*.[0-9]"))],
+    subprocess.run(["make", "-s", "man"], cwd=TOP, check=True)
+    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *(TOP / "build/man" / name for name in PAGES)],
                        capture_output=True, text=True, check=False)
     assert r.returncode == 0 and not r.stdout, r.stdout + r.stderr
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
-@pytest.mark.parametrize("name", sorted(path.name for path in TOP.glob("man/*.[0-9]")))
+@pytest.mark.parametrize("name", PAGES)
 def test_sentences_are_not_glued_together(name):
     """A macro that alternates fonts would join further words to the sentence's end."""
-    r = subprocess.run(["mandoc", "-Tascii", TOP / "man" / name], capture_output=True, text=True, check=True)
+    subprocess.run(["make", "-s", f"build/man/{name}"], cwd=TOP, check=True)
+    r = subprocess.run(["mandoc", "-Tascii", TOP / "build/man" / name], capture_output=True, text=True, check=True)
     text = re.sub(".\b", "", r.stdout)
     assert not re.findall(r"\S*[a-z)]\.[A-Z][a-z]\S*", text)
 
@@ -83,13 +108,15 @@ def test_completion(dm):
         assert complete("hearth", sub, "--") >= set(options(dm, sub)), sub
     assert complete("hearth", "status", "v") == {"vg/lv"}
     assert complete("hearth", "set", "vg/lv", "mo") == {"mode="}
+    keys = {f"{setting.key}=" for setting in lists.SETTINGS}
+    assert complete("hearth", "set", "vg/lv", "") == {"mode=", "policy="} | keys
     assert "low-wear" in complete("hearth", "set", "--preset", "lo")
     # bash cuts the words at "=".
     assert complete("hearth", "set", "vg/lv", "mode", "=", "writeb") == {"writeback"}
     assert complete("hearth", "set", "vg/lv", "mode", "=") >= {"writeback", "writearound"}
     assert complete("hearth", "set", "vg/lv", "policy", "=", "l") == {"lru"}
     assert complete("hearth", "set", "vg/lv", "read_level", "=", "") == set()
-    assert complete("hearth", "advise", "--policy", "") == {"heat", "lru", "nhit"}
+    assert complete("hearth", "advise", "--policy", "") > {"heat", "lru", "nhit"}
     assert "fiolog" in complete("hearth", "advise", "--format", "fio")
     assert complete("hearth", "advise", "--live", "v") == {"vg/lv"}
     for sub in ("top", "doctor", "export"):
@@ -98,6 +125,7 @@ def test_completion(dm):
 
 
 def test_completion_ends_a_value_at_a_terminal(dm, tmux):
+    (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
     tmux.start("bash --norc --noprofile")
     tmux.type(f". {TOP}/lvm-plugin/hearth.bash; PS1='ready: '; clear\n")
     tmux.wait_for(lambda screen: screen.strip() == "ready:")

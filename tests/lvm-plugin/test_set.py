@@ -127,7 +127,7 @@ def test_several_targets(dm):
 @pytest.mark.parametrize("pair,why", [
     ("read_level", "not KEY=VALUE"), ("=3", "no such key"), ("a b=3", "no such key"),
     ("read_level=three", "whole number"), ("read_level=-1", "whole number"),
-    ("read_level=", "whole number"), ("mode=fast", "a mode is"), ("policy=a b", "no such policy"),
+    ("read_level=", "whole number"), ("mode=fast", "no such mode"), ("policy=a b", "no such policy"),
     ("policy=--help", "no such policy"),
 ])
 def test_bad_input(lv, pair, why):
@@ -137,7 +137,9 @@ def test_bad_input(lv, pair, why):
 
 def test_nothing_to_set(lv):
     assert "KEY=VALUE or --preset" in lv.complaint(2, "set", "vg/lv")
-    assert "there are: general, database" in lv.complaint(2, "set", "vg/lv", "--preset", "x")
+    assert "no preset 'x'; 'hearth set --help' lists them" in lv.complaint(2, "set", "vg/lv", "--preset", "x")
+    assert re.search(r"^Presets: +general database read-mostly streaming low-wear$",
+                     lv.out("set", "--help"), re.M)
 
 
 def test_refused(lv):

@@ -254,6 +254,21 @@ by_hand_devices() {
 
 # --- the status of a cache ----------------------------------------------------
 
+# settings_of OWNER: prints the keys of "target" or a policy, one a line, in the order of
+# the status. scripts/lists has made the file.
+settings_of() {
+	awk -F '\t' -v owner="$1" '$1 == "setting" && $2 == owner { print $3 }' "$TOP/build/lists"
+}
+
+# long_values OWNER: prints "KEY VALUE ..." with the largest value of each setting, or the
+# one below it where that is the default, because the record keeps no default.
+long_values() {
+	awk -F '\t' -v owner="$1" '$1 == "setting" && $2 == owner {
+		printf "%s%s %.0f", space, $3, $7 - ($5 == $7)
+		space = " "
+	}' "$TOP/build/lists"
+}
+
 # read_status NAME: reads the status line of NAME into ST.
 read_status() {
 	local -a f

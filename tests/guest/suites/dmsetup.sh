@@ -630,7 +630,7 @@ man_example() {
 		/^\.nf/ { block = ""; literal = 1; next }
 		/^\.fi/ { if (literal && index(block, first) == 1) printf "%s", block; literal = 0 }
 		literal { sub(/^\.sp$/, ""); gsub(/\\\\/, "\\"); block = block $0 "\n" }
-	' "$TOP/man/hearth-target.8" | sed "${edits[@]}"
+	' "$TOP/man/hearth-target.8.in" | sed "${edits[@]}"
 }
 
 # unit_runs KEY: prints the commands of the unit's KEY= lines, joined as systemd joins

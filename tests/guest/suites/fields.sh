@@ -119,12 +119,11 @@ test_dump_agrees_with_status() {
 # --- the status line, field by field, as stock prints it ---------------------
 
 # Settings that only hearth's target has: its own, and those of each policy.
-OWN_CORE=$(sed -n 's/^\tSETTING(\([a-z_]*\),.*/\1/p' "$TOP/dm-target/cache-setting-list.h" |
-	grep -vx migration_threshold | xargs)
-HEAT_SETTINGS="read_level write_level full_write_level seq_cutoff seq_again"
+OWN_CORE=$(settings_of target | grep -vx migration_threshold | xargs)
+HEAT_SETTINGS=$(settings_of heat | xargs)
 declare -A OWN_SETTINGS=(
 	[smq]=$HEAT_SETTINGS [mq]=$HEAT_SETTINGS [heat]=$HEAT_SETTINGS
-	[lru]="seq_cutoff" [nhit]="visits trigger seq_cutoff" [cleaner]=""
+	[lru]=$(settings_of lru | xargs) [nhit]=$(settings_of nhit | xargs) [cleaner]=""
 )
 # Settings of each policy that stock prints.
 declare -A SETTINGS=(

@@ -152,19 +152,19 @@ test_a_read_brings_what_lies_behind() {
 
 #@ fast hearth-only timeout=60
 test_every_setting_has_room() {
-	local all="migration_threshold 4294967295 promote_ahead 8192 max_promote_mbps 1000000 max_promote_share 100 fail_open 0 max_intents 4294967295 dirty_high 100 dirty_low 100 dirty_limit 99 writeback_idle 86400"
-	local of_policy="read_level 5 write_level 5 full_write_level 5 seq_cutoff 1048576 seq_again 0"
+	local all of_policy of_nhit key value i
 	local -a word
-	local i
-	local of_nhit="visits 1000 trigger 100"
+	all=$(long_values target) of_policy=$(long_values heat) of_nhit=$(long_values nhit)
 	policy_cache
 	message c mode writearound
 	# The record keeps the settings of another policy. The settings that follow would
 	# not fit beside them as lines of their own.
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough" "nhit 0"
-	message c visits 1000
-	message c trigger 100
+	for key in $(settings_of nhit); do
+		value=${of_nhit#*"$key "}
+		message c "$key" "${value%% *}"
+	done
 	dmsetup remove c
 	by_hand c 128 "metadata2 writethrough"
 	read -ra word <<<"$all $of_policy"
