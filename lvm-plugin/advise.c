@@ -2,6 +2,8 @@
 /*
  * hearth advise: how large should the SSD be?  Answers from a recording of the
  * requests to a volume, be the volume cached already or not.
+ *
+ * It must not change a cache, or run a command of LVM's.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All caches that are active, and the one that a user names.
+ *
+ * It must not know the target's words, which parse.c reads, and changes no
+ * cache.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
  * have, some of the hottest blocks.  Accesses to the hottest blocks are hits in a
  * cache of any sensible size.  So the missing accesses are counted as hits, and
  * surplus ones are subtracted from the hits (the adjustment of SHARDS).
+ *
+ * It must not know devices, caches that run, or the command's options.
  */
 #include "curve.h"
 #include "run.h"

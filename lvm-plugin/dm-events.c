@@ -2,6 +2,8 @@
 /*
  * Asks dmeventd, through libdevmapper-event, which caches it watches with hearth's
  * plugin, and tells it to begin or to end that.
+ *
+ * It must not know what the plugin looks for.
  */
 #include <errno.h>
 #include <libdevmapper.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The checks of one cache.
+ *
+ * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
 #include <stdio.h>
 #include <string.h>

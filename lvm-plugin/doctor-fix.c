@@ -3,6 +3,8 @@
  * hearth doctor --fix: the repairs that are no risk to data.  Each is a few
  * commands, or a line for LVM's configuration.  doctor.c shows it and asks before,
  * and looks again afterwards.
+ *
+ * It must not decide what is wrong: doctor-cache.c and doctor-system.c do.
  */
 #include <errno.h>
 #include <stdlib.h>

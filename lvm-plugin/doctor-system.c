@@ -2,6 +2,8 @@
 /*
  * The checks of the machine: the modules, the initramfs, the versions of the tools,
  * and the devices of / and /boot.
+ *
+ * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
 #include <stdlib.h>
 #include <string.h>

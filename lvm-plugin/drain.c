@@ -9,6 +9,8 @@
  *
  * After an interruption the same command goes on where it stopped, because blocks
  * that were written back are clean.
+ *
+ * It must not copy a block itself: the target does.
  */
 #include <math.h>
 #include <signal.h>

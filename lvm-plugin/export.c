@@ -3,6 +3,8 @@
  * hearth export: all counters in Prometheus' text format, version 0.0.4, to
  * stdout, to a file that is replaced as a whole, or to HTTP clients of the loopback
  * interface.
+ *
+ * It must not change a cache, or run a command of LVM's.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,6 +2,8 @@
 /*
  * The states of a cache that has failed, for hearth doctor and for the daemon that
  * watches caches.  hearth-target(8) describes them.
+ *
+ * It must not know how a cache came into a state.
  */
 #include <string.h>
 

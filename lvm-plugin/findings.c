@@ -2,6 +2,8 @@
 /*
  * The list of findings, and how it is printed.  There is one list, because a
  * command makes one report.
+ *
+ * It must not know any check or repair.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,6 +6,8 @@
  * file keeps samples 5 s apart for two minutes, and samples a minute apart for 90
  * minutes.  If two runs write at the same time, one of their samples may be lost, and
  * nothing else, because the file is replaced as a whole.
+ *
+ * It must not know what a counter means.
  */
 #include <errno.h>
 #include <stdio.h>

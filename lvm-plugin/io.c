@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The kernel's counters of a block device: requests, sectors, milliseconds.
+ *
+ * It must not know what the device is for.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
  * Recording by the kernel's trace event block_bio_queue.  A trace instance of our
  * own keeps other people's tracing undisturbed.  The kernel filters the event by
  * device, so requests to other devices cost next to nothing.
+ *
+ * It must not know caches: it records any block device.
  */
 #include <errno.h>
 #include <fcntl.h>

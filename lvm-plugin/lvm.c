@@ -2,6 +2,8 @@
 /*
  * Running lvm2's commands, and others of the system.  They are found by PATH, as in
  * a script, and no shell is in between.
+ *
+ * It must not know what a command is for.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 /*
  * hearth: the subcommands, and the options of each.  An option is one row of a
  * table; its value goes to a member of struct options.
+ *
+ * It must not know what a subcommand does.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -2,6 +2,8 @@
 /*
  * Seven conditions of a cache, each reported when it begins and when it is over, and
  * never in between; and the file with their limits.
+ *
+ * It must not look at a cache itself, or tell anybody: plugin.c does both.
  */
 #include <ctype.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /*
  * A policy is a module dm-cache-NAME, or another module's alias of that form.  This
  * looks through modprobe's lists, and through the modules that are loaded.
+ *
+ * It must not know any policy by name.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
  * The presets.  Each names every key that any of them changes, so that one takes
  * back the changes of another.  None changes the policy, because the kernel's own
  * target must be able to open the volume.  hearth(8) describes them.
+ *
+ * It must not set anything: set.c does.
  */
 #include <stdio.h>
 #include <string.h>

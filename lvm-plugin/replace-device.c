@@ -2,6 +2,8 @@
 /*
  * hearth replace-ssd: the checks of the new device, all of them made before the old
  * cache is taken off.
+ *
+ * It must not change anything.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -11,6 +11,8 @@
  * is written to a file first, which stays until the new cache is in place.  After any
  * interruption the same command goes on from there; each step looks whether it is
  * done already.
+ *
+ * It must not judge the new device, which replace-device.c does, or copy blocks.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,8 @@
  * table has already, because lvm2 would put its old value there again.  All other
  * settings go to the target by message.  The target keeps them in the metadata's
  * record, which the kernel's own target ignores.
+ *
+ * It must not know the limits of a setting: the target has them, and refuses.
  */
 #include <ctype.h>
 #include <errno.h>

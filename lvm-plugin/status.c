@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * hearth status: one screen about each cache, for people or as JSON.
+ *
+ * It must not change a cache, or run a command of LVM's.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What /sys says of block devices, and of the devices that they are made of.
+ *
+ * It must not know caches.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * A cache made by hand gets another mode or policy by another table, which is loaded
  * while the cache is in use.
+ *
+ * It must not know LVM.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Numbers for people, colours for terminals, JSON for programs.
+ *
+ * It must not know caches.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
  *
  * On a terminal the screen is redrawn, and the key q ends it; elsewhere one table
  * follows the other.  No line exceeds 80 columns.
+ *
+ * It must not change a cache, or run a command of LVM's.
  */
 #include <math.h>
 #include <poll.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Complaints, the clock, signals, paths.
+ *
+ * It must not know caches.
  */
 #include <stdarg.h>
 #include <stdio.h>

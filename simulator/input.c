@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reading files that may be compressed; see input.h.
+ *
+ * It must not know what is in a file.
  */
 #include <archive.h>
 #include <archive_entry.h>

@@ -5,6 +5,8 @@
  * miss; "MIN-bypass" lets a miss pass when every cached block is used sooner.
  * It bounds hit ratios. It does not bound the origin's time, because it must
  * not know that some misses are cheap.
+ *
+ * It must not know streams or what a miss costs: run.c keeps the account.
  */
 #include <stdio.h>
 

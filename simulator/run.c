@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Running a model and keeping the account; see run.h.
+ *
+ * It must not know how a model decides.
  */
 #include "run.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reading traces and cutting them into accesses; see trace.h.
+ *
+ * It must not know caches.
  */
 #include <errno.h>
 #include <stdarg.h>

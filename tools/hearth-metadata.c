@@ -12,6 +12,8 @@
  * takes the name of a program and no subcommand.
  *
  * Only repair and settle write; repair only to OUT.
+ *
+ * It must not read a block itself: the parts that it calls do.
  */
 
 #include "log-volume.h"

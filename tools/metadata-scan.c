@@ -14,6 +14,8 @@
  *
  * A tree is whole if it has all the array blocks of such a mapping, and if there is
  * a space map, whole as well, that counts all its blocks as used.
+ *
+ * It must not write: metadata-repair.c does.
  */
 
 #include "metadata-repair.h"

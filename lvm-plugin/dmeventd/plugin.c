@@ -7,6 +7,8 @@
  * dmeventd has a thread for each device; each struct watched belongs to one thread.
  * The daemon also watches the thin pools and mirrors of the machine.  So nothing
  * here may end it, wait for long, or change state that all threads share.
+ *
+ * It must not know the conditions: monitor-rules.c has them.
  */
 #include <errno.h>
 #include <fcntl.h>
