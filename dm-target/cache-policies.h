@@ -9,7 +9,7 @@
 
 struct cache;
 
-#define CACHE_MAX_TUNABLES	32
+#define CACHE_MAX_TUNABLES	32	/* chosen; hearth's largest list has 10 */
 
 /**
  * cache_policy_get() - find a policy, loading its module if need be

@@ -14,7 +14,7 @@
 #include "../metadata/cache-record.h"
 #include "cache-table.h"
 
-#define LINE_MAX_LEN	64
+#define LINE_MAX_LEN	64	/* longer than a mode, a session, a number */
 #define SESSION_LEN	17	/* a u64 in hex */
 /*
  * Default of max_intents: the largest of these.  So many clean blocks may be copied

@@ -41,6 +41,7 @@ enum counter {
 /* The names by which the message stats prints them. */
 extern const char * const counter_names[NR_COUNTERS];
 
+/* More than twice what the target, heat and the former mq have together. */
 #define MAX_SETTINGS	48
 
 struct setting {

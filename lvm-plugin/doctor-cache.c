@@ -13,7 +13,7 @@
 #include "text.h"
 
 #define MIB		(1024.0 * 1024)
-#define METADATA_FULL	0.8
+#define METADATA_FULL	0.8	/* chosen: early enough to act; not measured */
 
 static const enum counter errors[] = {
 	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS, RETIRED_BLOCKS

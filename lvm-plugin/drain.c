@@ -25,6 +25,7 @@
 #include "table.h"
 #include "text.h"
 
+/* Chosen for people who look on; not measured. */
 #define POLL		0.5	/* seconds */
 #define REPORT		10.0	/* seconds between lines, if stderr is no terminal */
 #define SMOOTHING	10.0	/* seconds over which the rate is taken */

@@ -24,8 +24,8 @@
 #include "history.h"
 
 #define SECTOR		512
-#define REQUEST_MAX	4096
-#define PATIENCE	5	/* seconds that a client may take */
+#define REQUEST_MAX	4096	/* bytes: a scrape has a few hundred. Chosen */
+#define PATIENCE	5	/* seconds that a client may take. Chosen */
 
 /* ---- One sample a line ---- */
 

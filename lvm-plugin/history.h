@@ -19,6 +19,7 @@ struct window {
 	uint64_t count[NR_COUNTERS];
 };
 
+/* history.c keeps 24 fine samples and 90 coarse ones. */
 #define MAX_SAMPLES	128
 
 struct history {

@@ -19,6 +19,7 @@
 #include "live.h"
 
 #define EVENT		"events/block/block_bio_queue/"
+/* The buffer has to hold what happens between two polls. Both were chosen, not measured. */
 #define POLL		0.2	/* seconds */
 #define BUFFER_KB	"8192"	/* for each CPU */
 #define MARK		" block_bio_queue: "

@@ -189,7 +189,7 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	return 0;
 }
 
-#define MAX_FIELDS	8
+#define MAX_FIELDS	8	/* no caller asks for more */
 
 bool lvm_report(const char *command, const char *fields, const char *what,
 		char values[][FIELD_LEN], unsigned int nr)

@@ -15,6 +15,7 @@
 #include "monitor.h"
 #include "text.h"
 
+/* All chosen, so that a notice is rare; none was measured. */
 #define CALM		3600.0	/* seconds without a new error end the condition */
 #define MIN_ACCESSES	1000	/* a period with fewer is not judged */
 #define MIN_PERIODS	3	/* so many must have passed before one is judged */

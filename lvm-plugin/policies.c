@@ -14,7 +14,7 @@
 #include "sysfs.h"
 
 #define PREFIX		"dm-cache-"
-#define MAX_POLICIES	64
+#define MAX_POLICIES	64	/* hearth has four; the rest are not listed */
 #define NAME_LEN	64
 
 struct list {

@@ -13,7 +13,7 @@
 #include "hearth.h"
 #include "presets.h"
 
-#define COLUMNS		79
+#define COLUMNS		79	/* of a terminal's 80 */
 #define TEXT_COLUMN	23	/* behind the longest key */
 
 /* The text of one setting. */

@@ -12,7 +12,7 @@
 
 #include "sysfs.h"
 
-#define MAX_DEPTH	16
+#define MAX_DEPTH	16	/* of devices on devices; ends a loop. Chosen */
 
 static void path_of(char *path, size_t len, struct device d, const char *file)
 {

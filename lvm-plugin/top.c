@@ -116,7 +116,7 @@ static void print_header(double seconds)
 	       "PROM/s", "SSD/s", "ms");
 }
 
-#define NAME_WIDTH	18
+#define NAME_WIDTH	18	/* what 80 columns leave to it */
 #define NAME_HEAD	8	/* of a name that is too long; then "~" */
 
 /* Long names differ at their ends more often than at their beginnings. */

@@ -7,7 +7,7 @@
 #include "cache-setting-list.h"
 #include "known-keys.h"
 
-#define MAX_POLICIES	32
+#define MAX_POLICIES	32	/* hearth has four; one more is refused */
 
 static const struct cache_policy_ops *registered[MAX_POLICIES];
 static unsigned int nr_registered;
