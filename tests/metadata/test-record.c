@@ -274,6 +274,88 @@ static void nothing_is_left_of_what_goes(void **state)
 	}
 }
 
+/* ---- Damage ---- */
+
+/* The text's module reads and writes @key without leaving the text. */
+static void use(const char *text, const char *key)
+{
+	char value[16], changed[CACHE_RECORD_BYTES];
+	int r;
+
+	if (cache_record_get(text, key, value, sizeof(value)))
+		assert_true(strlen(value) < sizeof(value) && !strchr(value, '\n'));
+	memcpy(changed, text, sizeof(changed));
+	r = cache_record_put(changed, key, "1000000");
+	assert_true(strlen(changed) <= CMD_RECORD_MAX);
+	if (!r) {
+		assert_value(changed, key, "1000000");
+		return;
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_string_equal(changed, text);
+}
+
+static void use_all(const char *text)
+{
+	char removed[CACHE_RECORD_BYTES];
+
+	memcpy(removed, text, sizeof(removed));
+	use(text, "session");
+	use(text, "mode");
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		use(text, settings[i].key);
+		assert_ok(cache_record_put(removed, settings[i].key, NULL));
+		assert_value(removed, settings[i].key, NULL);
+	}
+}
+
+/*
+ * The superblock's checksum voids a record with a wrong byte. This is for a record
+ * that some program has written so.
+ */
+static void any_wrong_byte(void **state)
+{
+	static const char bytes[] = { 0, '\n', ' ', '=', 'a', 'z', '0', 'Z', '!', -1 };
+	char full[CACHE_RECORD_BYTES], text[CACHE_RECORD_BYTES];
+
+	(void)state;
+	fill(full);
+	for (size_t at = 0; full[at]; at++) {
+		for (size_t i = 0; i < ARRAY_SIZE(bytes) + 8; i++) {
+			memcpy(text, full, sizeof(text));
+			text[at] = i < 8 ? full[at] ^ (1 << i) : bytes[i - 8];
+			cache_record_take(text, strlen(full));
+			use_all(text);
+		}
+	}
+}
+
+/* A text that ends early: each setting has its value, or none. */
+static void cut_anywhere(void **state)
+{
+	char full[CACHE_RECORD_BYTES], text[CACHE_RECORD_BYTES];
+	char value[CACHE_RECORD_BYTES], want[16];
+	u32 kept = 0;
+
+	(void)state;
+	fill(full);
+	for (int length = -1; length <= (int)strlen(full); length++) {
+		memcpy(text, full, sizeof(text));
+		cache_record_take(text, length);
+		use_all(text);
+		for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+			if (!cache_record_get(text, settings[i].key, value,
+					      sizeof(value)))
+				continue;
+			snprintf(want, sizeof(want), "%u", settings[i].most);
+			assert_string_equal(value, want);
+			kept++;
+		}
+	}
+	/* Some lines stand before others that are cut off. */
+	assert_true(kept > ARRAY_SIZE(settings));
+}
+
 /* ---- Room ---- */
 
 static void an_older_module_has_no_room(void **state)
@@ -523,6 +605,8 @@ int main(void)
 		cmocka_unit_test(a_long_name_stays),
 		cmocka_unit_test(a_second_line_is_not_packed),
 		cmocka_unit_test(nothing_is_left_of_what_goes),
+		cmocka_unit_test(any_wrong_byte),
+		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(an_older_module_has_no_room),
 		cmocka_unit_test(all_have_room),
 		cmocka_unit_test(upgrade_of_a_full_record),

@@ -366,6 +366,40 @@ static void record_is_bound(void **state)
 	free(m);
 }
 
+/* Whatever byte changes under a good checksum: the defaults, and no wrong setting. */
+static void a_flipped_byte_voids_the_record(void **state)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	u8 block[PD_BLOCK_SIZE], buf[8], byte;
+	struct ramdev *rd = sample(2, m);
+	u32 opened = 0;
+	struct meta x;
+
+	(void)state;
+	ramdev_get(rd, 0, block);
+	for (u32 at = 0; at < offsetof(struct cmd_superblock, unused); at++) {
+		/* set_superblock() makes these two good again */
+		if (at < 4 || (at >= 8 && at < 16))
+			continue;
+		for (u32 bit = 1; bit < 256; bit <<= 1) {
+			byte = block[at] ^ bit;
+			set_superblock(rd, at, &byte, 1, true);
+			if (meta_open(&x, rd, 0))
+				continue;
+			opened++;
+			assert_int_equal(cmd_record_get(x.cmd, buf, 8), -ENODATA);
+			meta_shut(&x);
+		}
+		set_superblock(rd, at, &block[at], 1, true);
+	}
+	assert_true(opened > 8 * sizeof(struct cmd_disk_record));
+	assert_ok(meta_open(&x, rd, 0));
+	assert_int_equal(cmd_record_get(x.cmd, buf, 8), 5);
+	meta_shut(&x);
+	ramdev_free(rd);
+	free(m);
+}
+
 /* Our code keeps the superblock's bytes that other programs wrote. */
 static void spare_bytes_survive(void **state)
 {
@@ -693,6 +727,7 @@ int main(void)
 		cmocka_unit_test(reading_only),
 		cmocka_unit_test(arguments),
 		cmocka_unit_test(record_is_bound),
+		cmocka_unit_test(a_flipped_byte_voids_the_record),
 		cmocka_unit_test(spare_bytes_survive),
 		cmocka_unit_test(log_flag),
 		cmocka_unit_test(log_flag_excludes_needs_check),
