@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs one of hearth's policies as the engine would: asks at every hit and
- * miss, promotes at once, evicts a batch when no slot is free. It owns the
- * slots, and must not know any policy. The engine's reserve of free slots and
- * its limits on promotions are left out.
+ * miss, promotes at once, evicts a batch when no slot is free. With a write log
+ * (absorb.c) it decides what is absorbed, and sends home or into the cache what
+ * leaves the log. It owns the slots, and must not know any policy. The engine's
+ * reserve of free slots and its limits on promotions are left out.
  */
 #include <stdio.h>
 
+#include "absorb.h"
 #include "registry.h"
 #include "model.h"
 
@@ -26,6 +28,8 @@ struct hosted {
 	u32 nr_free;
 	u32 ahead;		/* blocks */
 	bool full;		/* has been, once */
+	struct absorb *log;	/* NULL: none */
+	u32 trip_room;
 };
 
 static void evict(struct hosted *h)
@@ -59,14 +63,30 @@ static void take_slot(struct hosted *h, u32 id, u64 block,
 	h->policy->ops->inserted(h->policy, slot, block, why);
 }
 
-static void insert(struct hosted *h, u32 id, enum cache_verdict why)
+static void take_segments_back(struct hosted *h)
 {
+	u32 slot;
+
+	while (h->log && absorb_take_back(h->log, &slot))
+		h->free[h->nr_free++] = slot;
+}
+
+static bool has_free_slot(struct hosted *h)
+{
+	take_segments_back(h);
 	if (!h->nr_free) {
 		h->full = true;
 		evict(h);
 	}
-	if (h->nr_free)
-		take_slot(h, id, h->m.accesses->blocks[id], why);
+	return h->nr_free;
+}
+
+static bool insert(struct hosted *h, u32 id, enum cache_verdict why)
+{
+	if (!has_free_slot(h))
+		return false;
+	take_slot(h, id, h->m.accesses->blocks[id], why);
+	return true;
 }
 
 static u32 id_by_block(struct hosted *h, u64 block)
@@ -87,6 +107,107 @@ static u32 id_by_block(struct hosted *h, u64 block)
 	return NO_ID;
 }
 
+/* ---- The write log ---- */
+
+static bool in_log(const struct hosted *h, u32 id)
+{
+	return h->log && absorb_has(h->log, id);
+}
+
+static void add_trip(struct hosted *h, const struct trip *trip)
+{
+	if (h->m.nr_trips == h->trip_room) {
+		h->trip_room = 2 * h->trip_room + 64;
+		h->m.trips = realloc(h->m.trips,
+				     h->trip_room * sizeof(*h->m.trips));
+		if (!h->m.trips)
+			abort();
+	}
+	h->m.trips[h->m.nr_trips++] = *trip;
+}
+
+/*
+ * A block has left the log: what the policy wants goes into the cache, all else
+ * home. @head is the sector at which the disk's head is.
+ */
+static void leave(struct hosted *h, const struct absorbed *left, u64 *head)
+{
+	u32 sectors = h->m.accesses->block_sectors;
+	u64 start = h->m.accesses->blocks[left->id] * sectors;
+	bool kept = left->keep && insert(h, left->id, left->why);
+	u64 from = kept ? start : start + left->first;
+	u64 to = kept ? start + sectors : start + left->end;
+	struct trip trip = { .kept = kept, .source = left->source };
+
+	if (!kept || !left->whole) {
+		trip.bytes = 512 * (to - from);
+		trip.seeks = from < *head || from - *head > CACHE_STREAM_GAP;
+		*head = to;
+	}
+	add_trip(h, &trip);
+}
+
+static void empty_log(struct hosted *h, bool all)
+{
+	const struct absorbed *batch;
+	u64 head = U64_MAX;	/* elsewhere */
+	u32 nr, i;
+
+	batch = absorb_oldest(h->log, &nr, all);
+	for (i = 0; i < nr; i++)
+		leave(h, &batch[i], &head);
+}
+
+/*
+ * A block that has extents takes every write. Other writes are taken if they
+ * are part of a block, and not of a stream of large requests.
+ */
+static bool log_wants(const struct hosted *h, const struct access *a)
+{
+	if (!h->log || a->op != CACHE_OP_WRITE || h->slot_of[a->id] != NO_SLOT)
+		return false;
+	return absorb_has(h->log, a->id) ||
+	       !((a->flags & CACHE_IO_FULL_BLOCK) || a->large);
+}
+
+/* This may empty the log by a batch, in which the block itself may be. */
+static void make_room(struct hosted *h, const struct access *a)
+{
+	if (!log_wants(h, a) || absorb_fits(h->log, a))
+		return;
+	take_segments_back(h);
+	if (absorb_is_full(h->log))
+		empty_log(h, false);
+	take_segments_back(h);
+	if (!log_wants(h, a) || absorb_is_full(h->log) || !has_free_slot(h))
+		return;
+	absorb_lend(h->log, h->free[--h->nr_free]);
+}
+
+static enum outcome absorb(struct hosted *h, const struct access *a,
+			   enum cache_verdict verdict)
+{
+	bool again = absorb_has(h->log, a->id);
+
+	absorb_write(h->log, a);
+	if (verdict <= CACHE_PROMOTE_HOT)
+		absorb_keep(h->log, a->id, verdict);
+	return again ? HIT : ABSORBED;
+}
+
+/* A write that the log cannot take goes to the origin when its block is home. */
+static void leave_alone(struct hosted *h, u32 id)
+{
+	struct absorbed left;
+	u64 head = U64_MAX;
+
+	absorb_remove(h->log, id, &left);
+	left.keep = false;
+	leave(h, &left, &head);
+}
+
+/* ---- Accesses ---- */
+
 /*
  * Promote the blocks behind @block, as the engine's promote_behind() does. A
  * block that the trace never touches may come more than once, because it has no
@@ -98,41 +219,79 @@ static void insert_behind(struct hosted *h, u64 block)
 
 	while (nr-- && h->nr_free > h->m.nr_slots / CACHE_AHEAD_SPARES) {
 		id = id_by_block(h, ++block);
-		if (id != NO_ID && h->slot_of[id] != NO_SLOT)
+		if (id != NO_ID && (h->slot_of[id] != NO_SLOT || in_log(h, id)))
 			return;
 		take_slot(h, id, block, CACHE_PROMOTE_AHEAD);
 		h->m.nr_ahead++;
 	}
 }
 
+/* The policy's answer to a request that found no slot. */
+static enum cache_verdict ask(struct hosted *h, const struct access *a,
+			      struct cache_io *io, bool absorbs)
+{
+	if (absorbs)
+		io->flags |= CACHE_IO_NO_FETCH;
+	if (h->nr_free && !h->full)
+		io->flags |= CACHE_IO_FREE_SLOTS;
+	return h->policy->ops->miss(h->policy, h->m.accesses->blocks[a->id], io);
+}
+
+/* The extents of a block that is promoted are laid over it. */
+static enum outcome promote(struct hosted *h, u32 id, enum cache_verdict verdict)
+{
+	struct absorbed left;
+
+	if (!insert(h, id, verdict == CACHE_PROMOTE_AHEAD ? CACHE_PROMOTE :
+							    verdict))
+		return BYPASSED;
+	if (in_log(h, id))
+		absorb_remove(h->log, id, &left);
+	if (verdict == CACHE_PROMOTE_AHEAD)
+		insert_behind(h, h->m.accesses->blocks[id]);
+	return PROMOTED;
+}
+
+static enum outcome missed(struct hosted *h, const struct access *a,
+			   struct cache_io *io)
+{
+	bool absorbs = log_wants(h, a) && absorb_fits(h->log, a);
+	enum cache_verdict verdict = ask(h, a, io, absorbs);
+
+	if (absorbs)
+		return absorb(h, a, verdict);
+	if (a->op == CACHE_OP_WRITE && in_log(h, a->id))
+		leave_alone(h, a->id);
+	if (verdict <= CACHE_PROMOTE_HOT)
+		return promote(h, a->id, verdict);
+	return a->op == CACHE_OP_READ && h->log && absorb_covers(h->log, a) ?
+	       HIT : BYPASSED;
+}
+
 static enum outcome hosted_access(struct model *m, u32 index)
 {
 	struct hosted *h = container_of(m, struct hosted, m);
 	const struct access *a = &m->accesses->all[index];
-	u64 block = m->accesses->blocks[a->id];
 	struct cache_io io = {
 		.op = a->op,
 		.flags = a->flags,
 		.sectors = a->sectors,
 		.stream_sectors = a->stream_sectors,
 	};
-	enum cache_verdict verdict;
 
 	if (a->flags & CACHE_IO_FULL_BLOCK)
 		io.flags |= CACHE_IO_NO_FETCH;
-	if (h->slot_of[a->id] != NO_SLOT) {
-		h->policy->ops->hit(h->policy, h->slot_of[a->id], block, &io);
-		return HIT;
-	}
-	if (h->nr_free && !h->full)
-		io.flags |= CACHE_IO_FREE_SLOTS;
-	verdict = h->policy->ops->miss(h->policy, block, &io);
-	if (verdict > CACHE_PROMOTE_HOT)
-		return BYPASSED;
-	insert(h, a->id, verdict == CACHE_PROMOTE_AHEAD ? CACHE_PROMOTE : verdict);
-	if (verdict == CACHE_PROMOTE_AHEAD)
-		insert_behind(h, block);
-	return h->slot_of[a->id] == NO_SLOT ? BYPASSED : PROMOTED;
+	make_room(h, a);
+	if (h->slot_of[a->id] == NO_SLOT)
+		return missed(h, a, &io);
+	h->policy->ops->hit(h->policy, h->slot_of[a->id],
+			    m->accesses->blocks[a->id], &io);
+	return HIT;
+}
+
+static void hosted_finish(struct model *m)
+{
+	empty_log(container_of(m, struct hosted, m), true);
 }
 
 static void hosted_destroy(struct model *m)
@@ -147,6 +306,8 @@ static void hosted_destroy(struct model *m)
 	free(h->block_of);
 	free(h->by_block);
 	free(h->free);
+	free(h->m.trips);
+	absorb_destroy(h->log);
 	free(h);
 }
 
@@ -197,7 +358,7 @@ static u32 *sort_ids(const struct accesses *as)
 struct model *hosted_create(const char *name, const struct model_params *params)
 {
 	const struct cache_policy_ops *ops = policy_find(name);
-	u32 nr = max(params->accesses->nr_blocks, 1u), i;
+	u32 nr = max(params->accesses->nr_blocks, 1u), i, segments;
 	struct hosted *h;
 
 	if (!ops)
@@ -215,6 +376,11 @@ struct model *hosted_create(const char *name, const struct model_params *params)
 	h->ahead = params->ahead;
 	if (h->ahead)
 		h->by_block = sort_ids(params->accesses);
+	if (params->absorb) {
+		segments = (u64)params->nr_slots * params->absorb / 100;
+		h->log = absorb_create(params->accesses, max(segments, 1u));
+		h->m.finish = hosted_finish;
+	}
 	h->free = malloc(params->nr_slots * sizeof(*h->free));
 	for (i = 0; i < params->nr_slots; i++)
 		h->free[h->nr_free++] = params->nr_slots - 1 - i;

@@ -16,10 +16,13 @@ struct model *model_create(const char *name, const struct model_params *params)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (params->absorb && kinds[i] != hosted_create)
+			continue;
 		m = kinds[i](name, params);
 		if (m)
 			return m;
 	}
-	fprintf(stderr, "%s: no such policy, or its settings are wrong\n", name);
+	fprintf(stderr, "%s: no such policy%s, or its settings are wrong\n", name,
+		params->absorb ? " with a write log" : "");
 	return NULL;
 }

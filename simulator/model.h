@@ -15,6 +15,20 @@ enum outcome {
 	HIT,
 	PROMOTED,
 	BYPASSED,
+	ABSORBED,		/* by the write log, which had nothing of the block */
+};
+
+/**
+ * struct trip - the disk's part in emptying the write log by one block
+ * @bytes: that it writes, or reads if @kept
+ * @seeks: it does not begin where the trip before it ended
+ * @kept: the block goes into the cache instead of home
+ * @source: of the trace's sources
+ */
+struct trip {
+	u64 bytes;
+	bool seeks, kept;
+	u8 source;
 };
 
 /**
@@ -24,6 +38,8 @@ enum outcome {
  * @settings: "key=value,key=value", or NULL; hearth's policies have some
  * @rotational: the origin is a disk with seeks
  * @ahead: blocks promoted behind one, as the engine's promote_ahead
+ * @absorb: percent of the slots that the write log may have, one slot at least; 0
+ *	is no log. Only hosted_create() knows a log
  */
 struct model_params {
 	u32 nr_slots;
@@ -31,23 +47,30 @@ struct model_params {
 	const char *settings;
 	bool rotational;
 	u32 ahead;
+	u32 absorb;
 };
 
 /**
  * struct model - the common head of every model
  * @access: show it the access of that index; called once for each, ascending
+ * @finish: empty the write log; NULL if there is none
  * @destroy: free it
  * @accesses: as in the parameters
  * @nr_slots: as in the parameters
  * @nr_ahead: access() adds the blocks that it promoted behind its own; run()
  *	sets it to 0 before each call
+ * @trips: of the blocks that left the write log in access() or finish()
+ * @nr_trips: how many; run() sets it to 0 before each call
  */
 struct model {
 	enum outcome (*access)(struct model *m, u32 index);
+	void (*finish)(struct model *m);
 	void (*destroy)(struct model *m);
 	const struct accesses *accesses;
 	u32 nr_slots;
 	u32 nr_ahead;
+	struct trip *trips;
+	u32 nr_trips;
 };
 
 /**

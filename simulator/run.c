@@ -16,7 +16,7 @@ static double origin_s(bool seeks, double bytes)
 }
 
 static void charge_promotion(struct account *acc, const struct access *a,
-			     double block_bytes)
+			     bool has_log, double block_bytes)
 {
 	double read = origin_s(!(a->flags & CACHE_IO_STREAM), block_bytes);
 
@@ -27,6 +27,9 @@ static void charge_promotion(struct account *acc, const struct access *a,
 		acc->partial_s += read;
 	} else if (!(a->flags & CACHE_IO_FULL_BLOCK)) {
 		acc->fetch_s += origin_s(true, block_bytes);
+		/* A write that the log does not take has its block fetched at once. */
+		if (has_log)
+			acc->partial_s += origin_s(true, block_bytes);
 	}
 }
 
@@ -38,8 +41,28 @@ static void charge_ahead(struct account *acc, double bytes)
 	acc->partial_s += origin_s(false, bytes);
 }
 
+/* Blocks that leave the write log: "partial" has the head there. */
+static void charge_trips(struct account *acc, const struct model *m,
+			 double block_bytes)
+{
+	u32 i;
+
+	for (i = 0; i < m->nr_trips; i++) {
+		const struct trip *t = &m->trips[i];
+		struct account *to = &acc[t->source];
+
+		to->fetch_s += origin_s(t->seeks, t->bytes);
+		to->partial_s += origin_s(t->seeks && !t->kept, t->bytes);
+		if (t->kept) {
+			to->fills++;
+			to->ssd_bytes += block_bytes;
+		}
+	}
+}
+
 static void charge(struct account *acc, const struct access *a,
-		   enum outcome outcome, u32 nr_ahead, double block_bytes)
+		   enum outcome outcome, const struct model *m,
+		   double block_bytes)
 {
 	double bytes = 512. * a->sectors;
 	bool alone = !(a->flags & CACHE_IO_STREAM);
@@ -57,12 +80,15 @@ static void charge(struct account *acc, const struct access *a,
 			acc->ssd_bytes += bytes;
 		break;
 	case PROMOTED:
-		charge_promotion(acc, a, block_bytes);
-		charge_ahead(acc, nr_ahead * block_bytes);
+		charge_promotion(acc, a, m->finish, block_bytes);
+		charge_ahead(acc, m->nr_ahead * block_bytes);
 		break;
 	case BYPASSED:
 		acc->fetch_s += plain;
 		acc->partial_s += plain;
+		break;
+	case ABSORBED:
+		acc->ssd_bytes += bytes;
 		break;
 	}
 }
@@ -77,12 +103,17 @@ void run(struct model *m, struct account *acc, void (*progress)(double done))
 		const struct access *a = &as->all[i];
 		enum outcome outcome;
 
-		m->nr_ahead = 0;
+		m->nr_ahead = m->nr_trips = 0;
 		outcome = m->access(m, i);
-		charge(&acc[a->source], a, outcome, m->nr_ahead, block_bytes);
+		charge(&acc[a->source], a, outcome, m, block_bytes);
+		charge_trips(acc, m, block_bytes);
 		if (progress && !(i & 0xffff))
 			progress((double)i / as->nr);
 	}
+	m->nr_trips = 0;
+	if (m->finish)
+		m->finish(m);
+	charge_trips(acc, m, block_bytes);
 	if (progress)
 		progress(1);
 }

@@ -10,6 +10,13 @@
  * any stream ("fetch"), or nothing where the cache can keep a block that is
  * valid in part ("partial"). A block that is promoted behind another costs its
  * bytes and no seek. Write-back is not charged, the same for all models.
+ *
+ * With a write log, a block that goes home costs a write, and a block that goes
+ * into the cache costs a read of the block, unless the log had all of it. Either
+ * is a seek, unless the block adjoins the one before it in the batch. "Partial" is
+ * then another thing: the disk's head is where the block is that goes into the
+ * cache, so that the read costs its bytes and no seek. A promotion by a write that
+ * the log does not take is a fetch in both.
  */
 #ifndef HEARTH_SIMULATOR_RUN_H
 #define HEARTH_SIMULATOR_RUN_H

@@ -28,7 +28,7 @@ static struct options {
 	unsigned int nr_policies;
 	struct size sizes[MAX_SIZES];
 	unsigned int nr_sizes;
-	u32 block_kib, ahead_kib;
+	u32 block_kib, ahead_kib, absorb;
 	const char *format;
 	const char *svg;
 	bool mix, solid, mean, sources, tsv;
@@ -43,6 +43,9 @@ static const char usage[] =
 "  -b, --block=KIB        block size (default 64)\n"
 "  -a, --ahead=KIB        promoted behind a block where the policy welcomes it\n"
 "                         (promote_ahead; default 0)\n"
+"      --absorb=PERCENT   of the cache that the write log may have (default 0: no\n"
+"                         log). It takes small writes that miss; only hearth's\n"
+"                         own policies have one\n"
 "  -f, --format=FORMAT    bin, msr, spc, blkparse, fio (an iolog) or fiolog (of\n"
 "                         each request, with log_offset=1); default: told from\n"
 "                         the file. NAME.zst is uncompressed\n"
@@ -70,6 +73,7 @@ static struct model *make(const struct accesses *as, const char *policy,
 		.accesses = as,
 		.rotational = !opts.solid,
 		.ahead = opts.ahead_kib / opts.block_kib,
+		.absorb = opts.absorb,
 	};
 	struct model *m;
 
@@ -211,6 +215,19 @@ static int parse_sizes(char *arg)
 	return opts.nr_sizes ? 0 : -1;
 }
 
+static int parse_absorb(const char *arg)
+{
+	char *end;
+	long percent = strtol(arg, &end, 10);
+
+	if (*end || end == arg || percent < 0 || percent > 100) {
+		fprintf(stderr, "%s: not a percentage\n", arg);
+		return -1;
+	}
+	opts.absorb = percent;
+	return 0;
+}
+
 static void list_policies(void)
 {
 	const char * const *name;
@@ -223,13 +240,14 @@ static void list_policies(void)
 	printf("MIN\nMIN-bypass\nsmq-like\n");
 }
 
-enum { OPT_SOLID = 256, OPT_SVG, OPT_TSV };
+enum { OPT_ABSORB = 256, OPT_SOLID, OPT_SVG, OPT_TSV };
 
 static const struct option long_options[] = {
 	{ "policy", required_argument, NULL, 'p' },
 	{ "cache", required_argument, NULL, 'c' },
 	{ "block", required_argument, NULL, 'b' },
 	{ "ahead", required_argument, NULL, 'a' },
+	{ "absorb", required_argument, NULL, OPT_ABSORB },
 	{ "format", required_argument, NULL, 'f' },
 	{ "mix", no_argument, NULL, 'x' },
 	{ "sources", no_argument, NULL, 's' },
@@ -258,6 +276,8 @@ static int parse_option(int o)
 	case 'a':
 		opts.ahead_kib = atoi(optarg);
 		return opts.ahead_kib <= 1 << 20 ? 0 : -1;
+	case OPT_ABSORB:
+		return parse_absorb(optarg);
 	case 'f':
 		opts.format = optarg;
 		return 0;

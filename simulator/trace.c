@@ -386,20 +386,22 @@ void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr)
 
 #define NR_STREAMS	32
 
+struct stream {
+	u64 end;
+	u64 bytes;
+	u64 used;
+	u32 last_part;		/* bytes that its last request had in one block */
+};
+
 struct detector {
-	struct {
-		u64 end;
-		u64 bytes;
-		u64 used;
-	} streams[NR_STREAMS];
+	struct stream streams[NR_STREAMS];
 	u64 clock;
 };
 
-/* Returns the bytes that the stream had before, 0 for a new one. */
-static u64 detect(struct detector *d, u64 offset, u32 length)
+/* The stream that the request continues, or a new one, whose bytes are 0. */
+static struct stream *detect(struct detector *d, u64 offset)
 {
 	unsigned int i, oldest = 0;
-	u64 before = 0;
 
 	for (i = 0; i < NR_STREAMS; i++) {
 		if (d->streams[i].bytes && offset >= d->streams[i].end &&
@@ -408,14 +410,12 @@ static u64 detect(struct detector *d, u64 offset, u32 length)
 		if (d->streams[i].used < d->streams[oldest].used)
 			oldest = i;
 	}
-	if (i < NR_STREAMS)
-		before = d->streams[i].bytes;
-	else
+	if (i == NR_STREAMS) {
 		i = oldest;
-	d->streams[i].end = offset + length;
-	d->streams[i].bytes = before + length;
+		d->streams[i].bytes = d->streams[i].last_part = 0;
+	}
 	d->streams[i].used = ++d->clock;
-	return before;
+	return &d->streams[i];
 }
 
 struct ids {
@@ -527,7 +527,7 @@ int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
 		abort();
 	for (i = 0; i < t->nr; i++) {
 		const struct request *r = &t->requests[i];
-		u64 stream = detect(d, r->offset, r->length);
+		struct stream *stream = detect(d, r->offset);
 		u64 at = r->offset, end = r->offset + r->length;
 		bool first = true;
 
@@ -536,21 +536,28 @@ int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
 			u64 stop = min(end, (block + 1) * block_size);
 			struct access c = {
 				.id = id_of(&ids, a, &block_room, block),
+				.first = at % block_size / 512,
 				.sectors = DIV_ROUND_UP(stop - at, 512),
 				.op = r->write,
 				.source = r->source,
 			};
 
-			if (stream || !first)
+			if (stream->bytes || !first) {
 				c.flags |= CACHE_IO_STREAM;
+				c.large = stop - at >= LARGE_PART ||
+					  stream->last_part >= LARGE_PART;
+			}
 			c.stream_sectors = min_t(u64, U32_MAX,
-					(stream + at - r->offset) / 512);
+						 stream->bytes / 512);
 			if (r->write && stop - at == block_size)
 				c.flags |= CACHE_IO_FULL_BLOCK;
 			add_access(a, &room, &c);
 			first = false;
+			stream->last_part = stop - at;
+			stream->bytes += stop - at;
 			at = stop;
 		}
+		stream->end = end;
 	}
 	ids_exit(&ids);
 	free(d);

@@ -60,12 +60,21 @@ void trace_free(struct trace *t);
 /* The part of one request that lies in one block. */
 struct access {
 	u32 id;			/* of the block: dense, in order of appearance */
+	u32 first;		/* its first sector within the block */
 	u32 sectors;
 	u32 stream_sectors;
 	u8 op;			/* enum cache_op */
 	u8 flags;		/* CACHE_IO_FULL_BLOCK, CACHE_IO_STREAM */
 	u8 source;
+	bool large;		/* of a stream of large requests */
 };
+
+/*
+ * A part of this many bytes makes its stream one of large requests, and so does
+ * the part before it, because a block's border may cut a large request anywhere.
+ * The write log leaves such streams to the disk, which takes them without seeks.
+ */
+#define LARGE_PART	(32 * 1024)
 
 #define NEVER	U32_MAX
 

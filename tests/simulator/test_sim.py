@@ -202,6 +202,125 @@ def test_curves_are_drawn(where):
     assert text.startswith('<svg') and text.count('<polyline') == 4
 
 
+SEEK = .008
+KIB4, WHOLE = 4096 / 150e6, BLOCK / 150e6
+
+
+def far_apart(nr, length=4096, op=1):
+    """Makes one request at the start of each of @nr blocks that adjoin no other."""
+    return [(i, 4 * i * BLOCK, length, op) for i in range(nr)]
+
+
+def with_log(where, requests, *args, log=50):
+    """Returns the figures of the one policy in @args, which is given a log."""
+    path = os.path.join(where, 'log.bin')
+    write_bin(path, requests)
+    return sim(f'--absorb={log}', *args, path)[0]
+
+
+def near(a, b):
+    return abs(a - b) < 1e-4
+
+
+def test_log_sends_home(where):
+    """With cleaner, which wants nothing, each block makes one trip of the disk."""
+    home = ['-c', 100, '-p', 'cleaner']
+    once = far_apart(400)
+    row = with_log(where, once, *home)
+    assert near(row['OTf'], 0) and near(row['OTp'], 0)
+    assert row['HR'] == row['fills'] == 0 and near(row['SSD/u'], 1)
+    # Ten writes to one place of a block, of which nine find its extent.
+    row = with_log(where, [w for w in once for _ in range(10)], *home)
+    assert near(row['OTp'], .9) and near(row['HR'], .9)
+    # The last block first: no write continues a stream, and all go home in one trip.
+    row = with_log(where, [(0, i * BLOCK, 4096, 1) for i in range(199, -1, -1)], *home)
+    assert near(row['OTp'], 1 - (SEEK + 200 * KIB4) / 200 / (SEEK + KIB4))
+    # Two pieces of a block go home together, with what lies between.
+    pieces = [(0, o + at, 4096, 1) for _, o, _, _ in once for at in (32768, 0)]
+    row = with_log(where, pieces, *home)
+    assert near(row['OTp'], 1 - (SEEK + 9 * KIB4) / 2 / (SEEK + KIB4))
+
+
+def test_log_keeps_what_the_policy_wants(where):
+    """lru wants all: each block is read, by OTp with the head there."""
+    into = ['-c', 800, '-p', 'lru']
+    once = far_apart(400)
+    row = with_log(where, once, *into)
+    assert near(row['OTf'], 1 - (SEEK + WHOLE) / (SEEK + KIB4))
+    assert near(row['OTp'], 1 - WHOLE / (SEEK + KIB4))
+    assert row['fills'] == 1000 and near(row['SSD/u'], 17)
+    # In cache and log, they are found again; the second write is in place.
+    row = with_log(where, once + once, *into)
+    assert near(row['OTp'], 1 - WHOLE / 2 / (SEEK + KIB4))
+    assert row['HR'] == .5 and row['fills'] == 500
+    # The log has all of a block: the disk is not asked.
+    halves = [(0, o + at, 32768, 1) for _, o, _, _ in once for at in (32768, 0)]
+    row = with_log(where, halves, *into)
+    assert near(row['OTf'], 1) and near(row['OTp'], 1)
+    # A read promotes a block that the log has; the trip home is not made.
+    both = [r for w in once for r in ((0, w[1] + 8192, 4096, 1), (0, w[1], 4096, 0))]
+    row = with_log(where, both, *into)
+    assert near(row['OTp'], 1 - (SEEK + WHOLE) / 2 / (SEEK + KIB4))
+
+
+def test_log_serves_reads(where):
+    row = with_log(where, [r for w in far_apart(100)
+                           for r in (w, (0, w[1], 4096, 0),
+                                     (0, w[1] + 4096, 4096, 0))],
+                   '-c', 100, '-p', 'cleaner')
+    assert near(row['HR'], 1 / 3)
+
+
+def test_log_is_bounded(where):
+    """Two segments of 16 pieces each; the oldest goes home first."""
+    writes = far_apart(33)
+    for seen, hits in ((32, 1), (16, 1), (15, 0), (0, 0)):
+        read = (0, writes[seen][1], 4096, 0)
+        row = with_log(where, writes + [read], '-c', 4, '-p', 'cleaner')
+        assert round(34 * row['HR']) == hits, seen
+    # A block that was written again is in the newest segment, and stays.
+    again = writes[:31] + [writes[0], writes[31], (0, writes[0][1], 4096, 0)]
+    row = with_log(where, again, '-c', 4, '-p', 'cleaner')
+    assert round(34 * row['HR']) == 2
+
+
+def test_log_leaves_large_streams_to_the_disk(where):
+    """Requests of 64 KiB across the border of two blocks: parts of 28 and 36 KiB."""
+    large = [(i, 4096 * 9 + i * BLOCK, BLOCK, 1) for i in range(100)]
+    row = with_log(where, large, '-c', 100, '-p', 'cleaner')
+    assert near(row['SSD/u'], 28 / 6400)   # the first part continues nothing
+    assert row['OTp'] < 1e-4
+    # The log takes streams of small requests, and all writes to blocks in it.
+    small = [(i, i * 8192, 8192, 1) for i in range(800)]
+    assert near(with_log(where, small, '-c', 200, '-p', 'cleaner')['SSD/u'], 1)
+    over = far_apart(20) + [(0, o, BLOCK, 1) for _, o, _, _ in far_apart(20)]
+    row = with_log(where, over, '-c', 100, '-p', 'cleaner')
+    assert near(row['SSD/u'], 1) and near(row['HR'], .5)
+
+
+def test_log_needs_a_policy_of_hearths(where):
+    path = os.path.join(where, 'log.bin')
+    write_bin(path, far_apart(10))
+    assert 'with a write log' in sim('--absorb=10', '-p', 'LRU', path, code=1)
+    for wrong in ('101', '-1', 'x', ''):
+        assert 'not a percentage' in sim('--absorb=' + wrong, path, code=2)
+    assert sim('--absorb=0', '-p', 'LRU', path)
+
+
+def test_families_with_a_log(where):
+    """A log saves the disk's time on the mean; the smallest caches have one segment."""
+    gains = {}
+    for family in families.FAMILIES:
+        path = families.write_family(where, family, 10000)
+        args = ['-c', '5,16,20%', path]
+        for was, now in zip(sim(*args), sim('--absorb=10', *args), strict=True):
+            assert now['HR'] <= 1 and now['OTf'] <= now['OTp'] + 1e-6 <= 1
+            if was['cache'] == '20%':
+                gains[family.__name__] = now['OTf'] - was['OTf']
+        os.unlink(path)
+    check_gains(gains, .05, 0)
+
+
 def independent_ratio(library, name, blocks, size):
     cache = getattr(library, name)(cache_size=size)
     request = library.Request()
@@ -313,6 +432,17 @@ def test_figures_of_the_default(where):
         assert heat['fills'] <= .75 * best['fills']
         for rival in rivals:
             assert heat['OTf'] > rows['mean', rival, size]['OTf'], rival
+
+
+def test_figures_with_a_log(where):
+    args = ['-m', '-c', '5%,10%', *traces(FIVE)]
+    plain, log = by_name(sim(*args)), by_name(sim('--absorb=10', *args))
+    for size, least in (('5%', .51), ('10%', .65)):
+        was, now = (rows['mean', 'heat', size] for rows in (plain, log))
+        print(f'    {size}: OTf {was["OTf"]:.3f} without, {now["OTf"]:.3f} with '
+              f'a log; OTp {now["OTp"]:.3f}')
+        assert now['OTp'] >= least
+        assert now['OTf'] > was['OTf']
 
 
 def test_never_far_below_lru(where):

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The write log of a simulated cache: which sectors of which blocks lie in
+ * which segment, and which blocks leave it first. A segment is a slot that the
+ * cache lends. The rules are those of docs/policies.md, "The write log". This
+ * part must not know of policies, of the disk, or what becomes of a block that
+ * leaves.
+ */
+#ifndef HEARTH_SIMULATOR_ABSORB_H
+#define HEARTH_SIMULATOR_ABSORB_H
+
+#include "trace.h"
+
+/**
+ * struct absorbed - a block that leaves the log
+ * @id: the block
+ * @first: its first sector that the log had
+ * @end: the sector behind the last one that the log had
+ * @whole: the log had all sectors
+ * @keep: absorb_keep() has marked it
+ * @why: what absorb_keep() was given
+ * @source: of the first write to it
+ */
+struct absorbed {
+	u32 id;
+	u32 first, end;
+	bool whole, keep;
+	u8 why, source;
+};
+
+struct absorb;
+
+/**
+ * absorb_create() - make a log
+ * @accesses: all that may be written to it
+ * @most: segments that it may have
+ *
+ * Aborts without memory.
+ */
+struct absorb *absorb_create(const struct accesses *accesses, u32 most);
+
+/** absorb_destroy() - free the log; NULL is allowed */
+void absorb_destroy(struct absorb *log);
+
+/** absorb_has() - whether the log has any sector of block @id */
+bool absorb_has(const struct absorb *log, u32 id);
+
+/** absorb_covers() - whether the log has all sectors that @a touches */
+bool absorb_covers(const struct absorb *log, const struct access *a);
+
+/** absorb_fits() - whether the open segment has room for the write @a */
+bool absorb_fits(const struct absorb *log, const struct access *a);
+
+/** absorb_is_full() - whether the log has all the segments that it may have */
+bool absorb_is_full(const struct absorb *log);
+
+/** absorb_lend() - make @slot the open segment; the log is not full */
+void absorb_lend(struct absorb *log, u32 slot);
+
+/**
+ * absorb_take_back() - take back a segment in which no sector is live
+ * @log: the log
+ * @slot: receives its slot
+ *
+ * Return: false if there is none. The open segment stays.
+ */
+bool absorb_take_back(struct absorb *log, u32 *slot);
+
+/** absorb_write() - append the write @a, which must fit */
+void absorb_write(struct absorb *log, const struct access *a);
+
+/** absorb_keep() - mark block @id, which the log has, with @why */
+void absorb_keep(struct absorb *log, u32 id, u8 why);
+
+/**
+ * absorb_remove() - take a block out
+ * @log: the log
+ * @id: the block, which the log has
+ * @left: receives what the log had of it
+ */
+void absorb_remove(struct absorb *log, u32 id, struct absorbed *left);
+
+/**
+ * absorb_oldest() - take out a batch: all blocks that have newest data in the
+ *	oldest segments
+ * @log: the log, in which no segment is open after that
+ * @nr: receives how many
+ * @all: empty the log
+ *
+ * Return: the blocks in the origin's order; valid until the next call.
+ */
+const struct absorbed *absorb_oldest(struct absorb *log, u32 *nr, bool all);
+
+#endif
