@@ -282,9 +282,9 @@ test_still_warm_after_reactivation() {
 	assert_ge "$used" 256 used
 	lvchange -an vg/lv
 	lvchange -ay vg/lv
-	# The first miss fills the reserve of free slots, which takes some blocks from a
-	# small cache.
-	assert_ge "$(stat_of vg-lv used)" $((used - 16)) "used after activation"
+	# The first miss fills the reserve. It is 24 of these 384 slots, and eviction goes
+	# on until half as many more and one are free.
+	assert_ge "$(stat_of vg-lv used)" $((used < 384 - 37 ? used : 384 - 37)) "used after activation"
 	# In writeonly the check's reads promote nothing, so they cannot displace blocks
 	# that the check reads later.
 	is_stock || message vg-lv mode writeonly
