@@ -81,7 +81,7 @@ void absorb_destroy(struct absorb *log)
 	free(log);
 }
 
-/* ---- What is there ---- */
+/* ---- Looking things up ---- */
 
 /* A request that begins within a sector may touch one more than it is long. */
 static u32 end_of(const struct absorb *log, const struct access *a)
@@ -230,7 +230,7 @@ void absorb_remove(struct absorb *log, u32 id, struct absorbed *left)
 
 /* ---- Batches ---- */
 
-/* What the comparisons of qsort() look at; it has no argument for that. */
+/* The comparisons of qsort() look at this, because qsort() passes them no argument. */
 static const struct absorb *sorted;
 
 static int by_age(const void *a, const void *b)
