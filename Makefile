@@ -58,6 +58,13 @@ build/man/%: man/%.in build/lists scripts/man-page
 	awk -f scripts/man-page build/lists $< >$@.new
 	mv $@.new $@
 
+# What the packages ship to be read, in the places that the documents' links lead to.
+documents: man
+	rm -rf build/documents
+	mkdir -p build/documents
+	cp -r --parents $(wildcard *.md) docs $(wildcard tests/README.md tests/*/README.md) build/documents
+	cp -r build/man build/documents/man
+
 # A target that tests, benches or demonstrates runs setup first, once. The modules
 # are made afterwards, because setup may bring the kernel's headers.
 setup setup-fuzz setup-debug-kernel:
@@ -217,7 +224,7 @@ clean:
 	$(foreach d,$(UNITS) $(TOOLS),$(MAKE) -C $(d) clean &&) true
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/bench/disk clean
 	$(MAKE) -C tests/crash clean
-	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants build/man build/lists
+	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants build/man build/lists build/documents
 
-.PHONY: all modules tools lists man setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: all modules tools lists man documents setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb rpm clean
