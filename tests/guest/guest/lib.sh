@@ -352,9 +352,13 @@ warm() {
 }
 
 # stays_dirty NAME: neither an idle volume nor many dirty blocks make write-back begin. A
-# busy machine makes a volume look idle. Stock has no such settings.
+# busy machine makes a volume look idle. Stock writes an idle volume back only while the
+# migrations are below its threshold.
 stays_dirty() {
-	is_stock && return
+	if is_stock; then
+		message "$1" migration_threshold 0
+		return
+	fi
 	message "$1" writeback_idle 0
 	message "$1" dirty_high 100
 }
