@@ -244,11 +244,11 @@ by_hand() {
 }
 
 # by_hand_devices [FAST_MIB [SLOW_MIB]]: makes the devices META, FAST and SLOW for
-# by_hand. SLOW_KIND is the kind of SLOW, if that is not disk.
+# by_hand.
 by_hand_devices() {
 	device META 8 ram
 	device FAST "${1:-16}" ssd
-	device SLOW "${2:-64}" "${SLOW_KIND:-disk}"
+	device SLOW "${2:-64}" disk
 	zero "$META" 1
 }
 

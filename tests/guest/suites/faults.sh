@@ -352,15 +352,17 @@ test_ssd_hangs_and_returns() {
 # not wait with it.
 #@ fast hearth-only timeout=90
 test_stalled_drain_holds_nobody() {
-	SLOW_KIND=slow-disk breakable_devices 32 64
+	breakable_devices 32 64
 	write_data "$SLOW" 1 0 64
 	by_hand c 128 "metadata2 writeback" "default 4 seq_cutoff 0 full_write_level 0"
 	stays_dirty c
-	# One block at a time, so that the drain is not over before the SSD stops.
 	every_write_comes_in c
-	message c migration_threshold 128
 	write_data /dev/mapper/c 2 0 24
 	assert_ge "$(stat_of c dirty)" 100 "dirty blocks"
+	# One block at a time, and each takes 200 ms, so that the drain is not over before the
+	# SSD stops, however slow the machine is.
+	message c migration_threshold 128
+	now SLOW slow_to_write
 	dmsetup reload c --table "$(dmsetup table c | cut -d' ' -f1-7) 2 metadata2 writethrough cleaner 0"
 	dmsetup resume c
 	dmsetup suspend --noflush --nolockfs fast
@@ -370,6 +372,7 @@ test_stalled_drain_holds_nobody() {
 		fail "a read of the origin waited for the drain"
 	fi
 	dmsetup resume fast
+	now SLOW working
 	until_true 60 all_clean c || fail "the drain did not go on"
 	check_data /dev/mapper/c 2 0 24
 	check_data /dev/mapper/c 1 24 40
