@@ -3,7 +3,6 @@
  * The help of hearth set: modes, policies, presets, and each setting with its
  * unit, limits and default.  It takes them from the target's list and from the
  * tables of the policies that are linked in, and must not name any of them.
- * hearth.bash reads the words and the keys of this output.
  */
 #include <string.h>
 

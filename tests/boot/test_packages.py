@@ -59,6 +59,9 @@ def test_what_the_packages_hold(packages):
         "./usr/share/doc/hearth/docs/architecture.md",
         "./usr/share/doc/hearth/examples/grafana-hearth.json",
         "./usr/share/hearth/schema/status.json",
+        "./usr/share/bash-completion/completions/hearth",
+        "./usr/share/zsh/vendor-completions/_hearth",
+        "./usr/share/fish/vendor_completions.d/hearth.fish",
     ]:
         assert re.search(rf"^-rw.r-[x-]r-[x-] root/root .* {re.escape(path)}$", files, re.M), path
 
@@ -105,6 +108,9 @@ def test_rpm_packages(request, packages):
         "/etc/hearth/monitor.conf",
         "/usr/lib/dracut/modules.d/90hearth/module-setup.sh",
         "/usr/share/hearth/schema/status.json",
+        "/usr/share/bash-completion/completions/hearth",
+        "/usr/share/zsh/site-functions/_hearth",
+        "/usr/share/fish/vendor_completions.d/hearth.fish",
         f"/usr/src/hearth-{trees.VERSION}/dkms.conf",
         f"/usr/src/hearth-{trees.VERSION}/dm-target/compat/dm-io-ioprio.c",
     ]:

@@ -150,7 +150,7 @@ def test_a_new_setting_is_in_help_and_completion(grown):
     assert re.search(r"^  yy_dummy= +\(0 or 1, default 1\) 1: yaks are promoted$", text.split("nhit:")[1], re.M)
     done = subprocess.run(
         ["bash", "-c", '. "$0"; COMP_WORDS=(hearth set vg/lv zz); COMP_CWORD=3; _hearth; echo "${COMPREPLY[@]}"',
-         grown / "lvm-plugin/hearth.bash"], env={"PATH": path}, text=True, capture_output=True, check=True)
+         grown / "lvm-plugin/completion/hearth.bash"], env={"PATH": path}, text=True, capture_output=True, check=True)
     assert done.stdout == "zz_dummy=\n"
 
 

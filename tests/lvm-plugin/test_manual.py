@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual page, --help and bash's completion know the same subcommands,
+"""The manual page, --help and the completion of the shells know the same subcommands,
 options and exit codes."""
 
 import re
@@ -20,7 +20,7 @@ def subcommands(dm):
 
 
 def options(dm, sub):
-    return re.findall(r"^  (--[\w-]+)", dm.out(sub, "--help"), re.M)
+    return re.findall(r"^ {2,6}(?:-\w, )?(--[\w-]+)", dm.out(sub, "--help"), re.M)
 
 
 def page():
@@ -90,7 +90,7 @@ def test_sentences_are_not_glued_together(name):
 
 
 def test_completion(dm):
-    script = TOP / "lvm-plugin/hearth.bash"
+    script = TOP / "lvm-plugin/completion/hearth.bash"
 
     def complete(*words):
         line = " ".join(words)
@@ -122,12 +122,69 @@ def test_completion(dm):
     for sub in ("top", "doctor", "export"):
         assert complete("hearth", sub, "") == set(), sub
     assert complete("hearth", "help", "st") == {"status"}
+    assert complete("hearth", "set", "--preset", "=", "lo") == {"low-wear"}
+    assert complete("hearth", "set", "vg/lv", "mode", "=", "writeback", "poli") == {"policy="}
+    assert complete("hearth", "status", "vg/lv", "") == set()
+    (dm.path / "trace.txt").touch()
+    assert complete("hearth", "advise", f"{dm.path}/tr") == {f"{dm.path}/trace.txt"}
+
+
+def test_completion_says_what_a_word_is(dm):
+    dm.cache()
+    assert "status\tshow how a cache is doing, or all of them\n" in dm.out("__complete", "st")
+    assert dm.out("__complete", "status", "--js") == "--json\tprint JSON\n"
+    assert dm.out("__complete", "status", "") == "vg/lv\twriteback\n"
+    # Not even a machine without device-mapper makes the shell print an error.
+    r = dm.run("__complete", "status", "", env={"HEARTH_FAKE_ERROR": "19"})
+    assert r.stdout == r.stderr == ""
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
+def test_completion_of_fish(dm):
+    dm.cache()
+    (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
+    (dm.path / "trace.txt").touch()
+
+    def complete(line):
+        script = f'source {TOP}/lvm-plugin/completion/hearth.fish; complete -C "$argv"'
+        r = subprocess.run(["fish", "--no-config", "-c", script, line], capture_output=True, text=True,
+                           check=False, env=dm.environment(HOME=str(dm.path)))
+        assert not r.stderr, r.stderr
+        return {found.split("\t")[0] for found in r.stdout.splitlines()}
+
+    assert complete("hearth ") >= set(subcommands(dm))
+    assert complete("hearth status v") == {"vg/lv"}
+    assert complete("hearth set vg/lv mode=writeb") == {"mode=writeback"}
+    assert complete("hearth set vg/lv read_l") == {"read_level="}
+    assert complete("hearth set --preset lo") == {"low-wear"}
+    assert complete("hearth top --c") >= {"--count"}
+    assert complete(f"hearth advise {dm.path}/tr") == {f"{dm.path}/trace.txt"}
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+@pytest.mark.parametrize("typed, becomes", [
+    ("hearth status v\t", "hearth status vg/lv"),
+    ("hearth set vg/lv mode=writeb\t", "hearth set vg/lv mode=writeback"),
+    ("hearth set vg/lv read_l\t3", "hearth set vg/lv read_level=3"),
+    ("hearth set --preset lo\t", "hearth set --preset low-wear"),
+    ("hearth advise ./trac\t", "hearth advise ./trace.txt"),
+])
+def test_completion_of_zsh(dm, tmux, typed, becomes):
+    dm.cache()
+    (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
+    (dm.path / "trace.txt").touch()
+    tmux.start("zsh -f")
+    tmux.type(f"cd {dm.path}; fpath=({TOP}/lvm-plugin/completion $fpath); "
+              "autoload -U compinit; compinit -u -D; PS1='ready: '; clear\n")
+    tmux.wait_for(lambda screen: screen.strip() == "ready:")
+    tmux.type(typed)
+    tmux.wait_for(lambda screen: screen.strip() == f"ready: {becomes}")
 
 
 def test_completion_ends_a_value_at_a_terminal(dm, tmux):
     (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
     tmux.start("bash --norc --noprofile")
-    tmux.type(f". {TOP}/lvm-plugin/hearth.bash; PS1='ready: '; clear\n")
+    tmux.type(f". {TOP}/lvm-plugin/completion/hearth.bash; PS1='ready: '; clear\n")
     tmux.wait_for(lambda screen: screen.strip() == "ready:")
     tmux.type("hearth set vg/lv mode=writeb\t")
     tmux.wait_for(lambda screen: screen.rstrip().endswith("mode=writeback"))
@@ -137,7 +194,11 @@ def test_help_and_version(dm):
     for word in "-h", "--help", "help":
         assert dm.out(word).startswith("Usage: hearth SUBCOMMAND")
     for args in ("set", "-h"), ("set", "--help"), ("help", "set"):
-        assert dm.out(*args).startswith("Usage: hearth set [OPTION]... CACHE [KEY=VALUE]...")
+        assert dm.out(*args).startswith("Usage: hearth set [OPTION...] CACHE [KEY=VALUE]...")
+    for sub in subcommands(dm):
+        assert dm.out(sub, "-h") == dm.out("help", sub)
+        assert dm.out(sub, "-V") == dm.out(sub, "--version") == dm.out("-V")
+        assert "--version" in dm.out(sub, "--usage")
     assert dm.out("-V") == dm.out("--version")
     assert "no subcommand 'nosuch'" in dm.complaint(2, "help", "nosuch")
 
@@ -148,7 +209,7 @@ def test_an_option_that_there_is_not(dm):
 
 
 def test_help_says_whose_size(dm):
-    assert "that of the old one" in dm.out("replace-ssd", "--help")
+    assert "that of the old one" in " ".join(dm.out("replace-ssd", "--help").split())
     assert "a tenth of the bytes touched" not in dm.out("replace-ssd", "--help")
     assert "a tenth of the bytes touched" in dm.out("advise", "--help")
 

@@ -238,7 +238,7 @@ def test_not_root():
 
 def test_usage(dm):
     assert "no subcommand 'stauts'" in dm.complaint(2, "stauts")
-    assert "Usage" in dm.run("status", "--nonsense", code=2).stderr
+    assert "hearth status --help" in dm.run("status", "--nonsense", code=2).stderr
     assert "Usage" in dm.run("status", "a", "b", code=2).stderr
     assert "Usage" in dm.run(code=2).stderr
     assert "--json" in dm.out("status", "--help")

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The words that the shells offer when the user presses Tab.  The scripts in
+ * completion/ ask "hearth __complete WORD...", so that all of them know the same.
+ * It takes settings and policies from the lists and tables that are linked in, and
+ * must not name any of them.  Nothing is complained of here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "registry.h"
+#include "cache-info.h"
+#include "cache-setting-list.h"
+#include "options.h"
+#include "presets.h"
+
+#define KEY_NAME(key, unit, def, min, max, help)	#key,
+
+static const char * const target_keys[] = { CACHE_SETTINGS(KEY_NAME) };
+
+#define FORMATS		"blkparse fio fiolog spc msr bin"
+
+/* The word that is being completed. */
+struct wanted {
+	const char *given;	/* what there is of it */
+	const char *before;	/* "--option=" or "key=", as it has been typed; or "" */
+	int before_len;
+};
+
+static void offer(const struct wanted *w, const char *word, const char *help)
+{
+	if (strncmp(word, w->given, strlen(w->given)))
+		return;
+	printf("%.*s%s%s%s\n", w->before_len, w->before, word, help ? "\t" : "",
+	       help ?: "");
+}
+
+static void offer_words(const struct wanted *w, const char *words)
+{
+	char *copy = strdup(words), *rest = copy, *word;
+
+	if (!copy)
+		abort();
+	while ((word = strsep(&rest, ", ")))
+		if (*word)
+			offer(w, word, NULL);
+	free(copy);
+}
+
+static void offer_caches(const struct wanted *w)
+{
+	struct caches cs;
+	unsigned int i;
+	bool no_dm;
+
+	if (caches_read_if_any(&cs, &no_dm) || no_dm)
+		return;
+	for (i = 0; i < cs.nr; i++)
+		offer(w, cs.all[i].name, cs.all[i].mode);
+	caches_free(&cs);
+}
+
+static void offer_modes(const struct wanted *w)
+{
+	unsigned int i;
+
+	for (i = 0; cache_modes[i]; i++)
+		offer(w, cache_modes[i], NULL);
+}
+
+static void offer_policies(const struct wanted *w)
+{
+	const struct cache_policy_ops *ops;
+	const char * const *alias;
+	unsigned int i;
+
+	for (i = 0; (ops = policy_nth(i)); i++) {
+		offer(w, ops->name, NULL);
+		for (alias = ops->aliases; alias && *alias; alias++)
+			offer(w, *alias, NULL);
+	}
+}
+
+static void offer_presets(const struct wanted *w)
+{
+	unsigned int i;
+
+	for (i = 0; preset_name(i); i++)
+		offer(w, preset_name(i), NULL);
+}
+
+/* ---- KEY=VALUE ---- */
+
+static void offer_key(const struct wanted *w, const char *key)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s=", key);
+	offer(w, text, NULL);
+}
+
+static bool has_tunable(const struct cache_policy_ops *ops, const char *key)
+{
+	const struct cache_tunable *t;
+
+	for (t = ops->tunables; t && t->key; t++)
+		if (!strcmp(t->key, key))
+			return true;
+	return false;
+}
+
+/* Does one of the first @nr policies have it as well? */
+static bool is_known(unsigned int nr, const char *key)
+{
+	while (nr--)
+		if (has_tunable(policy_nth(nr), key))
+			return true;
+	return false;
+}
+
+static void offer_keys(const struct wanted *w)
+{
+	const struct cache_policy_ops *ops;
+	const struct cache_tunable *t;
+	unsigned int i;
+
+	offer_key(w, "mode");
+	offer_key(w, "policy");
+	for (i = 0; i < ARRAY_SIZE(target_keys); i++)
+		offer_key(w, target_keys[i]);
+	for (i = 0; (ops = policy_nth(i)); i++)
+		for (t = ops->tunables; t && t->key; t++)
+			if (!is_known(i, t->key))
+				offer_key(w, t->key);
+}
+
+/* Has the value after "=" completed, and what is before it left as it is. */
+static bool cut(struct wanted *w)
+{
+	const char *equals = strchr(w->given, '=');
+
+	if (!equals)
+		return false;
+	w->before = w->given;
+	w->before_len = equals + 1 - w->given;
+	w->given = equals + 1;
+	return true;
+}
+
+static void offer_pairs(struct wanted *w)
+{
+	if (!cut(w))
+		offer_keys(w);
+	else if (!strncmp(w->before, "mode=", w->before_len))
+		offer_modes(w);
+	else if (!strncmp(w->before, "policy=", w->before_len))
+		offer_policies(w);
+}
+
+/* ---- Options and arguments ---- */
+
+static void offer_for(struct wanted *w, enum offer what)
+{
+	switch (what) {
+	case OFFER_NOTHING:
+		break;
+	case OFFER_CACHES:
+		offer_caches(w);
+		break;
+	case OFFER_FILES:
+		puts(":files");
+		break;
+	case OFFER_PAIRS:
+		offer_pairs(w);
+		break;
+	case OFFER_PRESETS:
+		offer_presets(w);
+		break;
+	case OFFER_POLICIES:
+		offer_policies(w);
+		break;
+	case OFFER_FORMATS:
+		offer_words(w, FORMATS);
+		break;
+	}
+}
+
+/* The option that @word is, with or without "=VALUE", or NULL. */
+static const struct row *option(const struct subcommand *s, const char *word)
+{
+	const struct row *row;
+	size_t len = strcspn(word, "=");
+
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	for (row = s->options; row->name; row++)
+		if (word[1] == '-' ? len == strlen(row->name) + 2 &&
+				     !strncmp(word + 2, row->name, len - 2) :
+				     word[1] == row->letter && !word[2])
+			return row;
+	return NULL;
+}
+
+static bool takes_next(const struct row *row, const char *word)
+{
+	return row && row->kind != FLAG && !strchr(word, '=');
+}
+
+static void offer_options(const struct wanted *w, const struct subcommand *s)
+{
+	const struct row *row;
+	char text[64];
+
+	for (row = s->options; row->name; row++) {
+		snprintf(text, sizeof(text), "--%s", row->name);
+		offer(w, text, row->help);
+	}
+	offer_words(w, "--help --usage --version");
+}
+
+/* The number of @words that are arguments. */
+static int arguments(const struct subcommand *s, int nr, char **words)
+{
+	int i, found = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (words[i][0] != '-')
+			found++;
+		else if (takes_next(option(s, words[i]), words[i]))
+			i++;
+	}
+	return found;
+}
+
+/* @words are those after the subcommand. */
+static void in_subcommand(const struct subcommand *s, int nr, char **words)
+{
+	struct wanted w = { .given = words[nr - 1], .before = "" };
+	const char *last = nr > 1 ? words[nr - 2] : "";
+	const struct row *row = option(s, last);
+
+	if (takes_next(row, last)) {
+		offer_for(&w, row->offer);
+		return;
+	}
+	if (w.given[0] == '-') {
+		row = option(s, w.given);
+		if (row && cut(&w))
+			offer_for(&w, row->offer);
+		else
+			offer_options(&w, s);
+		return;
+	}
+	nr = arguments(s, nr - 1, words);
+	if (nr < s->max_args)
+		offer_for(&w, s->offers[nr > 0]);
+}
+
+static void offer_subcommands(const struct wanted *w)
+{
+	const struct subcommand *s;
+
+	for (s = subcommands; s->name; s++)
+		offer(w, s->name, s->what);
+}
+
+int complete(int nr, char **words)
+{
+	const struct subcommand *s = nr ? subcommand_find(words[0]) : NULL;
+	struct wanted w = { .given = nr ? words[nr - 1] : "", .before = "" };
+
+	if (nr == 1) {
+		offer_subcommands(&w);
+		offer_words(&w, "help --help --version");
+	} else if (nr == 2 && !strcmp(words[0], "help")) {
+		offer_subcommands(&w);
+	} else if (nr > 1 && s) {
+		in_subcommand(s, nr - 1, words + 1);
+	}
+	return EXIT_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of the subcommands and their options.  --help, the parser and the
+ * completion of the shells are made from it.
+ */
+#ifndef HEARTH_PLUGIN_OPTIONS_H
+#define HEARTH_PLUGIN_OPTIONS_H
+
+#include <stddef.h>
+
+#include "hearth.h"
+
+/* The type of the member of struct options that an option sets. */
+enum kind {
+	FLAG,		/* bool; the option takes no value */
+	WORD,		/* char * */
+	REAL,		/* double; this and the next are numbers */
+	COUNT,		/* unsigned long */
+	BLOCKS,		/* unsigned int */
+};
+
+/* The words that a shell offers for an option's value, or for an argument. */
+enum offer {
+	OFFER_NOTHING,
+	OFFER_CACHES,
+	OFFER_FILES,
+	OFFER_PAIRS,	/* KEY=VALUE of hearth set */
+	OFFER_PRESETS,
+	OFFER_POLICIES,	/* of hearth advise */
+	OFFER_FORMATS,	/* of traces */
+};
+
+/* One option of one subcommand. */
+struct row {
+	const char *name;
+	char letter;		/* 0: it has no short form */
+	const char *value;	/* its name in --help; NULL for a FLAG */
+	enum kind kind;
+	size_t to;		/* offset in struct options */
+	double min, max;	/* limits of a number */
+	enum offer offer;	/* for its value */
+	const char *help;
+};
+
+struct subcommand {
+	const char *name;
+	int (*run)(const struct options *o);
+	const char *args;	/* as --help prints them */
+	int min_args, max_args;
+	enum offer offers[2];	/* for the first argument, and for those after it */
+	const char *what;
+	const struct row *options;	/* the last one has no name */
+	void (*more_help)(FILE *out);	/* printed after the options; or NULL */
+};
+
+extern const struct subcommand subcommands[];	/* the last one has no name */
+
+const struct subcommand *subcommand_find(const char *name);
+
+/*
+ * Prints the words that may stand in the place of the last of @words, which are
+ * those after "hearth", one a line, with a tab and an explanation if there is one.
+ * The line ":files" asks the shell for names of files.
+ */
+int complete(int nr, char **words);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The subcommands and their options, one row each.  It knows no parser.
+ */
+#include <string.h>
+
+#include "options.h"
+
+#define TO(member)	offsetof(struct options, member)
+#define JSON	{ "json", 0, NULL, FLAG, TO(json), 0, 0, 0, "print JSON" }
+#define END	{ NULL }
+
+const struct subcommand subcommands[] = {
+	{ "status", hearth_status, "[CACHE]", 0, 1, { OFFER_CACHES },
+	  "show how a cache is doing, or all of them",
+	  (const struct row[]){ JSON, END } },
+	{ "top", hearth_top, "", 0, 0, { 0 },
+	  "show what all caches do, live",
+	  (const struct row[]){
+		JSON,
+		{ "batch", 0, NULL, FLAG, TO(batch), 0, 0, 0,
+		  "print one table after the other" },
+		{ "interval", 0, "SECONDS", REAL, TO(interval), .1, 86400, 0,
+		  "seconds between two tables (default 2)" },
+		{ "count", 0, "N", COUNT, TO(count), 1, 1e9, 0,
+		  "end after N tables (default: do not end)" },
+		END } },
+	{ "set", hearth_set, "CACHE [KEY=VALUE]...", 1, 64, { OFFER_CACHES, OFFER_PAIRS },
+	  "change mode, policy and settings",
+	  (const struct row[]){
+		JSON,
+		{ "preset", 0, "NAME", WORD, TO(preset), 0, 0, OFFER_PRESETS,
+		  "set what the preset has; hearth(8) describes each" },
+		END }, hearth_set_help },
+	{ "drain", hearth_drain, "CACHE", 1, 1, { OFFER_CACHES },
+	  "write all dirty blocks back",
+	  (const struct row[]){
+		JSON,
+		{ "stay", 0, NULL, FLAG, TO(stay), 0, 0, 0,
+		  "stay in writethrough mode, so that nothing gets dirty" },
+		END } },
+	{ "split", hearth_split, "VG/LV", 1, 1, { OFFER_CACHES },
+	  "write back, and detach the cache but keep it",
+	  (const struct row[]){ JSON, END } },
+	{ "uncache", hearth_uncache, "VG/LV", 1, 1, { OFFER_CACHES },
+	  "write back and remove the cache",
+	  (const struct row[]){ JSON, END } },
+	{ "replace-ssd", hearth_replace, "VG/LV DEVICE", 2, 2, { OFFER_CACHES, OFFER_FILES },
+	  "put the same cache on another device",
+	  (const struct row[]){
+		JSON,
+		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
+		  "size of the new cache (default: that of the old one)" },
+		{ "force", 0, NULL, FLAG, TO(force), 0, 0, 0,
+		  "take a rotating disk; give up a missing SSD's data" },
+		END } },
+	{ "export", hearth_export, "", 0, 0, { 0 },
+	  "print all counters in Prometheus' format",
+	  (const struct row[]){
+		{ "file", 0, "FILE", WORD, TO(file), 0, 0, OFFER_FILES,
+		  "write them to FILE, which is replaced as a whole" },
+		{ "listen", 0, "PORT", WORD, TO(listen), 0, 0, 0,
+		  "serve them at http://127.0.0.1:PORT/metrics" },
+		END } },
+	{ "monitor", hearth_monitor, "[CACHE]", 0, 1, { OFFER_CACHES },
+	  "have dmeventd watch caches and log",
+	  (const struct row[]){
+		JSON,
+		{ "register", 0, NULL, FLAG, TO(enlist), 0, 0, 0,
+		  "watch from now on, until the cache is deactivated" },
+		{ "unregister", 0, NULL, FLAG, TO(unregister), 0, 0, 0,
+		  "do not watch any longer" },
+		{ "quiet", 0, NULL, FLAG, TO(quiet), 0, 0, 0,
+		  "with --register: print nothing but failures, for udev" },
+		END } },
+	{ "doctor", hearth_doctor, "", 0, 0, { 0 },
+	  "find what is wrong with this machine's caches",
+	  (const struct row[]){
+		JSON,
+		{ "fix", 0, NULL, FLAG, TO(fix), 0, 0, 0,
+		  "mend what can be mended without risk; ask before each" },
+		{ "yes", 0, NULL, FLAG, TO(yes), 0, 0, 0,
+		  "with --fix: do not ask" },
+		END } },
+	{ "advise", hearth_advise, "[TRACE]", 0, 1, { OFFER_FILES },
+	  "compute a size for the SSD from a recording",
+	  (const struct row[]){
+		JSON,
+		{ "cache", 0, "CACHE", WORD, TO(cache), 0, 0, OFFER_CACHES,
+		  "take the sizes that are not given from this cache" },
+		{ "live", 0, "VG/LV", WORD, TO(live), 0, 0, OFFER_CACHES,
+		  "record the requests to this volume now" },
+		{ "minutes", 0, "N", REAL, TO(minutes), .01, 10080, 0,
+		  "with --live: how long to record (default 10)" },
+		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
+		  "SSD's size (default: a tenth of the bytes touched)" },
+		{ "format", 0, "FORMAT", WORD, TO(format), 0, 0, OFFER_FORMATS,
+		  "of TRACE: blkparse, fio, fiolog, spc, msr or bin" },
+		{ "block", 0, "KIB", REAL, TO(block), 32, 1 << 20, 0,
+		  "size of the cache's blocks (default 64)" },
+		{ "policy", 0, "NAME", WORD, TO(policy), 0, 0, OFFER_POLICIES,
+		  "heat (default) or another; see hearth set --help" },
+		{ "solid", 0, NULL, FLAG, TO(solid), 0, 0, 0,
+		  "the origin is no rotating disk" },
+		{ "sample", 0, "BLOCKS", BLOCKS, TO(sample), 1024, 4e9, 0,
+		  "number of blocks to look at (default 32768)" },
+		{ "svg", 0, "FILE", WORD, TO(svg), 0, 0, OFFER_FILES,
+		  "draw misses and disk time over the SSD's size" },
+		END } },
+	{ NULL }
+};
+
+const struct subcommand *subcommand_find(const char *name)
+{
+	const struct subcommand *s;
+
+	for (s = subcommands; s->name; s++)
+		if (!strcmp(s->name, name))
+			return s;
+	return NULL;
+}
