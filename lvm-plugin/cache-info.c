@@ -12,13 +12,38 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "sysfs.h"
 
 /* ---- One cache ---- */
 
-static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own)
+static void cut_end(char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	if (len > end_len && !strcmp(text + len - end_len, end))
+		text[len - end_len] = '\0';
+}
+
+/* LVM calls the parts of the pool "fast" fast_cpool_cdata, or fast_cvol-cdata. */
+static void read_pool_name(struct cache_info *c)
+{
+	char name[DM_NAME_MAX], uuid[DM_NAME_MAX + 2], vg[DM_NAME_MAX];
+
+	if (!device_dm_name(c->cache_device, name, sizeof(name), uuid,
+			    sizeof(uuid)) ||
+	    !lvm_split_name(name, uuid, vg, c->pool))
+		return;
+	cut_end(c->pool, "_cdata");
+	cut_end(c->pool, "_cpool");
+	cut_end(c->pool, "_cvol");
+}
+
+static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own,
+		       const char *version)
 {
 	c->dm = d;
 	c->own = own;
+	snprintf(c->version, sizeof(c->version), "%s", version);
 	cache_set_name(c, d->name, d->uuid);
 	c->words[0] = strdup(d->status);
 	c->words[1] = strdup(d->table);
@@ -31,6 +56,7 @@ static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own
 	if (own && !dm_send(d, "stats", &c->words[2]) && c->words[2])
 		cache_parse_stats(c, c->words[2]);
 	cache_read_io(c);
+	read_pool_name(c);
 	return 0;
 }
 
@@ -59,26 +85,42 @@ static bool means_no_dm(int r)
 	return r == -ENODEV || r == -ENXIO || r == -ENOENT;
 }
 
+/* The version of hearth's module, or that of the kernel's target. */
+static void version_text(char *text, size_t len, const uint32_t v[3], bool own)
+{
+	char *path = root_path("/sys/module/dm_cache/version");
+	FILE *f = own ? fopen(path, "re") : NULL;
+
+	free(path);
+	if (!f || !fgets(text, len, f))
+		snprintf(text, len, "%u.%u.%u", v[0], v[1], v[2]);
+	text[strcspn(text, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
 static int read_all(struct caches *cs)
 {
 	uint32_t version[3] = { 0 };
-	unsigned int i, nr;
+	unsigned int i;
+	char text[32];
 	bool own;
 	int r;
 
 	memset(cs, 0, sizeof(*cs));
-	r = dm_list_caches(&cs->devices, &nr);
+	r = dm_list_caches(&cs->devices, &cs->nr_devices);
 	if (r)
 		return r;
 	/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
 	own = !dm_cache_version(version) && version[0] == 2 && version[1] >= 100;
-	cs->all = calloc(nr ?: 1, sizeof(*cs->all));
+	version_text(text, sizeof(text), version, own);
+	cs->all = calloc(cs->nr_devices ?: 1, sizeof(*cs->all));
 	if (!cs->all)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < cs->nr_devices; i++) {
 		struct cache_info *c = &cs->all[cs->nr++];
 
-		r = cache_parse(c, &cs->devices[i], own);
+		r = cache_parse(c, &cs->devices[i], own, text);
 		if (!r)
 			continue;
 		complain("%s: cannot make sense of its status: %s",
@@ -103,14 +145,21 @@ int caches_read_if_any(struct caches *cs, bool *no_dm)
 	return r && !*no_dm ? explain(r) : EXIT_OK;
 }
 
+static void free_words(struct cache_info *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		free(c->words[i]);
+}
+
 void caches_free(struct caches *cs)
 {
-	unsigned int i, j;
+	unsigned int i;
 
 	for (i = 0; i < cs->nr; i++)
-		for (j = 0; j < 3; j++)
-			free(cs->all[i].words[j]);
-	dm_free_caches(cs->devices, cs->nr);
+		free_words(&cs->all[i]);
+	dm_free_caches(cs->devices, cs->nr_devices);
 	free(cs->all);
 	memset(cs, 0, sizeof(*cs));
 }
@@ -137,24 +186,64 @@ static const char *bare_name(const char *name)
 	return name;
 }
 
-struct cache_info *caches_find(const struct caches *cs, const char *name)
+/* Is @name its volume group, or the pool that holds it? */
+static bool belongs_to(const struct cache_info *c, const char *name)
+{
+	size_t len = strlen(c->vg);
+
+	if (!len || strncmp(name, c->vg, len))
+		return false;
+	return !name[len] || (name[len] == '/' && !strcmp(name + len + 1, c->pool));
+}
+
+static struct cache_info *find_called(const struct caches *cs, const char *name)
 {
 	unsigned int i;
 
-	name = bare_name(name);
 	for (i = 0; i < cs->nr; i++)
 		if (is_called(&cs->all[i], name))
 			return &cs->all[i];
 	return NULL;
 }
 
-/* Says why @name is no active cache. */
-static void why_none(const char *name)
+/* The only one that belongs to @name, or NULL; their number in @nr. */
+static struct cache_info *find_within(const struct caches *cs, const char *name,
+				      unsigned int *nr)
 {
-	char type[64], active[16];
+	struct cache_info *found = NULL;
+	unsigned int i;
+
+	*nr = 0;
+	for (i = 0; i < cs->nr; i++) {
+		if (!belongs_to(&cs->all[i], name))
+			continue;
+		found = &cs->all[i];
+		++*nr;
+	}
+	return *nr == 1 ? found : NULL;
+}
+
+struct cache_info *caches_find(const struct caches *cs, const char *name)
+{
+	struct cache_info *c;
+	unsigned int nr;
 
 	name = bare_name(name);
-	if (!strchr(name, '/'))
+	c = find_called(cs, name);
+	return c ?: find_within(cs, name, &nr);
+}
+
+/* Says why @name is no active cache, or not a single one. */
+static void why_none(const struct caches *cs, const char *name)
+{
+	char type[64], active[16];
+	unsigned int nr;
+
+	name = bare_name(name);
+	find_within(cs, name, &nr);
+	if (nr)
+		complain("%s: has %u caches; name one of them", name, nr);
+	else if (!strchr(name, '/'))
 		complain("%s: no cache of that name", name);
 	else if (lvm_volume(name, type, sizeof(type), active, sizeof(active)))
 		complain("%s: no such volume", name);
@@ -176,7 +265,33 @@ int caches_get(struct caches *cs, const char *name, struct cache_info **c)
 	*c = caches_find(cs, name);
 	if (*c)
 		return EXIT_OK;
-	why_none(name);
+	why_none(cs, name);
+	caches_free(cs);
+	return EXIT_NO_CACHE;
+}
+
+int caches_select(struct caches *cs, const char *name)
+{
+	struct cache_info *called;
+	unsigned int i, kept = 0;
+	int r = caches_read(cs);
+
+	if (r || !name)
+		return r;
+	name = bare_name(name);
+	called = find_called(cs, name);
+	for (i = 0; i < cs->nr; i++) {
+		struct cache_info *c = &cs->all[i];
+
+		if (called ? c == called : belongs_to(c, name))
+			cs->all[kept++] = *c;
+		else
+			free_words(c);
+	}
+	cs->nr = kept;
+	if (kept)
+		return EXIT_OK;
+	why_none(cs, name);
 	caches_free(cs);
 	return EXIT_NO_CACHE;
 }

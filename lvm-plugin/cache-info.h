@@ -56,6 +56,7 @@ struct cache_info {
 	const struct dm_device *dm;
 	char name[2 * DM_NAME_MAX];	/* VG/LV, or the device-mapper name */
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];	/* empty if it is not LVM's */
+	char pool[DM_NAME_MAX];	/* LVM's pool or volume on the SSD; empty if none */
 
 	struct device metadata, cache_device, origin;
 	uint32_t block_sectors;
@@ -64,6 +65,7 @@ struct cache_info {
 	uint32_t metadata_block_sectors;
 
 	bool own;		/* hearth's target, not the kernel's own */
+	char version[32];	/* hearth's, or that of the kernel's target */
 	bool failed_line;	/* the status line is "Fail" or "Error" */
 	bool read_only, needs_check;
 	char format;		/* of the metadata: 1 or 2 */
@@ -99,6 +101,11 @@ bool cache_parse_table(struct cache_info *c, char *words);
  * skipped.
  */
 void cache_parse_stats(struct cache_info *c, char *words);
+/*
+ * Cuts a device-mapper name of LVM's into @vg and @lv, of DM_NAME_MAX bytes each.
+ * False, and both empty, if the device is not LVM's.
+ */
+bool lvm_split_name(const char *dm_name, const char *uuid, char *vg, char *lv);
 /* Sets name, vg and lv from the device-mapper's name and UUID. */
 void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
 
@@ -109,6 +116,11 @@ bool is_cache_mode(const char *w);
 const char *cache_setting(const struct setting *s, unsigned int nr,
 			  const char *key);
 uint64_t cache_block_bytes(const struct cache_info *c);
+/*
+ * The code that runs as the cache's policy: hearth's heat answers to smq and mq, so
+ * that the kernel's own target can open the volume.
+ */
+const char *cache_policy_code(const struct cache_info *c);
 /* Misses that were not promoted, for any reason. */
 uint64_t cache_bypasses(const struct cache_info *c);
 /* True if the table's mode lets blocks become dirty. */
@@ -128,6 +140,7 @@ void cache_read_io(struct cache_info *c);
 
 struct caches {
 	struct dm_device *devices;
+	unsigned int nr_devices;
 	struct cache_info *all;
 	unsigned int nr;
 };
@@ -144,8 +157,16 @@ int caches_read(struct caches *cs);
 int caches_read_if_any(struct caches *cs, bool *no_dm);
 void caches_free(struct caches *cs);
 
-/* The cache that a user calls @name, with or without "/dev/", or NULL. */
+/*
+ * The cache that a user calls @name, with or without "/dev/", or NULL.  The name of
+ * a volume group, or of a pool, stands for the cache in it if there is only one.
+ */
 struct cache_info *caches_find(const struct caches *cs, const char *name);
+/*
+ * Reads all, and keeps those that @name stands for: one, or all of a volume group.
+ * NULL keeps all.  Otherwise as caches_get().
+ */
+int caches_select(struct caches *cs, const char *name);
 
 /*
  * Reads all and finds @name.  If it is no active cache, prints why, and returns

@@ -38,6 +38,9 @@ struct options {
 	char *preset, *file, *listen;
 	char *cache, *live;	/* names; live: the volume to record */
 	char *policy, *format, *svg;
+	/* for libdevmapper's reports, as lvs has them; NULL: not given */
+	char *fields, *keys, *selection, *units, *separator, *report_format;
+	bool no_headings, no_suffix;
 	char **args;
 	int nr_args;
 };

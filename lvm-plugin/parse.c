@@ -248,23 +248,31 @@ void cache_parse_stats(struct cache_info *c, char *words)
 
 /* ---- Derived from the words ---- */
 
-void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid)
+bool lvm_split_name(const char *dm_name, const char *uuid, char *vg, char *lv)
 {
+	char *in_vg = NULL, *in_lv = NULL, *layer = NULL;
 	struct dm_pool *pool;
-	char *vg = NULL, *lv = NULL, *layer = NULL;
 
-	COPY(c->name, dm_name);
+	vg[0] = '\0';
+	lv[0] = '\0';
 	if (strncmp(uuid, "LVM-", 4))
-		return;
+		return false;
 	pool = dm_pool_create("name", 256);
-	if (pool && dm_split_lvm_name(pool, dm_name, &vg, &lv, &layer) &&
-	    vg && lv && vg[0] && lv[0]) {
-		COPY(c->vg, vg);
-		COPY(c->lv, lv);
-		snprintf(c->name, sizeof(c->name), "%s/%s", c->vg, c->lv);
+	if (pool && dm_split_lvm_name(pool, dm_name, &in_vg, &in_lv, &layer) &&
+	    in_vg && in_lv && in_vg[0] && in_lv[0]) {
+		copy(vg, DM_NAME_MAX, in_vg);
+		copy(lv, DM_NAME_MAX, in_lv);
 	}
 	if (pool)
 		dm_pool_destroy(pool);
+	return vg[0];
+}
+
+void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid)
+{
+	COPY(c->name, dm_name);
+	if (lvm_split_name(dm_name, uuid, c->vg, c->lv))
+		snprintf(c->name, sizeof(c->name), "%s/%s", c->vg, c->lv);
 }
 
 const char *cache_setting(const struct setting *s, unsigned int nr,
@@ -279,6 +287,13 @@ const char *cache_setting(const struct setting *s, unsigned int nr,
 uint64_t cache_block_bytes(const struct cache_info *c)
 {
 	return c->block_sectors * 512ULL;
+}
+
+const char *cache_policy_code(const struct cache_info *c)
+{
+	bool heat = !strcmp(c->policy, "smq") || !strcmp(c->policy, "mq");
+
+	return c->own && heat ? "heat" : c->policy;
 }
 
 uint64_t cache_bypasses(const struct cache_info *c)

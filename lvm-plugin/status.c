@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth status: one screen about each cache, for people or as JSON.
+ * hearth status: one screen about a cache for people, or all of them as JSON.
+ * status-report.c has the lines.
  *
  * It must not change a cache, or run a command of LVM's.
  */
@@ -11,6 +12,9 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "report.h"
+#include "status-report.h"
+#include "sysfs.h"
 #include "text.h"
 
 #define SECTOR		512.0
@@ -68,15 +72,52 @@ static enum colour health_colour(const struct cache_info *c)
 	return cache_healthy(c) ? GOOD : BAD;
 }
 
+/* The policy's name in the table, and the code that runs, if its name is another. */
+static void print_policy(const struct cache_info *c)
+{
+	const char *code = cache_policy_code(c);
+
+	printf(", policy %s", c->policy);
+	if (strcmp(code, c->policy))
+		printf(" (%s)", code);
+}
+
 static void print_head(const struct cache_info *c)
 {
 	printf("%s%s%s  %s", colour(BOLD), c->name, colour(PLAIN), c->mode);
 	if (strcmp(c->mode, c->table_mode))
 		printf(" (the table says %s)", c->table_mode);
-	printf(", policy %s, %s%s%s%s%s\n", c->policy,
-	       colour(health_colour(c)), c->health, colour(PLAIN),
+	print_policy(c);
+	printf(", %s%s%s%s%s\n", colour(health_colour(c)), c->health, colour(PLAIN),
 	       c->needs_check ? ", needs check" : "",
 	       c->dm->suspended ? ", suspended" : "");
+}
+
+static void print_device(const char *text, struct device d)
+{
+	char name[NODE_LEN], disks[600];
+
+	device_name(d, name);
+	device_disks(d, disks, sizeof(disks));
+	label(text);
+	if (strcmp(name, disks))
+		printf("%s on %s\n", name, disks);
+	else
+		puts(name);
+}
+
+static void print_devices(const struct cache_info *c)
+{
+	char node[NODE_LEN];
+
+	label("engine");
+	printf(c->own ? "hearth %s\n" : "the kernel's own dm-cache, target %s\n",
+	       c->version);
+	device_node((struct device){ c->dm->major, c->dm->minor }, node);
+	label("volume");
+	printf("%s\n", node);
+	print_device("SSD", c->cache_device);
+	print_device("origin", c->origin);
 }
 
 static void print_space(const struct cache_info *c)
@@ -270,6 +311,7 @@ static void print_cache(const struct cache_info *c, const struct history *h)
 	struct window hour = history_window(h, HOUR);
 
 	print_head(c);
+	print_devices(c);
 	if (c->failed_line)
 		return;
 	print_space(c);
@@ -378,6 +420,22 @@ static void json_device(const char *key, struct device d)
 	json_string(key, text);
 }
 
+/* @key_name and @key_disks: a name, and the nodes of the disks below. */
+static void json_names(const char *key, struct device d)
+{
+	char name[NODE_LEN], disks[600], member[64], *rest = disks, *disk;
+
+	device_name(d, name);
+	snprintf(member, sizeof(member), "%s_name", key);
+	json_string(member, name);
+	device_disks(d, disks, sizeof(disks));
+	snprintf(member, sizeof(member), "%s_disks", key);
+	json_begin(member, '[');
+	while ((disk = strsep(&rest, ",")))
+		json_string(NULL, disk);
+	json_end();
+}
+
 static void json_cache(const struct cache_info *c, const struct history *h)
 {
 	json_begin(NULL, '{');
@@ -385,6 +443,7 @@ static void json_cache(const struct cache_info *c, const struct history *h)
 	json_string("dm_name", c->dm->name);
 	json_bool("lvm", c->vg[0]);
 	json_string("engine", c->own ? "hearth" : "kernel");
+	json_string("engine_version", c->version);
 	json_string("health", c->health);
 	json_bool("needs_check", c->needs_check);
 	json_bool("read_only", c->read_only);
@@ -392,11 +451,17 @@ static void json_cache(const struct cache_info *c, const struct history *h)
 	json_string("mode", c->mode);
 	json_string("table_mode", c->table_mode);
 	json_string("policy", c->policy);
+	json_string("policy_code", cache_policy_code(c));
 	json_settings(c);
 	json_uint("metadata_format", c->format);
 	json_device("metadata_device", c->metadata);
 	json_device("cache_device", c->cache_device);
 	json_device("origin_device", c->origin);
+	json_string("pool", c->pool);
+	json_names("volume", (struct device){ c->dm->major, c->dm->minor });
+	json_names("metadata_device", c->metadata);
+	json_names("cache_device", c->cache_device);
+	json_names("origin_device", c->origin);
 	json_uint("volume_bytes", c->dm->length * 512);
 	json_uint("block_bytes", cache_block_bytes(c));
 	json_uint("total_blocks", c->total);
@@ -446,20 +511,21 @@ static void print_all(struct cache_info *all, unsigned int nr, bool json)
 
 int hearth_status(const struct options *o)
 {
-	struct cache_info *c;
 	struct caches cs;
 	int r;
 
-	if (o->nr_args) {
-		r = caches_get(&cs, o->args[0], &c);
-		if (!r)
-			print_all(c, 1, o->json);
-	} else {
-		r = caches_read(&cs);
-		if (!r)
-			print_all(cs.all, cs.nr, o->json);
+	if (o->json && report_wanted(o)) {
+		complain("--json has all fields; --reportformat json has the columns of -o");
+		return EXIT_USAGE;
 	}
-	if (!r)
-		caches_free(&cs);
+	r = caches_select(&cs, o->nr_args ? o->args[0] : NULL);
+	if (r)
+		return r;
+	/* A screen has room for one cache. */
+	if (report_wanted(o) || (cs.nr > 1 && !o->json))
+		r = status_report(o, cs.all, cs.nr);
+	else
+		print_all(cs.all, cs.nr, o->json);
+	caches_free(&cs);
 	return r;
 }

@@ -10,10 +10,29 @@
 #define JSON	{ "json", 0, NULL, FLAG, TO(json), 0, 0, 0, "print JSON" }
 #define END	{ NULL }
 
+/* The same as of lvs(8). */
+#define REPORT								\
+	{ "options", 'o', "FIELDS", WORD, TO(fields), 0, 0, 0,		\
+	  "print these columns, with commas; +FIELDS: as well; help lists them" }, \
+	{ "sort", 'O', "FIELDS", WORD, TO(keys), 0, 0, 0,		\
+	  "sort lines by these columns; -FIELD: downwards" },		\
+	{ "select", 'S', "SELECTION", WORD, TO(selection), 0, 0, 0,	\
+	  "print lines for which this holds; help explains it" },	\
+	{ "units", 0, "UNIT", WORD, TO(units), 0, 0, 0,			\
+	  "of sizes: h (default), b, s, k, m, g, t, p or e; capitals are powers of 1000" }, \
+	{ "nosuffix", 0, NULL, FLAG, TO(no_suffix), 0, 0, 0,		\
+	  "print sizes without their unit" },				\
+	{ "noheadings", 0, NULL, FLAG, TO(no_headings), 0, 0, 0,	\
+	  "print no headings" },					\
+	{ "separator", 0, "TEXT", WORD, TO(separator), 0, 0, 0,		\
+	  "print TEXT between two columns, which are not aligned then" }, \
+	{ "reportformat", 0, "FORMAT", WORD, TO(report_format), 0, 0, 0, \
+	  "basic (default) or json" }
+
 const struct subcommand subcommands[] = {
 	{ "status", hearth_status, "[CACHE]", 0, 1, { OFFER_CACHES },
 	  "show how a cache is doing, or all of them",
-	  (const struct row[]){ JSON, END } },
+	  (const struct row[]){ JSON, REPORT, END } },
 	{ "top", hearth_top, "", 0, 0, { 0 },
 	  "show what all caches do, live",
 	  (const struct row[]){

@@ -135,6 +135,100 @@ bool shares_disk(struct device d, struct device other)
 	return search(d, &other, true, MAX_DEPTH);
 }
 
+/* ---- Names ---- */
+
+static bool read_line(struct device d, const char *file, char *text, int len)
+{
+	if (!read_text(d, file, text, len))
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+void device_node(struct device d, char *node)
+{
+	char line[256], path[400];
+	FILE *f;
+
+	snprintf(node, NODE_LEN, "%u:%u", d.major, d.minor);
+	path_of(path, sizeof(path), d, "uevent");
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "DEVNAME=", 8))
+			snprintf(node, NODE_LEN, "/dev/%s", line + 8);
+	}
+	if (f)
+		fclose(f);
+}
+
+bool device_dm_name(struct device d, char *name, size_t name_len, char *uuid,
+		    size_t uuid_len)
+{
+	if (!read_line(d, "dm/name", name, name_len))
+		return false;
+	if (!read_line(d, "dm/uuid", uuid, uuid_len))
+		uuid[0] = '\0';
+	return true;
+}
+
+void device_name(struct device d, char *name)
+{
+	char mapped[DM_NAME_MAX], uuid[DM_NAME_MAX + 2];
+	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
+
+	if (!device_dm_name(d, mapped, sizeof(mapped), uuid, sizeof(uuid)))
+		device_node(d, name);
+	else if (lvm_split_name(mapped, uuid, vg, lv))
+		snprintf(name, NODE_LEN, "%s/%s", vg, lv);
+	else
+		snprintf(name, NODE_LEN, "%s", mapped);
+}
+
+/* Adds @node to the list, unless it is there. */
+static void add_node(char *nodes, size_t len, const char *node)
+{
+	size_t used = strlen(nodes);
+	char *found = strstr(nodes, node);
+
+	if (found && (!found[strlen(node)] || found[strlen(node)] == ','))
+		return;
+	snprintf(nodes + used, len - used, "%s%s", used ? "," : "", node);
+}
+
+static void add_disks(struct device d, char *nodes, size_t len, int depth)
+{
+	char path[400], text[32], node[NODE_LEN];
+	bool below = false;
+	struct dirent *e;
+	struct device s;
+	DIR *dir;
+
+	path_of(path, sizeof(path), d, "slaves");
+	dir = depth ? opendir(path) : NULL;
+	while (dir && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "slaves/%s/dev", e->d_name);
+		if (e->d_name[0] == '.' ||
+		    !read_text(d, path, text, sizeof(text)) ||
+		    sscanf(text, "%u:%u", &s.major, &s.minor) != 2)
+			continue;
+		below = true;
+		add_disks(s, nodes, len, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	if (below)
+		return;
+	device_node(d, node);
+	add_node(nodes, len, node);
+}
+
+void device_disks(struct device d, char *nodes, size_t len)
+{
+	nodes[0] = '\0';
+	add_disks(d, nodes, len, MAX_DEPTH);
+}
+
 const char *kernel_release(void)
 {
 	static struct utsname u;

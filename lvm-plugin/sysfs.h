@@ -19,6 +19,18 @@ bool is_on_mirror(struct device d);
 /* Is @d, or a device below it, on the disk that @other is, or is a part of? */
 bool shares_disk(struct device d, struct device other);
 
+#define NODE_LEN	300
+
+/* The device's node, "/dev/sda" or "/dev/dm-3"; "8:0" if /sys does not know it. */
+void device_node(struct device d, char *node);
+/* VG/LV, a device-mapper name, or the node. */
+void device_name(struct device d, char *name);
+/* The device-mapper name and UUID; false if it is no such device. */
+bool device_dm_name(struct device d, char *name, size_t name_len, char *uuid,
+		    size_t uuid_len);
+/* The nodes of the disks and partitions below @d, with commas between. */
+void device_disks(struct device d, char *nodes, size_t len);
+
 /* The release of the running kernel, as uname -r prints it. */
 const char *kernel_release(void);
 

@@ -75,6 +75,15 @@ class Fake:
         self.write("names", "".join(n + "\n" for n in self.names))
         return counters
 
+    def device(self, number, node, name=None, below=()):
+        """Gives a block device its node, its name if it is one of LVM's, and the devices below it."""
+        self.write(f"sys/dev/block/{number}/uevent", f"DEVTYPE=disk\nDEVNAME={node}\n")
+        if name:
+            self.write(f"sys/dev/block/{number}/dm/name", f"{name}\n")
+            self.write(f"sys/dev/block/{number}/dm/uuid", "LVM-abc\n")
+        for i, lower in enumerate(below):
+            self.write(f"sys/dev/block/{number}/slaves/s{i}/dev", f"{lower}\n")
+
     def environment(self, **kw):
         return {**os.environ, "HEARTH_FAKE": str(self.path),
                 "PATH": f"{self.path}/bin:{os.environ['PATH']}",

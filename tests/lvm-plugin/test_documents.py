@@ -31,6 +31,12 @@ class Cache:
         self.dm = dm
         self.count = dict.fromkeys(COUNTERS, 0)
         self.io = {"io": [0] * 8, "fast_io": [0] * 8, "origin_io": [0] * 8}
+        dm.write("sys/module/dm_cache/version", "0.2.0\n")
+        dm.device("253:0", "dm-4", "vg-data")
+        dm.device("253:1", "dm-1", "vg-fast_cpool_cdata", ["259:0"])
+        dm.device("253:3", "dm-3", "vg-data_corig", ["8:16"])
+        dm.device("259:0", "nvme0n1")
+        dm.device("8:16", "sdb")
 
     def add(self, io, **counters):
         for name, n in counters.items():

@@ -64,7 +64,7 @@ def test_for_people(dm):
                                       "read_misses_ns": 17000000, "timed_write_misses": 1,
                                       "write_misses_ns": 9000000})
     text = dm.out("status", "vg/lv")
-    assert "vg/lv  writeonly (the table says writeback), policy smq, good" in text
+    assert "vg/lv  writeonly (the table says writeback), policy smq (heat), good" in text
     assert "16 MiB, 50.0%;" in text
     assert "4 MiB, 25.0% of what is used" in text
     assert "cold 1.2k" in text and "stream" not in text
@@ -76,6 +76,126 @@ def test_for_people(dm):
     assert "origin time reads 2.10 ms  writes 2.50 ms" in text
     assert "\033" not in text
     assert all(len(line) < 80 for line in text.splitlines())
+
+
+def devices(dm):
+    """Gives the devices of the fake cache names, as LVM does: a pool on an NVMe, an origin on two disks."""
+    dm.device("253:0", "dm-0", "vg-lv")
+    dm.device("253:1", "dm-1", "vg-fast_cpool_cdata", ["259:1"])
+    dm.device("253:2", "dm-2", "vg-fast_cpool_cmeta", ["259:1"])
+    dm.device("253:3", "dm-3", "vg-lv_corig", ["8:16", "8:32", "8:16"])
+    dm.device("259:1", "nvme0n1p2")
+    dm.device("8:16", "sdb")
+    dm.device("8:32", "sdc")
+
+
+def test_head_says_engine_and_devices(dm):
+    dm.cache()
+    devices(dm)
+    dm.write("sys/module/dm_cache/version", "7.8.9\n")
+    lines = dm.out("status").splitlines()
+    assert lines[1:5] == ["  engine      hearth 7.8.9", "  volume      /dev/dm-0",
+                          "  SSD         vg/fast_cpool_cdata on /dev/nvme0n1p2", lines[4]]
+    name, disks = lines[4].split(" on ")
+    assert name == "  origin      vg/lv_corig" and sorted(disks.split(",")) == ["/dev/sdb", "/dev/sdc"]
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["engine_version"] == "7.8.9" and c["policy_code"] == "heat" and c["pool"] == "fast"
+    assert c["volume_name"] == "vg/lv" and c["cache_device_name"] == "vg/fast_cpool_cdata"
+    assert c["cache_device_disks"] == ["/dev/nvme0n1p2"]
+    assert sorted(c["origin_device_disks"]) == ["/dev/sdb", "/dev/sdc"]
+    dm.write("version", "2.3.0")
+    text = dm.out("status")
+    assert "  engine      the kernel's own dm-cache, target 2.3.0\n" in text
+    assert "policy smq, good" in text
+
+
+def columns(dm, *args):
+    return [line.split() for line in dm.out("status", "--noheadings", *args).splitlines()]
+
+
+def three(dm):
+    dm.cache(stats={"read_hits": 9, "read_misses": 1, "write_hits": 0, "write_misses": 0})
+    dm.cache("vg-two", devno="253:10", used=512, stats={"read_hits": 1, "read_misses": 1, "write_hits": 0,
+                                                        "write_misses": 0})
+    dm.cache("other-lv", devno="253:11", mode="passthrough", dirty=0,
+             stats=dict.fromkeys(("read_hits", "read_misses", "write_hits", "write_misses"), 0))
+
+
+def test_a_line_a_cache(dm):
+    three(dm)
+    devices(dm)
+    lines = [line.split() for line in dm.out("status").splitlines()]
+    assert lines[0] == "Cache Health Mode Policy Cache size Used% Dirty% Hit% SSD disks".split()
+    assert lines[1:] == [
+        ["other/lv", "good", "passthrough", "heat", "32.00m", "50.00", "0.00", "/dev/nvme0n1p2"],
+        ["vg/lv", "good", "writeback", "heat", "32.00m", "50.00", "25.00", "90.00", "/dev/nvme0n1p2"],
+        ["vg/two", "good", "writeback", "heat", "32.00m", "100.00", "12.50", "50.00", "/dev/nvme0n1p2"]]
+    # One cache has a screen, whether it is named or the only one.
+    assert dm.out("status", "vg/lv").startswith("vg/lv  writeback, ")
+    assert dm.out("status", "other").startswith("other/lv  passthrough ")
+
+
+def test_columns_order_and_selection(dm):
+    three(dm)
+    assert columns(dm, "-o", "name,dirty_size", "-O", "-name") == \
+        [["vg/two", "4.00m"], ["vg/lv", "4.00m"], ["other/lv", "0"]]
+    assert columns(dm, "-o", "name", "-O", "hit_percent", "vg") == [["vg/two"], ["vg/lv"]]
+    assert columns(dm, "-o", "name", "-S", "vg=vg && hit_percent<80") == [["vg/two"]]
+    assert columns(dm, "-o", "name", "-S", "used_size>20m") == [["vg/two"]]
+    assert columns(dm, "-o", "+lv", "-S", "name=vg/lv")[0][-1] == "lv"
+    assert columns(dm, "-o", "cache_size,used_size", "--units", "b", "--nosuffix", "vg/lv") == \
+        [["33554432", "16777216"]]
+    assert columns(dm, "-o", "cache_size", "--units", "M", "vg/lv") == [["33.55M"]]
+    assert dm.out("status", "-o", "name,lv", "--separator", ";", "vg/lv") == "Cache;LV\nvg/lv;lv\n"
+    # A column that is not known is empty, and so is the whole answer where nothing is selected.
+    assert dm.out("status", "-o", "name,minute_hit_percent", "--separator", ";", "--noheadings", "vg/lv") == "vg/lv;\n"
+    assert dm.out("status", "-S", "name=none") == ""
+
+
+def test_report_as_json(dm):
+    three(dm)
+    report = json.loads(dm.out("status", "--reportformat", "json", "-o", "name,promotions", "vg"))
+    assert report == {"report": [{"cache": [{"name": "vg/lv", "promotions": "55"},
+                                            {"name": "vg/two", "promotions": "55"}]}]}
+
+
+def test_every_counter_is_a_column(dm):
+    counters = dm.cache()
+    names = dm.out("status", "-o", "help")
+    for name in COUNTERS:
+        assert f"\n  {name} " in names
+    assert columns(dm, "-o", ",".join(COUNTERS)) == [[str(counters[name]) for name in COUNTERS]]
+    dm.write("version", "2.3.0")
+    assert dm.out("status", "-o", "read_hits,writebacks", "--separator", ";", "--noheadings") == \
+        f"{counters['read_hits']};\n"
+
+
+def test_reports_that_make_no_sense(dm):
+    dm.cache()
+    assert "Unrecognised field: nosuch; 'help'" in dm.complaint(2, "status", "-o", "nosuch")
+    assert "nosuch" in dm.complaint(2, "status", "-O", "nosuch")
+    assert "'help' in its place" in dm.complaint(2, "status", "-S", "used_percent~~1")
+    assert "there are h, b" in dm.complaint(2, "status", "--units", "q")
+    assert "basic and json" in dm.complaint(2, "status", "--reportformat", "xml")
+    assert "--reportformat json" in dm.complaint(2, "status", "--json", "-o", "name")
+    assert "Selection operators" in dm.out("status", "-S", "help")
+
+
+def test_names_of_groups_and_pools(dm):
+    three(dm)
+    devices(dm)
+    assert len(dm.json("status", "vg", schema="status")["caches"]) == 2
+    assert dm.json("status", "other", schema="status")["caches"][0]["name"] == "other/lv"
+    assert {c["name"] for c in dm.json("status", "vg/fast", schema="status")["caches"]} == {"vg/lv", "vg/two"}
+    assert "vg: has 2 caches" in dm.complaint(3, "set", "vg", "read_level=1")
+    dm.run("set", "other", "read_level=2")
+    assert dm.log() == ["message other-lv read_level 2"]
+    for name in ("vg-fast_cdata", "vg-fast_cvol-cdata"):
+        dm.write("sys/dev/block/253:1/dm/name", f"{name}\n")
+        assert len(dm.json("status", "/dev/vg/fast", schema="status")["caches"]) == 2
+    dm.command("lvs", "exit 5")
+    assert "no such volume" in dm.complaint(3, "status", "vg/fas")
+    assert "no cache of that name" in dm.complaint(3, "status", "v")
 
 
 def test_windows(dm):
@@ -173,6 +293,7 @@ def test_names(dm):
                         ("my-vg/my-lv", "my-vg/my-lv")):
         assert dm.json("status", name, schema="status")["caches"][0]["name"] == found
     assert len(dm.json("status", schema="status")["caches"]) == 4
+    assert len(dm.out("status").splitlines()) == 5
 
 
 def test_not_a_cache(dm):

@@ -724,7 +724,7 @@ test_first_time_user() {
 			;;
 		"hearth status"*)
 			ends 0
-			screen | head -n 1 | grep -q '^vg/data  writethrough, policy smq, good$'
+			screen | head -n 1 | grep -q '^vg/data  writethrough, policy smq (heat), good$'
 			;;
 		"hearth advise"*)
 			until_true 30 is_recorded || fail "advise records nothing"

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tables by libdevmapper's dm_report, with the options that lvs has: columns,
+ * order, selection, units, JSON.
+ *
+ * A field shows one member of a struct, at the offset that its row of the table of
+ * fields gives; the functions below print the types of members.
+ */
+#ifndef HEARTH_PLUGIN_REPORT_H
+#define HEARTH_PLUGIN_REPORT_H
+
+#include <libdevmapper.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hearth.h"
+
+/* A member that is not known: report_number() and report_bytes() print nothing. */
+#define UNKNOWN		UINT64_MAX
+
+#define REPORT_FUNCTION(name)						\
+	int name(struct dm_report *rh, struct dm_pool *mem,		\
+		 struct dm_report_field *field, const void *data, void *private)
+
+REPORT_FUNCTION(report_text);		/* const char *; NULL prints nothing */
+REPORT_FUNCTION(report_number);		/* uint64_t */
+REPORT_FUNCTION(report_bytes);		/* uint64_t, printed in the unit asked for */
+REPORT_FUNCTION(report_percent);	/* double, a share; NAN prints nothing */
+
+/* The rows of a table of fields.  A column is as wide as its heading, or wider. */
+#define TEXT_FIELD(type, member, id, heading, desc)		\
+	{ 1, DM_REPORT_FIELD_TYPE_STRING, offsetof(type, member),	\
+	  sizeof(heading) - 1, id, heading, report_text, desc }
+#define NUMBER_FIELD(type, member, id, heading, desc)		\
+	{ 1, DM_REPORT_FIELD_TYPE_NUMBER, offsetof(type, member),	\
+	  sizeof(heading) - 1, id, heading, report_number, desc }
+#define BYTES_FIELD(type, member, id, heading, desc)		\
+	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
+	  sizeof(heading) - 1, id, heading, report_bytes, desc }
+#define PERCENT_FIELD(type, member, id, heading, desc)		\
+	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
+	  sizeof(heading) - 1, id, heading, report_percent, desc }
+
+struct report;
+
+/* True if the user asked for a report by any of its options. */
+bool report_wanted(const struct options *o);
+
+/**
+ * report_open() - begin a report as the options ask for it
+ * @fields: ends with a zeroed row; must stay
+ * @columns: the columns unless @o names others, with commas
+ * @keys: the order of lines unless @o gives another
+ *
+ * Return: NULL after a complaint if an option makes no sense.  With "help" in the
+ * place of fields or of a selection, prints help; report_show() then prints nothing.
+ */
+struct report *report_open(const struct options *o,
+			   const struct dm_report_field_type *fields,
+			   const char *columns, const char *keys);
+/* Adds a line; @row must stay until report_show(). */
+void report_add(struct report *r, void *row);
+/* Prints the lines that have been added, and forgets them. */
+void report_show(struct report *r);
+void report_close(struct report *r);
+
+#endif
