@@ -10,13 +10,9 @@
 
 #include "registry.h"
 #include "cache-info.h"
-#include "cache-setting-list.h"
 #include "options.h"
 #include "presets.h"
-
-#define KEY_NAME(key, unit, def, min, max, help)	#key,
-
-static const char * const target_keys[] = { CACHE_SETTINGS(KEY_NAME) };
+#include "settings.h"
 
 #define FORMATS		"blkparse fio fiolog spc msr bin"
 
@@ -91,47 +87,25 @@ static void offer_presets(const struct wanted *w)
 
 /* ---- KEY=VALUE ---- */
 
-static void offer_key(const struct wanted *w, const char *key)
+static void offer_key(const struct wanted *w, const char *key, const char *end,
+		      const char *help)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s=", key);
-	offer(w, text, NULL);
+	snprintf(text, sizeof(text), "%s%s", key, end);
+	offer(w, text, help);
 }
 
-static bool has_tunable(const struct cache_policy_ops *ops, const char *key)
+/* @end stands behind each key. */
+static void offer_keys(const struct wanted *w, const char *end)
 {
-	const struct cache_tunable *t;
-
-	for (t = ops->tunables; t && t->key; t++)
-		if (!strcmp(t->key, key))
-			return true;
-	return false;
-}
-
-/* Does one of the first @nr policies have it as well? */
-static bool is_known(unsigned int nr, const char *key)
-{
-	while (nr--)
-		if (has_tunable(policy_nth(nr), key))
-			return true;
-	return false;
-}
-
-static void offer_keys(const struct wanted *w)
-{
-	const struct cache_policy_ops *ops;
-	const struct cache_tunable *t;
+	struct known_setting k;
 	unsigned int i;
 
-	offer_key(w, "mode");
-	offer_key(w, "policy");
-	for (i = 0; i < ARRAY_SIZE(target_keys); i++)
-		offer_key(w, target_keys[i]);
-	for (i = 0; (ops = policy_nth(i)); i++)
-		for (t = ops->tunables; t && t->key; t++)
-			if (!is_known(i, t->key))
-				offer_key(w, t->key);
+	offer_key(w, "mode", end, NULL);
+	offer_key(w, "policy", end, NULL);
+	for (i = 0; setting_nth(i, &k); i++)
+		offer_key(w, k.key, end, k.help);
 }
 
 /* Has the value after "=" completed, and what is before it left as it is. */
@@ -150,11 +124,13 @@ static bool cut(struct wanted *w)
 static void offer_pairs(struct wanted *w)
 {
 	if (!cut(w))
-		offer_keys(w);
+		offer_keys(w, "=");
 	else if (!strncmp(w->before, "mode=", w->before_len))
 		offer_modes(w);
 	else if (!strncmp(w->before, "policy=", w->before_len))
 		offer_policies(w);
+	else
+		offer_words(w, "default");
 }
 
 /* ---- Options and arguments ---- */
@@ -169,6 +145,10 @@ static void offer_for(struct wanted *w, enum offer what)
 		break;
 	case OFFER_FILES:
 		puts(":files");
+		break;
+	case OFFER_KEYS:
+		offer_keys(w, "");
+		offer(w, "preset", NULL);
 		break;
 	case OFFER_PAIRS:
 		offer_pairs(w);

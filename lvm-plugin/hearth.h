@@ -28,6 +28,7 @@ enum exit_code {
  */
 struct options {
 	bool json, stay, batch, solid, force, fix, yes;
+	bool dry;		/* --dry-run */
 	bool enlist, unregister, quiet;	/* enlist: --register */
 	double interval;	/* seconds between two tables */
 	unsigned long count;	/* tables; 0: no end */
@@ -48,6 +49,7 @@ struct options {
 /* One function for each subcommand; it prints, and returns an exit code. */
 int hearth_status(const struct options *o);
 int hearth_top(const struct options *o);
+int hearth_get(const struct options *o);
 int hearth_set(const struct options *o);
 int hearth_drain(const struct options *o);
 int hearth_split(const struct options *o);

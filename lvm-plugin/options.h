@@ -24,6 +24,7 @@ enum offer {
 	OFFER_NOTHING,
 	OFFER_CACHES,
 	OFFER_FILES,
+	OFFER_KEYS,	/* of settings */
 	OFFER_PAIRS,	/* KEY=VALUE of hearth set */
 	OFFER_PRESETS,
 	OFFER_POLICIES,	/* of hearth advise */

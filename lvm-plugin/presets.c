@@ -80,3 +80,31 @@ const char *preset_pair(const char *pair, const struct cache_info *c, char *buf,
 		 origin_is_rotational(c) ? 64 : 0);
 	return buf;
 }
+
+static bool holds(const struct cache_info *c, const char *pair)
+{
+	const char *equals = strchr(pair, '='), *value = c->mode;
+	char key[64];
+
+	snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
+	if (strcmp(key, "mode"))
+		value = cache_setting(c->settings, c->nr_settings, key);
+	return value && !strcmp(value, equals + 1);
+}
+
+const char *preset_in_effect(const struct cache_info *c)
+{
+	char buf[64];
+	size_t i;
+	int j;
+
+	for (i = 0; i < NR; i++) {
+		for (j = 0; presets[i].pairs[j]; j++)
+			if (!holds(c, preset_pair(presets[i].pairs[j], c, buf,
+						  sizeof(buf))))
+				break;
+		if (!presets[i].pairs[j])
+			return presets[i].name;
+	}
+	return NULL;
+}

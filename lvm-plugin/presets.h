@@ -17,6 +17,9 @@ const struct preset *preset_find(const char *name);
 /* The name of the @i-th preset; NULL after the last. */
 const char *preset_name(unsigned int i);
 
+/* The preset whose mode and settings all are in effect, or NULL. */
+const char *preset_in_effect(const struct cache_info *c);
+
 /*
  * @pair as it is to be set on this cache.  A value "auto" becomes the number that
  * suits the origin; the pair is written to @buf then.

@@ -10,6 +10,8 @@
 #include "report.h"
 
 struct report {
+	struct dm_report_object_type types[2];
+	char prefix[32];
 	struct dm_report_group *group;
 	struct dm_report *rh;
 	char *columns;
@@ -143,11 +145,6 @@ static void *same(void *row)
 	return row;
 }
 
-static const struct dm_report_object_type types[] = {
-	{ 1, "Cache", "cache_", same },
-	{ 0 }
-};
-
 bool report_wanted(const struct options *o)
 {
 	return o->fields || o->keys || o->selection || o->units || o->separator ||
@@ -198,7 +195,7 @@ static uint32_t flags_of(const struct options *o)
 	       (o->no_headings ? 0 : DM_REPORT_OUTPUT_HEADINGS);
 }
 
-static bool begin(struct report *r, const struct options *o,
+static bool begin(struct report *r, const struct options *o, const char *what,
 		  const struct dm_report_field_type *fields, const char *keys)
 {
 	dm_report_group_type_t type;
@@ -206,8 +203,11 @@ static bool begin(struct report *r, const struct options *o,
 
 	if (!take_format(o->report_format, &type) || !take_units(r, o))
 		return false;
+	/* The prefix stands before "all", the name of all columns. */
+	snprintf(r->prefix, sizeof(r->prefix), "%s_", what);
+	r->types[0] = (struct dm_report_object_type){ 1, what, r->prefix, same };
 	listen();
-	r->rh = dm_report_init_with_selection(&all, types, fields, r->columns,
+	r->rh = dm_report_init_with_selection(&all, r->types, fields, r->columns,
 					      o->separator ?: " ", flags_of(o),
 					      o->keys ?: keys, o->selection ?: "",
 					      NULL, r);
@@ -221,10 +221,10 @@ static bool begin(struct report *r, const struct options *o,
 	return r->group &&
 	       (type == DM_REPORT_GROUP_SINGLE ||
 		dm_report_group_push(r->group, NULL, (void *)"report")) &&
-	       dm_report_group_push(r->group, r->rh, (void *)"cache");
+	       dm_report_group_push(r->group, r->rh, (void *)what);
 }
 
-struct report *report_open(const struct options *o,
+struct report *report_open(const struct options *o, const char *what,
 			   const struct dm_report_field_type *fields,
 			   const char *columns, const char *keys)
 {
@@ -233,7 +233,7 @@ struct report *report_open(const struct options *o,
 	if (!r)
 		abort();
 	r->columns = columns_of(o->fields, columns);
-	if (begin(r, o, fields, keys))
+	if (begin(r, o, what, fields, keys))
 		return r;
 	report_close(r);
 	return NULL;

@@ -48,6 +48,7 @@ bool report_wanted(const struct options *o);
 
 /**
  * report_open() - begin a report as the options ask for it
+ * @what: a line is about one of these; a key of JSON
  * @fields: ends with a zeroed row; must stay
  * @columns: the columns unless @o names others, with commas
  * @keys: the order of lines unless @o gives another
@@ -55,7 +56,7 @@ bool report_wanted(const struct options *o);
  * Return: NULL after a complaint if an option makes no sense.  With "help" in the
  * place of fields or of a selection, prints help; report_show() then prints nothing.
  */
-struct report *report_open(const struct options *o,
+struct report *report_open(const struct options *o, const char *what,
 			   const struct dm_report_field_type *fields,
 			   const char *columns, const char *keys);
 /* Adds a line; @row must stay until report_show(). */

@@ -21,8 +21,9 @@
 #include "lvm.h"
 #include "policies.h"
 #include "presets.h"
+#include "settings.h"
+#include "sysfs.h"
 #include "table.h"
-#include "text.h"
 
 struct wish {
 	char *key, *value;
@@ -33,6 +34,7 @@ struct wishes {
 	struct wish all[MAX_SETTINGS];
 	unsigned int nr;
 	const char *mode, *policy;	/* NULL: no change */
+	bool dry;			/* print the commands in place of running them */
 };
 
 /* ---- The wishes ---- */
@@ -51,9 +53,11 @@ static bool is_word(const char *s)
 				       "0123456789_-") == len && s[0] != '-';
 }
 
-static int add_wish(struct wishes *w, const char *pair)
+static int add_wish(struct wishes *w, const struct cache_info *c, const char *pair)
 {
-	char *key = strdup(pair), *value = strchr(key, '=');
+	char *key = strdup(pair), *value = strchr(key, '='), *number;
+	struct known_setting k;
+	const char *why;
 	unsigned int i;
 
 	if (!value)
@@ -62,7 +66,8 @@ static int add_wish(struct wishes *w, const char *pair)
 	if (!is_word(key))
 		return wrong(pair, "no such key");
 	if (!strcmp(key, "mode")) {
-		w->mode = value;
+		w->mode = strcmp(value, "default") ? value : "writethrough";
+		value = (char *)w->mode;
 		return is_cache_mode(value) ? EXIT_OK :
 		       wrong(pair, "no such mode; 'hearth set --help' lists them");
 	}
@@ -70,14 +75,18 @@ static int add_wish(struct wishes *w, const char *pair)
 		w->policy = value;
 		return is_word(value) ? EXIT_OK : wrong(pair, "no such policy");
 	}
-	if (!*value || strspn(value, "0123456789") != strlen(value))
-		return wrong(pair, "the value must be a whole number");
+	number = malloc(NUMBER_LEN);
+	if (!number)
+		abort();
+	why = setting_number(setting_find(c, key, &k) ? &k : NULL, c, value, number);
+	if (why)
+		return wrong(pair, why);
 	/* A later value replaces an earlier one. */
 	for (i = 0; i < w->nr && strcmp(w->all[i].key, key); i++)
 		;
 	if (i == MAX_SETTINGS)
 		return wrong(pair, "too many settings");
-	w->all[i] = (struct wish){ .key = key, .value = value };
+	w->all[i] = (struct wish){ .key = key, .value = number };
 	w->nr += i == w->nr;
 	return EXIT_OK;
 }
@@ -97,12 +106,12 @@ static int collect(struct wishes *w, const struct cache_info *c,
 			return EXIT_USAGE;
 		}
 		for (i = 0; !r && p->pairs[i]; i++)
-			r = add_wish(w, preset_pair(p->pairs[i], c, pair,
+			r = add_wish(w, c, preset_pair(p->pairs[i], c, pair,
 						    sizeof(pair)));
 	}
 	/* These come after the preset's, so they win. */
 	for (i = 1; !r && i < o->nr_args; i++)
-		r = add_wish(w, o->args[i]);
+		r = add_wish(w, c, o->args[i]);
 	return r;
 }
 
@@ -147,11 +156,17 @@ static void read_log(int fd, char *why, size_t len)
 	}
 }
 
-static int message(const struct cache_info *c, const char *key, const char *value)
+static int message(const struct cache_info *c, const struct wishes *w, const char *key,
+		   const char *value)
 {
 	char text[128], why[512] = "";
-	int log = open_log(), r;
+	int log, r;
 
+	if (w->dry) {
+		printf("dmsetup message %s 0 %s %s\n", c->dm->name, key, value);
+		return EXIT_OK;
+	}
+	log = open_log();
 	snprintf(text, sizeof(text), "%s %s", key, value);
 	r = dm_send(c->dm, text, NULL);
 	if (log >= 0) {
@@ -175,7 +190,7 @@ static int drop_own_mode(const struct cache_info *c, const struct wishes *w)
 	if (!w->mode || !strcmp(c->mode, c->table_mode) ||
 	    strcmp(w->mode, mode_in_table(w->mode)))
 		return EXIT_OK;
-	return message(c, "mode", "table");
+	return message(c, w, "mode", "table");
 }
 
 static int set_own_mode(const struct cache_info *c, const struct wishes *w)
@@ -184,7 +199,7 @@ static int set_own_mode(const struct cache_info *c, const struct wishes *w)
 		return EXIT_OK;
 	if (!strcmp(w->mode, c->table_mode))
 		return EXIT_OK;
-	return message(c, "mode", w->mode);
+	return message(c, w, "mode", w->mode);
 }
 
 static int send_all(const struct cache_info *c, const struct wishes *w)
@@ -194,7 +209,7 @@ static int send_all(const struct cache_info *c, const struct wishes *w)
 
 	for (i = 0; i < w->nr && !r; i++)
 		if (!w->all[i].by_table)
-			r = message(c, w->all[i].key, w->all[i].value);
+			r = message(c, w, w->all[i].key, w->all[i].value);
 	return r;
 }
 
@@ -210,6 +225,12 @@ static bool table_changes(const struct cache_info *c, const struct wishes *w)
 	return (w->policy && strcmp(w->policy, c->policy)) ||
 	       (w->mode && strcmp(mode_in_table(w->mode), c->table_mode) &&
 		strcmp(w->mode, c->table_mode));
+}
+
+static void print_command(const char *const *argv)
+{
+	for (; *argv; argv++)
+		printf("%s%s", *argv, argv[1] ? " " : "\n");
 }
 
 static int change_lv(const struct cache_info *c, const struct wishes *w)
@@ -237,6 +258,10 @@ static int change_lv(const struct cache_info *c, const struct wishes *w)
 	}
 	argv[n++] = "--";
 	argv[n] = c->name;
+	if (w->dry) {
+		print_command(argv);
+		return EXIT_OK;
+	}
 	return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -287,8 +312,12 @@ static int change_table(const struct cache_info *c, const struct wishes *w)
 	else if (mode)
 		mode = mode_in_table(mode);
 	table = table_with(c, mode, w->policy);
-	r = table_load(c, table);
-	if (!r)
+	if (w->dry)
+		printf("dmsetup reload %s --table '%ju %ju cache %s'\ndmsetup suspend %s\ndmsetup resume %s\n",
+		       c->dm->name, c->dm->start, c->dm->length, table,
+		       c->dm->name, c->dm->name);
+	r = w->dry ? EXIT_OK : table_load(c, table);
+	if (!r && !w->dry)
 		complain("note: the script or unit that makes %s at boot still has the former table; the new one is: %s",
 			 c->name, table);
 	free(table);
@@ -337,21 +366,6 @@ static int verify(const struct cache_info *c, const struct wishes *w)
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
-}
-
-static void print_json(const struct cache_info *c)
-{
-	unsigned int i;
-
-	json_begin(NULL, '{');
-	json_string("name", c->name);
-	json_string("mode", c->mode);
-	json_string("policy", c->policy);
-	json_begin("settings", '{');
-	for (i = 0; i < c->nr_settings; i++)
-		json_word(c->settings[i].key, c->settings[i].value);
-	json_end();
-	json_end();
 }
 
 /*
@@ -475,14 +489,26 @@ static int look_again(const struct options *o, const struct wishes *w)
 		return r;
 	r = verify(c, w);
 	if (!r && o->json)
-		print_json(c);
+		settings_json(c);
 	caches_free(&cs);
 	return r;
 }
 
+static bool keeps_dirty(const char *mode)
+{
+	return !strcmp(mode, "writeback") || !strcmp(mode, "writeonly");
+}
+
+static void warn_of_single_ssd(const struct cache_info *c, const struct wishes *w)
+{
+	if (w->mode && keeps_dirty(w->mode) && !keeps_dirty(c->mode) &&
+	    !is_on_mirror(c->cache_device))
+		complain("warning: blocks will be dirty on a cache device that is not mirrored; if it is lost, so is their content (a pool on RAID 1: hearth(8), EXAMPLES)");
+}
+
 int hearth_set(const struct options *o)
 {
-	struct wishes w = { 0 };
+	struct wishes w = { .dry = o->dry };
 	struct caches cs;
 	struct cache_info *c;
 	int r;
@@ -499,8 +525,11 @@ int hearth_set(const struct options *o)
 	if (!r) {
 		assign(c, &w);
 		warn_of_policy(&w);
-		r = change(c, &w) ?: look_again(o, &w);
-		if (r)
+		warn_of_single_ssd(c, &w);
+		r = change(c, &w);
+		if (!o->dry)
+			r = r ?: look_again(o, &w);
+		if (r && !o->dry)
 			put_back(c, o->args[0]);
 	}
 	caches_free(&cs);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "history.h"
+#include "presets.h"
 #include "report.h"
 #include "status-report.h"
 #include "sysfs.h"
@@ -23,6 +24,7 @@ struct line {
 	const char *name, *vg, *lv, *dm_name, *pool;
 	const char *engine, *version, *health, *mode, *table_mode, *policy, *policy_code;
 	const char *needs_check, *suspended;
+	const char *preset;
 	char *settings;
 	char node[NODE_LEN], ssd[NODE_LEN], metadata[NODE_LEN], origin[NODE_LEN];
 	char ssd_disks[DISKS_LEN], metadata_disks[DISKS_LEN], origin_disks[DISKS_LEN];
@@ -63,6 +65,7 @@ static const struct dm_report_field_type fields[] = {
 	TEXT(table_mode, "table_mode", "Table mode", "Mode of the table, which LVM keeps"),
 	TEXT(policy, "policy", "Table policy", "Policy, by the name in the table"),
 	TEXT(policy_code, "policy_code", "Policy", "The code that runs as the policy"),
+	TEXT(preset, "preset", "Preset", "The preset that mode and settings agree with"),
 	TEXT(settings, "settings", "Settings", "All settings in effect"),
 	TEXT(at[SSD], "ssd", "SSD", "Device with the cached blocks"),
 	TEXT(at[SSD_DISKS], "ssd_disks", "SSD disks", "Disks below it"),
@@ -151,6 +154,7 @@ static void fill_names(struct line *l, const struct cache_info *c)
 	l->policy_code = cache_policy_code(c);
 	l->needs_check = c->needs_check ? "needs-check" : "";
 	l->suspended = c->dm->suspended ? "suspended" : "";
+	l->preset = preset_in_effect(c);
 	l->settings = settings_text(c);
 }
 
@@ -206,7 +210,7 @@ static void fill_counters(struct line *l, const struct cache_info *c,
 int status_report(const struct options *o, const struct cache_info *all,
 		  unsigned int nr)
 {
-	struct report *r = report_open(o, fields, COLUMNS, "name");
+	struct report *r = report_open(o, "cache", fields, COLUMNS, "name");
 	struct line *lines = calloc(nr ?: 1, sizeof(*lines));
 	struct history *h = calloc(1, sizeof(*h));
 	unsigned int i;

@@ -12,6 +12,7 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "presets.h"
 #include "report.h"
 #include "status-report.h"
 #include "sysfs.h"
@@ -293,9 +294,14 @@ static void print_errors(const struct cache_info *c)
 
 static void print_settings(const struct cache_info *c)
 {
+	const char *preset = preset_in_effect(c);
 	unsigned int i, column = 0;
 	char text[128];
 
+	if (preset) {
+		label("preset");
+		puts(preset);
+	}
 	label("settings");
 	for (i = 0; i < c->nr_settings; i++) {
 		snprintf(text, sizeof(text), "%s=%s", c->settings[i].key,
@@ -452,6 +458,7 @@ static void json_cache(const struct cache_info *c, const struct history *h)
 	json_string("table_mode", c->table_mode);
 	json_string("policy", c->policy);
 	json_string("policy_code", cache_policy_code(c));
+	json_string("preset", preset_in_effect(c) ?: "");
 	json_settings(c);
 	json_uint("metadata_format", c->format);
 	json_device("metadata_device", c->metadata);

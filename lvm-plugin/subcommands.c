@@ -9,6 +9,8 @@
 #define TO(member)	offsetof(struct options, member)
 #define JSON	{ "json", 0, NULL, FLAG, TO(json), 0, 0, 0, "print JSON" }
 #define END	{ NULL }
+#define DRY_RUN	{ "dry-run", 0, NULL, FLAG, TO(dry), 0, 0, 0, \
+		  "print the commands, and change nothing" }
 
 /* The same as of lvs(8). */
 #define REPORT								\
@@ -44,12 +46,16 @@ const struct subcommand subcommands[] = {
 		{ "count", 0, "N", COUNT, TO(count), 1, 1e9, 0,
 		  "end after N tables (default: do not end)" },
 		END } },
+	{ "get", hearth_get, "CACHE [KEY]...", 1, 64, { OFFER_CACHES, OFFER_KEYS },
+	  "show mode, policy and settings",
+	  (const struct row[]){ JSON, REPORT, END } },
 	{ "set", hearth_set, "CACHE [KEY=VALUE]...", 1, 64, { OFFER_CACHES, OFFER_PAIRS },
 	  "change mode, policy and settings",
 	  (const struct row[]){
 		JSON,
 		{ "preset", 0, "NAME", WORD, TO(preset), 0, 0, OFFER_PRESETS,
 		  "set what the preset has; hearth(8) describes each" },
+		DRY_RUN,
 		END }, hearth_set_help },
 	{ "drain", hearth_drain, "CACHE", 1, 1, { OFFER_CACHES },
 	  "write all dirty blocks back",

@@ -115,7 +115,7 @@ def test_completion(dm):
     assert complete("hearth", "set", "vg/lv", "mode", "=", "writeb") == {"writeback"}
     assert complete("hearth", "set", "vg/lv", "mode", "=") >= {"writeback", "writearound"}
     assert complete("hearth", "set", "vg/lv", "policy", "=", "l") == {"lru"}
-    assert complete("hearth", "set", "vg/lv", "read_level", "=", "") == set()
+    assert complete("hearth", "set", "vg/lv", "read_level", "=", "") == {"default"}
     assert complete("hearth", "advise", "--policy", "") > {"heat", "lru", "nhit"}
     assert "fiolog" in complete("hearth", "advise", "--format", "fio")
     assert complete("hearth", "advise", "--live", "v") == {"vg/lv"}
@@ -125,6 +125,7 @@ def test_completion(dm):
     assert complete("hearth", "set", "--preset", "=", "lo") == {"low-wear"}
     assert complete("hearth", "set", "vg/lv", "mode", "=", "writeback", "poli") == {"policy="}
     assert complete("hearth", "status", "vg/lv", "") == set()
+    assert complete("hearth", "get", "vg/lv", "mo") == {"mode"}
     (dm.path / "trace.txt").touch()
     assert complete("hearth", "advise", f"{dm.path}/tr") == {f"{dm.path}/trace.txt"}
 

@@ -33,7 +33,7 @@ def test_setting_goes_by_message(lv):
 def test_json(lv):
     lv.cache(listing=2, settings="4 read_level 3 seq_cutoff 64")
     assert lv.json("set", "vg/lv", "read_level=3", schema="set") == {
-        "name": "vg/lv", "mode": "writeback", "policy": "smq",
+        "name": "vg/lv", "mode": "writeback", "policy": "smq", "preset": "",
         "settings": {"migration_threshold": 2048, "read_level": 3, "seq_cutoff": 64}}
 
 
@@ -127,7 +127,11 @@ def test_several_targets(dm):
 @pytest.mark.parametrize("pair,why", [
     ("read_level", "not KEY=VALUE"), ("=3", "no such key"), ("a b=3", "no such key"),
     ("read_level=three", "whole number"), ("read_level=-1", "whole number"),
-    ("read_level=", "whole number"), ("mode=fast", "no such mode"), ("policy=a b", "no such policy"),
+    ("read_level=", "whole number"), ("read_level=inf", "whole number"), ("read_level=1k", "a unit that suits"),
+    ("promote_ahead=100b", "no whole number in"), ("writeback_idle=1k", "a unit that suits"),
+    ("promote_ahead=1" + "0" * 30, "too large"), ("promote_ahead=1e30m", "no whole number in"),
+    ("max_intents=default", "depends on the cache's size"), ("trigger=5 %", "a unit that suits"),
+    ("mode=fast", "no such mode"), ("policy=a b", "no such policy"),
     ("policy=--help", "no such policy"),
 ])
 def test_bad_input(lv, pair, why):
@@ -226,3 +230,93 @@ def test_stock_target(lv):
     assert "does not know read_level" in lv.complaint(5, "set", "vg/lv", "read_level=3")
     assert "does not know writearound" in lv.complaint(5, "set", "vg/lv", "mode=writearound")
     assert lv.log() == []
+
+
+ALL_KEYS = ("26 read_level 2 seq_cutoff 64 promote_ahead 384 max_promote_mbps 0 max_promote_share 50 fail_open 1 "
+            "max_intents 32768 dirty_high 50 dirty_low 45 dirty_limit 100 writeback_idle 2 trigger 80 other 7")
+
+
+@pytest.mark.parametrize("pair, number", [
+    ("promote_ahead=1M", 2048), ("promote_ahead=64k", 128), ("promote_ahead=384", 384), ("promote_ahead=1.5MiB", 3072),
+    ("promote_ahead=10s", 10), ("seq_cutoff=1m", 1024), ("max_intents=1G", 16384), ("max_promote_mbps=1G", 1000),
+    ("max_promote_mbps=20MB/s", 20), ("writeback_idle=5min", 300), ("writeback_idle=2h", 7200), ("dirty_high=30%", 30),
+    ("trigger=30%", 30), ("fail_open=off", 0), ("fail_open=on", 1), ("read_level=default", 2),
+    ("dirty_low=default", 45),
+    ("promote_ahead=default", 384), ("migration_threshold=1m", 2048), ("other=9", 9),
+])
+def test_values_with_units(lv, pair, number):
+    lv.cache(settings=ALL_KEYS)
+    key = pair.split("=")[0]
+    done = lv.out("set", "vg/lv", "--dry-run", pair)
+    if key == "migration_threshold":
+        assert done == f"lvchange -qq -y --cachesettings migration_threshold={number} -- vg/lv\n"
+    else:
+        assert done == f"dmsetup message vg-lv 0 {key} {number}\n"
+    assert lv.log() == []
+
+
+def test_default_of_seq_cutoff_is_by_the_origin(lv):
+    for rotational, number in ((0, 0), (1, 64)):
+        lv.write("sys/dev/block/253:3/queue/rotational", f"{rotational}\n")
+        assert lv.out("set", "vg/lv", "--dry-run", "seq_cutoff=default").endswith(f" {number}\n")
+
+
+def test_dry_run_of_all_kinds(lv):
+    assert lv.out("set", "vg/lv", "--dry-run", "mode=writearound", "read_level=3") == (
+        "dmsetup message vg-lv 0 read_level 3\n"
+        "lvchange -qq -y --cachemode writethrough -- vg/lv\n"
+        "dmsetup message vg-lv 0 mode writearound\n")
+    assert "is not a setting" in lv.complaint(1, "set", "vg/lv", "--dry-run", "visits=3")
+    lv.cache("c", lvm=False, devno="253:9")
+    assert lv.out("set", "c", "--dry-run", "mode=writethrough") == (
+        "dmsetup reload c --table '0 262144 cache 253:2 253:1 253:3 128 2 metadata2 writethrough smq 0'\n"
+        "dmsetup suspend c\ndmsetup resume c\n")
+    assert lv.log() == []
+
+
+def test_a_single_ssd_is_warned_of(lv):
+    def said(*pairs, preset=()):
+        return lv.run("set", "vg/lv", "--dry-run", *preset, *pairs).stderr
+
+    assert said("mode=writeback") == ""  # it is so already
+    lv.cache(mode="writethrough", features="2 metadata2 writethrough", settings=PRESET_KEYS)
+    for mode in "writeback", "writeonly":
+        assert "warning: blocks will be dirty on a cache device that is not mirrored" in said(f"mode={mode}")
+    assert "warning" in said(preset=("--preset", "database"))
+    assert said("mode=writearound") == said("read_level=1") == ""
+    lv.write("sys/dev/block/253:1/slaves/leg/dev", "253:20\n")
+    lv.write("sys/dev/block/253:20/dm/name", "vg-fast_cdata_rimage_0\n")
+    assert said("mode=writeback") == ""
+
+
+def test_get(lv):
+    lv.cache(settings=ALL_KEYS, table_args="2 read_level 2", core="2 migration_threshold 4096")
+    lines = lv.out("get", "vg/lv", "--separator", "|").splitlines()
+    assert lines[:5] == ["Key|Value|Default|Unit", "mode|writeback|writethrough|", "policy|smq|smq|", "preset|||",
+                         "migration_threshold|4096|2048|sectors"]
+    assert "writeback_idle|2|2|seconds" in lines and "other|7||" in lines and "max_intents|32768||blocks" in lines
+    assert lv.out("get", "vg/lv", "read_level", "-o", "value", "--noheadings").strip() == "2"
+    assert lv.out("get", "vg/lv", "mode", "read_level", "dirty_low", "-o", "key,kept,min,max", "--noheadings",
+                  "--separator", " ") == "mode table  \nread_level table 0 5\ndirty_low target 0 100\n"
+    assert lv.out("get", "vg/lv", "-o", "key", "-S", "unit=sectors", "--noheadings").split() == \
+        ["migration_threshold", "promote_ahead"]
+    assert lv.json("get", "vg/lv", schema="set")["settings"]["migration_threshold"] == 4096
+    assert "nosuch is not a setting of the policy smq" in lv.complaint(1, "get", "vg/lv", "nosuch")
+    assert lv.log() == []
+
+
+@pytest.mark.parametrize("name", ["general", "database", "read-mostly", "streaming", "low-wear"])
+def test_preset_in_effect_is_shown(lv, name):
+    """A preset is known by the settings that it has set."""
+    lv.cache(settings=PRESET_KEYS)
+    lv.run("set", "vg/lv", "--preset", name, code=None)
+    values = dict(line.split()[2:] for line in lv.log() if line.startswith("message"))
+    mode = {"general": "writethrough", "low-wear": "writethrough", "database": "writeback"}.get(name, "writearound")
+    values.pop("mode", None)
+    settings = f"{2 * len(values)} " + " ".join(f"{k} {v}" for k, v in values.items())
+    for listing in None, 1, 2:
+        lv.cache(listing=listing, settings=settings, mode=mode)
+    assert f"\n  preset      {name}\n" in lv.out("status")
+    assert lv.json("get", "vg/lv", schema="set")["preset"] == name
+    lv.cache(listing=1, settings=settings.replace("read_level ", "read_level 4"), mode=mode)
+    assert "preset " not in lv.out("status")

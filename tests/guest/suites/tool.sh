@@ -688,7 +688,7 @@ shows() {
 
 # page_says: prints the page's own commands, with this guest's devices and sizes.
 page_says() {
-	sed -n '/^\.SH EXAMPLES/,/^Counters for node_exporter/p' "$TOP/man/hearth.8" | sed -n '/^\.nf/,/^\.fi/p' | grep -v '^\.' |
+	sed -n '/^\.SH EXAMPLES/,/^Writeback keeps the only copy/p' "$TOP/man/hearth.8" | sed -n '/^\.nf/,/^\.fi/p' | grep -v '^\.' |
 		sed "s|/dev/sdb|$DISK|; s|/dev/nvme0n1|$SSD|; s|100G|32M|"
 }
 
