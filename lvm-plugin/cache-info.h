@@ -17,19 +17,26 @@ enum counter {
 	/* The kernel counts these for the cached volume, since it has the device. */
 	IO_READS, IO_READ_SECTORS, IO_READ_MS,
 	IO_WRITES, IO_WRITE_SECTORS, IO_WRITE_MS,
+	IO_BUSY_MS, IO_QUEUE_MS,	/* with requests under way; the sum over these */
 	/* The same for the cache device (FAST) and the origin. */
 	FAST_READS, FAST_READ_SECTORS, FAST_READ_MS,
 	FAST_WRITES, FAST_WRITE_SECTORS, FAST_WRITE_MS,
+	FAST_BUSY_MS, FAST_QUEUE_MS,
 	ORIGIN_READS, ORIGIN_READ_SECTORS, ORIGIN_READ_MS,
 	ORIGIN_WRITES, ORIGIN_WRITE_SECTORS, ORIGIN_WRITE_MS,
+	ORIGIN_BUSY_MS, ORIGIN_QUEUE_MS,
 	NR_COUNTERS
 };
 
-/* Distances from IO_READS, FAST_READS and ORIGIN_READS to the five that follow. */
-#define NR_IO_COUNTERS		6
+/* Distances from IO_READS, FAST_READS and ORIGIN_READS to the seven that follow. */
+#define NR_IO_COUNTERS		8
+#define READS_TO_READ_SECTORS	1
 #define READS_TO_READ_MS	2
 #define READS_TO_WRITES		3
+#define READS_TO_WRITE_SECTORS	4
 #define READS_TO_WRITE_MS	5
+#define READS_TO_BUSY_MS	6
+#define READS_TO_QUEUE_MS	7
 /* Distance from TIMED_READ_HITS, and the three that follow, to the nanoseconds. */
 #define TIMED_TO_NS		4
 
@@ -130,7 +137,7 @@ bool cache_healthy(const struct cache_info *c);
 /* ---- io.c ---- */
 
 /*
- * Reads from /sys the counters IO_READS to ORIGIN_WRITE_MS: requests, sectors and
+ * Reads from /sys the counters IO_READS to ORIGIN_QUEUE_MS: requests, sectors and
  * milliseconds of the volume, which @c->dm names, of the cache device and of the
  * origin.  The counters of a device that is not there stay as they are.
  */

@@ -162,6 +162,9 @@ static void offer_for(struct wanted *w, enum offer what)
 	case OFFER_FORMATS:
 		offer_words(w, FORMATS);
 		break;
+	case OFFER_COLUMNS:
+		offer_words(w, top_columns);
+		break;
 	}
 }
 

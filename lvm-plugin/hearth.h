@@ -42,12 +42,16 @@ struct options {
 	/* for libdevmapper's reports, as lvs has them; NULL: not given */
 	char *fields, *keys, *selection, *units, *separator, *report_format;
 	bool no_headings, no_suffix;
+	bool script, exact, skip_first;	/* -H, -p and -y of iostat */
+	char *stamp;			/* -T of iostat */
+	char *sort;			/* --sort of top */
 	char **args;
 	int nr_args;
 };
 
 /* One function for each subcommand; it prints, and returns an exit code. */
 int hearth_status(const struct options *o);
+int hearth_iostat(const struct options *o);
 int hearth_top(const struct options *o);
 int hearth_get(const struct options *o);
 int hearth_set(const struct options *o);

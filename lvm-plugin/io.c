@@ -12,7 +12,7 @@
 /* Fills @to[NR_IO_COUNTERS], if there is such a device. */
 static void read_one(struct device d, uint64_t *to)
 {
-	uint64_t v[8];
+	uint64_t v[11] = { 0 };
 	char path[512];
 	FILE *f;
 
@@ -21,15 +21,21 @@ static void read_one(struct device d, uint64_t *to)
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	if (fscanf(f, "%ju %ju %ju %ju %ju %ju %ju %ju", &v[0], &v[1], &v[2],
-		   &v[3], &v[4], &v[5], &v[6], &v[7]) == 8) {
-		/* v[1] and v[5] count merged requests, which are left out. */
+	if (fscanf(f, "%ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju", &v[0],
+		   &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8],
+		   &v[9], &v[10]) >= 8) {
+		/*
+		 * v[1] and v[5] count merged requests, which are left out; v[8] is
+		 * the number of requests that are under way.
+		 */
 		to[0] = v[0];
 		to[1] = v[2];
 		to[2] = v[3];
 		to[3] = v[4];
 		to[4] = v[6];
 		to[5] = v[7];
+		to[6] = v[9];
+		to[7] = v[10];
 	}
 	fclose(f);
 }

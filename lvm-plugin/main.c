@@ -173,13 +173,20 @@ static int run(const struct subcommand *s, int argc, char **argv)
 
 /* ---- Which one ---- */
 
+#define ARGS_WIDTH	20
+
 static void help_all(FILE *out)
 {
 	const struct subcommand *s;
+	const char *gap;
 
 	fputs("Usage: hearth SUBCOMMAND [OPTION...] [ARGUMENT...]\n\n", out);
-	for (s = subcommands; s->name; s++)
-		fprintf(out, "  %-11s %-20s %s\n", s->name, s->args, s->what);
+	for (s = subcommands; s->name; s++) {
+		gap = strlen(s->args) > ARGS_WIDTH ?
+		      "\n                                   " : " ";
+		fprintf(out, "  %-11s %-*s%s%s\n", s->name, ARGS_WIDTH, s->args,
+			gap, s->what);
+	}
 	fputs("\nA CACHE is VG/LV or a device-mapper name. 'hearth SUBCOMMAND --help' lists\n"
 	      "options; hearth(8) explains everything. LVM makes a cache: see EXAMPLES there.\n",
 	      out);

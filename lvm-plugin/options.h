@@ -29,6 +29,7 @@ enum offer {
 	OFFER_PRESETS,
 	OFFER_POLICIES,	/* of hearth advise */
 	OFFER_FORMATS,	/* of traces */
+	OFFER_COLUMNS,	/* of hearth top */
 };
 
 /* One option of one subcommand. */
@@ -53,6 +54,9 @@ struct subcommand {
 	const struct row *options;	/* the last one has no name */
 	void (*more_help)(FILE *out);	/* printed after the options; or NULL */
 };
+
+/* The columns of hearth top, with one space between two. */
+extern const char top_columns[];
 
 extern const struct subcommand subcommands[];	/* the last one has no name */
 

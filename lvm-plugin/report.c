@@ -19,6 +19,7 @@ struct report {
 	char unit;
 	uint64_t factor;
 	bool no_suffix;
+	const char *unknown;
 };
 
 #define MIB_SECTORS	2048
@@ -81,16 +82,18 @@ REPORT_FUNCTION(report_text)
 {
 	const char *text = *(const char * const *)data ?: nothing;
 
+
 	return dm_report_field_string(rh, field, &text);
 }
 
 REPORT_FUNCTION(report_number)
 {
+	const struct report *r = private;
 	const uint64_t *n = data;
 
 	if (*n != UNKNOWN)
 		return dm_report_field_uint64(rh, field, n);
-	dm_report_field_set_value(field, nothing, n);
+	dm_report_field_set_value(field, r->unknown, n);
 	return 1;
 }
 
@@ -103,7 +106,7 @@ REPORT_FUNCTION(report_bytes)
 	const struct report *r = private;
 	const uint64_t *bytes = data;
 	double *sectors = dm_pool_alloc(mem, sizeof(*sectors));
-	const char *text = nothing;
+	const char *text = r->unknown;
 
 	if (!sectors)
 		return 0;
@@ -118,24 +121,39 @@ REPORT_FUNCTION(report_bytes)
 }
 
 /*
- * dm_report sorts its own percents as strings, so these are of type size.  A number
- * without a unit in a selection counts MiB, so a percent is a MiB.
+ * dm_report sorts its own percents as strings and has no fractions, so these are of
+ * type size.  A number without a unit in a selection counts MiB, so 1 is a MiB here.
  */
-REPORT_FUNCTION(report_percent)
+static int set_real(const struct report *r, struct dm_pool *mem,
+		    struct dm_report_field *field, double value, int digits)
 {
-	const double *part = data;
 	double *sectors = dm_pool_alloc(mem, sizeof(*sectors));
-	char text[16] = "";
-	const char *kept;
+	const char *kept = r->unknown;
+	char text[32];
 
-	if (isfinite(*part))
-		snprintf(text, sizeof(text), "%.2f", 100 * *part);
-	kept = dm_pool_strdup(mem, text);
+	if (isfinite(value)) {
+		snprintf(text, sizeof(text), "%.*f", digits, value);
+		kept = dm_pool_strdup(mem, text);
+	}
 	if (!sectors || !kept)
 		return 0;
-	*sectors = isfinite(*part) ? *part * 100 * MIB_SECTORS : INFINITY;
+	*sectors = isfinite(value) ? value * MIB_SECTORS : INFINITY;
 	dm_report_field_set_value(field, kept, sectors);
 	return 1;
+}
+
+REPORT_FUNCTION(report_percent)
+{
+	return set_real(private, mem, field, 100 * *(const double *)data, 2);
+}
+
+/* About three digits, so that a column stays narrow. */
+REPORT_FUNCTION(report_real)
+{
+	double value = *(const double *)data;
+
+	return set_real(private, mem, field, value,
+			value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
 /* ---- A report ---- */
@@ -232,11 +250,17 @@ struct report *report_open(const struct options *o, const char *what,
 
 	if (!r)
 		abort();
+	r->unknown = nothing;
 	r->columns = columns_of(o->fields, columns);
 	if (begin(r, o, what, fields, keys))
 		return r;
 	report_close(r);
 	return NULL;
+}
+
+void report_unknown(struct report *r, const char *text)
+{
+	r->unknown = text;
 }
 
 void report_add(struct report *r, void *row)

@@ -26,20 +26,30 @@ REPORT_FUNCTION(report_text);		/* const char *; NULL prints nothing */
 REPORT_FUNCTION(report_number);		/* uint64_t */
 REPORT_FUNCTION(report_bytes);		/* uint64_t, printed in the unit asked for */
 REPORT_FUNCTION(report_percent);	/* double, a share; NAN prints nothing */
+REPORT_FUNCTION(report_real);		/* double; NAN prints nothing */
+
+/* A number of up to six digits makes no column wider. */
+#define COLUMN_WIDTH(heading)						\
+	(sizeof(heading) - 1 > 6 ? (int32_t)sizeof(heading) - 1 : 6)
 
 /* The rows of a table of fields.  A column is as wide as its heading, or wider. */
 #define TEXT_FIELD(type, member, id, heading, desc)		\
 	{ 1, DM_REPORT_FIELD_TYPE_STRING, offsetof(type, member),	\
-	  sizeof(heading) - 1, id, heading, report_text, desc }
+	  COLUMN_WIDTH(heading), id, heading, report_text, desc }
 #define NUMBER_FIELD(type, member, id, heading, desc)		\
 	{ 1, DM_REPORT_FIELD_TYPE_NUMBER, offsetof(type, member),	\
-	  sizeof(heading) - 1, id, heading, report_number, desc }
+	  COLUMN_WIDTH(heading), id, heading, report_number, desc }
 #define BYTES_FIELD(type, member, id, heading, desc)		\
 	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
-	  sizeof(heading) - 1, id, heading, report_bytes, desc }
+	  COLUMN_WIDTH(heading), id, heading, report_bytes, desc }
 #define PERCENT_FIELD(type, member, id, heading, desc)		\
 	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
-	  sizeof(heading) - 1, id, heading, report_percent, desc }
+	  COLUMN_WIDTH(heading), id, heading, report_percent, desc }
+
+#define REAL_FIELD(type, member, id, heading, desc)			\
+	{ 1, DM_REPORT_FIELD_TYPE_SIZE | DM_REPORT_FIELD_ALIGN_RIGHT,	\
+	  offsetof(type, member), COLUMN_WIDTH(heading), id, heading,	\
+	  report_real, desc }
 
 struct report;
 
@@ -59,6 +69,8 @@ bool report_wanted(const struct options *o);
 struct report *report_open(const struct options *o, const char *what,
 			   const struct dm_report_field_type *fields,
 			   const char *columns, const char *keys);
+/* Prints @text where something is not known, in place of nothing.  It must stay. */
+void report_unknown(struct report *r, const char *text);
 /* Adds a line; @row must stay until report_show(). */
 void report_add(struct report *r, void *row);
 /* Prints the lines that have been added, and forgets them. */

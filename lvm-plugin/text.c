@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -85,6 +86,7 @@ static struct {
 	char closing[MAX_DEPTH];
 	bool used[MAX_DEPTH];
 	unsigned int depth;
+	bool one_line;
 } json;
 
 static void quoted(const char *s)
@@ -108,9 +110,10 @@ static void member(const char *key)
 	if (!json.depth)
 		return;
 	if (json.used[json.depth - 1])
-		putchar(',');
+		fputs(json.one_line ? ", " : ",", stdout);
 	json.used[json.depth - 1] = true;
-	printf("\n%*s", 2 * (int)json.depth, "");
+	if (!json.one_line)
+		printf("\n%*s", 2 * (int)json.depth, "");
 	if (!key)
 		return;
 	quoted(key);
@@ -128,11 +131,27 @@ void json_begin(const char *key, char bracket)
 void json_end(void)
 {
 	json.depth--;
-	if (json.used[json.depth])
+	if (json.used[json.depth] && !json.one_line)
 		printf("\n%*s", 2 * (int)json.depth, "");
 	putchar(json.closing[json.depth]);
-	if (!json.depth)
-		putchar('\n');
+	if (json.depth)
+		return;
+	putchar('\n');
+	json.one_line = false;
+}
+
+void json_one_line(void)
+{
+	json.one_line = true;
+}
+
+void json_time(const char *key)
+{
+	char text[32];
+	time_t t = time(NULL);
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+	json_string(key, text);
 }
 
 void json_string(const char *key, const char *value)

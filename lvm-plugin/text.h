@@ -29,11 +29,15 @@ const char *colour(enum colour c);
  * JSON to stdout.  The key is NULL within an array.  Objects and arrays may be
  * nested eight deep; json_end() of the outermost one ends the line.
  */
+/* The next outermost value is printed on one line. */
+void json_one_line(void);
 void json_begin(const char *key, char bracket);	/* bracket: '{' or '[' */
 void json_end(void);
 void json_string(const char *key, const char *value);
 void json_uint(const char *key, uint64_t value);
 void json_real(const char *key, double value);	/* NAN is null */
+/* The present time, as "2026-11-25T10:18:52Z". */
+void json_time(const char *key);
 void json_bool(const char *key, bool value);
 /* A number if @value is a whole one, else a string. */
 void json_word(const char *key, const char *value);

@@ -3,26 +3,24 @@
  * hearth top: a table of all caches, and of what they did in the last interval,
  * again and again.
  *
- * On a terminal the screen is redrawn, and the key q ends it; elsewhere one table
- * follows the other.  No line exceeds 80 columns.
+ * On a terminal the screen is redrawn, and keys sort, scroll and end; elsewhere one
+ * table follows the other.  No line exceeds 80 columns.
  *
  * It must not change a cache, or run a command of LVM's.
  */
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "cache-info.h"
-#include "hearth.h"
 #include "history.h"
+#include "intervals.h"
+#include "options.h"
+#include "rates.h"
+#include "screen.h"
 #include "text.h"
 
-#define SECTOR	512.0
+/* ---- The lines, in their order ---- */
 
 /* The caches as they were in one round. */
 struct round {
@@ -30,48 +28,88 @@ struct round {
 	double when;
 };
 
-/* The activity of one cache between two rounds; numbers are per second. */
-struct activity {
-	bool known;
-	double reads, writes;		/* requests, cut at blocks */
-	double read_hits, write_hits;	/* shares; NAN if there were none */
-	double promotions, ssd_bytes;
-	double ms;			/* mean of all requests; NAN */
+/* By which column lines are sorted. */
+enum column {
+	BY_NAME, BY_USED, BY_DIRTY, BY_READS, BY_READ_HITS, BY_WRITES, BY_WRITE_HITS,
+	BY_PROMOTIONS, BY_SSD, BY_MS, NR_COLUMNS
 };
 
-static double ratio_or_nan(double a, double b)
+const char top_columns[] =
+	"name used dirty reads read-hits writes write-hits promotions ssd ms";
+
+struct view {
+	enum column by;
+	bool upwards;		/* the least first, but for names */
+	unsigned int first;	/* lines that are scrolled away */
+	unsigned int shown;	/* lines of the last drawing */
+};
+
+struct entry {
+	const struct cache_info *c;
+	struct rates r;
+};
+
+static double value_of(const struct entry *row, enum column by)
 {
-	return b > 0 ? a / b : NAN;
+	switch (by) {
+	case BY_USED:
+		return share(row->c->used, row->c->total);
+	case BY_DIRTY:
+		return share(row->c->dirty, row->c->used);
+	case BY_READS:
+		return row->r.cut_reads;
+	case BY_READ_HITS:
+		return row->r.read_hits;
+	case BY_WRITES:
+		return row->r.cut_writes;
+	case BY_WRITE_HITS:
+		return row->r.write_hits;
+	case BY_PROMOTIONS:
+		return row->r.promotions;
+	case BY_SSD:
+		return row->r.ssd_written;
+	case BY_MS:
+		return row->r.mean_ms;
+	case BY_NAME:
+	case NR_COLUMNS:
+		break;
+	}
+	return 0;
 }
 
-static struct activity activity(const struct cache_info *c, const struct round *was,
-				double when)
+/* The greatest first; a value that is not known last. */
+static int compare(const void *a, const void *b, void *arg)
 {
-	const struct cache_info *before = caches_find(&was->cs, c->dm->name);
-	struct activity a = { 0 };
-	struct sample from, to;
-	struct window w;
-	uint64_t *n = w.count;
+	const struct view *v = arg;
+	double x = value_of(a, v->by), y = value_of(b, v->by);
+	int sign = v->upwards ? -1 : 1;
 
-	if (!before || when <= was->when)
-		return a;
-	from = sample_now(before);
-	to = sample_now(c);
-	if (!sample_difference(&from, &to, &w))
-		return a;
-	w.seconds = when - was->when;
-	a.known = true;
-	a.reads = (n[READ_HITS] + n[READ_MISSES]) / w.seconds;
-	a.writes = (n[WRITE_HITS] + n[WRITE_MISSES]) / w.seconds;
-	a.read_hits = ratio_or_nan(n[READ_HITS], n[READ_HITS] + n[READ_MISSES]);
-	a.write_hits = ratio_or_nan(n[WRITE_HITS],
-				    n[WRITE_HITS] + n[WRITE_MISSES]);
-	a.promotions = n[PROMOTIONS] / w.seconds;
-	a.ssd_bytes = c->own ? n[CACHE_SECTORS_WRITTEN] * SECTOR / w.seconds :
-			       NAN;
-	a.ms = ratio_or_nan(n[IO_READ_MS] + n[IO_WRITE_MS],
-			    n[IO_READS] + n[IO_WRITES]);
-	return a;
+	if (isnan(x) != isnan(y))
+		return isnan(x) ? 1 : -1;
+	if (x < y || x > y)
+		return x < y ? sign : -sign;
+	return strcmp(((const struct entry *)a)->c->name,
+		      ((const struct entry *)b)->c->name) *
+	       (v->by == BY_NAME ? sign : 1);
+}
+
+static struct entry *rows_of(const struct round *r, const struct round *was,
+			   const struct view *v)
+{
+	struct entry *rows = calloc(r->cs.nr ?: 1, sizeof(*rows));
+	unsigned int i;
+
+	if (!rows)
+		abort();
+	for (i = 0; i < r->cs.nr; i++) {
+		const struct cache_info *c = &r->cs.all[i];
+
+		rows[i].c = c;
+		rows[i].r = rates_between(caches_find(&was->cs, c->dm->name),
+					  was->when, c, r->when);
+	}
+	qsort_r(rows, r->cs.nr, sizeof(*rows), compare, (void *)v);
+	return rows;
 }
 
 /* ---- A table ---- */
@@ -91,26 +129,41 @@ static const char *short_mode(const char *mode)
 	return "-";
 }
 
-static const char *rate(char *buf, const struct activity *a, double n)
+static const char *rate(char *buf, double n)
 {
-	return a->known && isfinite(n) ? short_text(buf, n) : "-";
+	return isfinite(n) ? short_text(buf, n) : "-";
 }
 
-static const char *percent(char *buf, const struct activity *a, double n)
+static const char *percent(char *buf, double n)
 {
-	if (!a->known || !isfinite(n))
+	if (!isfinite(n))
 		return "-";
 	snprintf(buf, SIZE_LEN, "%.1f", 100 * n);
 	return buf;
 }
 
-static void print_header(double seconds)
+/* The @i-th word of top_columns. */
+static const char *column_name(char *buf, size_t len, unsigned int i)
 {
-	char text[2 * SIZE_LEN];
+	const char *at = top_columns;
 
-	if (seconds > 0)
-		printf("%slast %s%s\n", colour(BOLD),
-		       duration_text(text, seconds), colour(PLAIN));
+	while (i--)
+		at = strchr(at, ' ') + 1;
+	snprintf(buf, len, "%.*s", (int)strcspn(at, " "), at);
+	return buf;
+}
+
+static void print_header(double seconds, const struct view *v)
+{
+	char text[2 * SIZE_LEN], name[32];
+
+	if (seconds > 0) {
+		printf("%slast %s", colour(BOLD), duration_text(text, seconds));
+		if (v->by != BY_NAME || v->upwards)
+			printf(", by %s%s", column_name(name, sizeof(name), v->by),
+			       v->upwards ? ", reversed" : "");
+		printf("%s\n", colour(PLAIN));
+	}
 	printf("%-18s %-4s %5s %5s %6s %5s %6s %5s %6s %5s %5s\n", "CACHE",
 	       "MODE", "USED%", "DIRT%", "READ/s", "HIT%", "WRIT/s", "HIT%",
 	       "PROM/s", "SSD/s", "ms");
@@ -131,165 +184,165 @@ static const char *short_name(char *buf, const char *name)
 	return buf;
 }
 
-static void print_row(const struct cache_info *c, const struct activity *a)
+static void print_row(const struct entry *row)
 {
+	const struct cache_info *c = row->c;
+	const struct rates *r = &row->r;
 	char n[7][SIZE_LEN], name[NAME_WIDTH + 1];
 
-	snprintf(n[6], SIZE_LEN, "%.2f", a->ms);
+	snprintf(n[6], SIZE_LEN, "%.2f", r->mean_ms);
 	printf("%-18s %-4s %5.1f %5.1f %6s %5s %6s %5s %6s %5s %5.5s\n",
 	       short_name(name, c->name), short_mode(c->mode), 100 * share(c->used, c->total),
-	       100 * share(c->dirty, c->used), rate(n[0], a, a->reads),
-	       percent(n[1], a, a->read_hits), rate(n[2], a, a->writes),
-	       percent(n[3], a, a->write_hits), rate(n[4], a, a->promotions),
-	       rate(n[5], a, a->ssd_bytes),
-	       a->known && isfinite(a->ms) ? n[6] : "-");
+	       100 * share(c->dirty, c->used), rate(n[0], r->cut_reads),
+	       percent(n[1], r->read_hits), rate(n[2], r->cut_writes),
+	       percent(n[3], r->write_hits), rate(n[4], r->promotions),
+	       rate(n[5], r->ssd_written), isfinite(r->mean_ms) ? n[6] : "-");
 	if (!cache_healthy(c))
 		printf("%s  ^ %s%s%s\n", colour(BAD), c->health,
 		       c->needs_check ? ", needs check" : "", colour(PLAIN));
 }
 
-static void print_table(const struct round *r, const struct round *was,
-			unsigned int lines)
+static void print_rest(unsigned int above, unsigned int below)
 {
+	if (above && below)
+		printf("and %u more above, %u below\n", above, below);
+	else if (above)
+		printf("and %u more above\n", above);
+	else if (below)
+		printf("and %u more\n", below);
+}
+
+static void print_table(const struct round *r, const struct round *was,
+			struct view *v, unsigned int lines)
+{
+	struct entry *rows = rows_of(r, was, v);
 	unsigned int i, used = was->when ? 2 : 1;	/* the header's */
 
-	print_header(was->when ? r->when - was->when : 0);
-	for (i = 0; i < r->cs.nr; i++) {
-		const struct cache_info *c = &r->cs.all[i];
-		struct activity a = activity(c, was, r->when);
-
-		used += cache_healthy(c) ? 1 : 2;
+	print_header(was->when ? r->when - was->when : 0, v);
+	if (v->first >= r->cs.nr)
+		v->first = r->cs.nr ? r->cs.nr - 1 : 0;
+	for (i = v->first; i < r->cs.nr; i++) {
+		used += cache_healthy(rows[i].c) ? 1 : 2;
 		/* Two lines stay free: for "and N more", and for the cursor. */
 		if (used + 2 > lines)
 			break;
-		print_row(c, &a);
+		print_row(&rows[i]);
 	}
+	v->shown = i - v->first;
 	if (!r->cs.nr)
 		puts("no cache is active");
-	else if (i < r->cs.nr)
-		printf("and %u more\n", r->cs.nr - i);
+	else
+		print_rest(v->first, r->cs.nr - i);
+	free(rows);
 }
 
 /* ---- JSON: one object a round ---- */
 
-static void json_row(const struct cache_info *c, const struct activity *a)
+static void json_row(const struct entry *row)
 {
+	const struct cache_info *c = row->c;
+	const struct rates *r = &row->r;
+
 	json_begin(NULL, '{');
 	json_string("name", c->name);
 	json_string("mode", c->mode);
 	json_string("health", c->health);
 	json_real("used", share(c->used, c->total));
 	json_real("dirty", share(c->dirty, c->used));
-	json_real("reads_per_second", a->known ? a->reads : NAN);
-	json_real("read_hit_ratio", a->known ? a->read_hits : NAN);
-	json_real("writes_per_second", a->known ? a->writes : NAN);
-	json_real("write_hit_ratio", a->known ? a->write_hits : NAN);
-	json_real("promotions_per_second", a->known ? a->promotions : NAN);
-	json_real("ssd_bytes_per_second", a->known ? a->ssd_bytes : NAN);
-	json_real("mean_ms", a->known ? a->ms : NAN);
+	json_real("reads_per_second", r->cut_reads);
+	json_real("read_hit_ratio", r->read_hits);
+	json_real("writes_per_second", r->cut_writes);
+	json_real("write_hit_ratio", r->write_hits);
+	json_real("promotions_per_second", r->promotions);
+	json_real("ssd_bytes_per_second", r->ssd_written);
+	json_real("mean_ms", r->mean_ms);
 	json_end();
 }
 
-static void json_table(const struct round *r, const struct round *was)
+static void json_table(const struct round *r, const struct round *was,
+		       const struct view *v)
 {
+	struct entry *rows = rows_of(r, was, v);
 	unsigned int i;
 
+	json_one_line();
 	json_begin(NULL, '{');
+	json_time("time");
 	json_real("seconds", was->when ? r->when - was->when : NAN);
 	json_begin("caches", '[');
-	for (i = 0; i < r->cs.nr; i++) {
-		struct activity a = activity(&r->cs.all[i], was, r->when);
+	for (i = 0; i < r->cs.nr; i++)
+		json_row(&rows[i]);
+	json_end();
+	json_end();
+	free(rows);
+}
 
-		json_row(&r->cs.all[i], &a);
+/* ---- Keys ---- */
+
+static void scroll(struct view *v, int lines)
+{
+	if (lines < 0)
+		v->first -= v->first < (unsigned int)-lines ? v->first : (unsigned int)-lines;
+	else
+		v->first += lines;
+}
+
+/* Changes the view as the key says.  @nr caches there are. */
+static void obey(struct view *v, enum key key, unsigned int nr)
+{
+	unsigned int last = nr > v->shown ? nr - v->shown : 0;
+
+	switch (key) {
+	case KEY_UP:
+		scroll(v, -1);
+		break;
+	case KEY_DOWN:
+		scroll(v, 1);
+		break;
+	case KEY_PAGE_UP:
+		scroll(v, -(int)v->shown);
+		break;
+	case KEY_PAGE_DOWN:
+		scroll(v, v->shown);
+		break;
+	case KEY_FIRST:
+		v->first = 0;
+		break;
+	case KEY_LAST:
+		v->first = last;
+		break;
+	case KEY_LEFT:
+		v->by = (v->by + NR_COLUMNS - 1) % NR_COLUMNS;
+		break;
+	case KEY_RIGHT:
+		v->by = (v->by + 1) % NR_COLUMNS;
+		break;
+	case KEY_REVERSE:
+		v->upwards = !v->upwards;
+		break;
+	case KEY_NONE:
+	case KEY_REDRAW:
+	case KEY_END:
+		break;
 	}
-	json_end();
-	json_end();
-}
-
-/* ---- The terminal ---- */
-
-static struct termios before;
-
-static void screen_on(void)
-{
-	struct termios raw;
-
-	tcgetattr(0, &before);
-	raw = before;
-	raw.c_lflag &= ~(ICANON | ECHO);
-	tcsetattr(0, TCSANOW, &raw);
-	fputs("\033[?1049h\033[?25l", stdout);
-}
-
-static void screen_off(void)
-{
-	fputs("\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
-	tcsetattr(0, TCSANOW, &before);
-}
-
-static unsigned int screen_lines(void)
-{
-	struct winsize size;
-
-	return ioctl(1, TIOCGWINSZ, &size) || !size.ws_row ? 24 : size.ws_row;
-}
-
-/* ---- Ctrl-Z: the shell gets its screen back ---- */
-
-static volatile sig_atomic_t to_stop;
-
-static void on_stop(int signal)
-{
-	(void)signal;
-	to_stop = 1;
-}
-
-/* From here on SIGTSTP is delivered only while we wait for a key. */
-static void hold_stops(sigset_t *as_it_was)
-{
-	struct sigaction action = { .sa_handler = on_stop };
-	sigset_t stop;
-
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTSTP);
-	sigprocmask(SIG_BLOCK, &stop, as_it_was);
-	sigaction(SIGTSTP, &action, NULL);
-}
-
-/* Stops as Ctrl-Z does.  Returns when the shell continues us. */
-static void stop(const sigset_t *as_it_was)
-{
-	to_stop = 0;
-	screen_off();
-	signal(SIGTSTP, SIG_DFL);
-	raise(SIGTSTP);
-	sigprocmask(SIG_SETMASK, as_it_was, NULL);
-	hold_stops(&(sigset_t){ 0 });
-	screen_on();
-}
-
-/* True if the user wants to end.  Other keys and a resize return at once. */
-static bool wait_for_key(double seconds, const sigset_t *as_it_was)
-{
-	struct pollfd in = { .fd = 0, .events = POLLIN };
-	struct timespec t = { .tv_sec = seconds };
-	char key = 0;
-
-	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
-	if (ppoll(&in, 1, &t, as_it_was) > 0 && read(0, &key, 1) < 1)
-		return true;
-	if (to_stop)
-		stop(as_it_was);
-	return interrupted || key == 'q' || key == 'Q';
+	/* Nothing is gained by scrolling once the last line is shown. */
+	if ((key == KEY_DOWN || key == KEY_PAGE_DOWN) && v->first > last)
+		v->first = last;
 }
 
 /* ---- The subcommand ---- */
 
-static int look(struct round *r)
+struct task {
+	const struct options *o;
+	struct intervals v;
+	struct view view;
+	bool screen;
+};
+
+static int look(const struct task *t, struct round *r)
 {
 	static struct history h;
-	int code = caches_read(&r->cs);
+	int code = caches_select(&r->cs, t->v.cache);
 	unsigned int i;
 
 	if (code)
@@ -300,68 +353,112 @@ static int look(struct round *r)
 	return 0;
 }
 
-static void show(const struct options *o, const struct round *r,
-		 const struct round *was, bool screen)
+static void show(struct task *t, const struct round *r, const struct round *was)
 {
-	if (o->json) {
-		json_table(r, was);
+	if (t->o->json) {
+		json_table(r, was, &t->view);
 	} else {
-		if (screen)
-			fputs("\033[H\033[J", stdout);
-		print_table(r, was, screen ? screen_lines() : ~0U);
+		if (t->screen)
+			screen_clear();
+		print_table(r, was, &t->view, t->screen ? screen_lines() : ~0U);
 	}
 	fflush(stdout);
 }
 
-static int rounds(const struct options *o, bool screen)
+/* Waits for the next round, and obeys keys meanwhile.  True if the user wants to end. */
+static bool wait_on_screen(struct task *t, const struct round *r, const struct round *was)
+{
+	double until = r->when + t->v.seconds;
+	enum key key;
+
+	for (;;) {
+		key = screen_key(until - now());
+		if (key == KEY_END)
+			return true;
+		if (key == KEY_NONE)
+			return false;
+		obey(&t->view, key, r->cs.nr);
+		show(t, r, was);
+	}
+}
+
+static int rounds(struct task *t)
 {
 	struct round r = { 0 }, was = { 0 };
-	sigset_t as_it_was;
 	unsigned long n;
 	int code;
 
-	if (screen)
-		hold_stops(&as_it_was);
 	/* A single table has rates only if it is taken after an interval. */
-	if (o->count == 1) {
-		code = look(&was);
-		if (code || pause_for(o->interval)) {
+	if (t->v.count == 1) {
+		code = look(t, &was);
+		if (code || pause_for(t->v.seconds)) {
 			caches_free(&was.cs);
 			return code;
 		}
 	}
 	for (n = 1; ; n++) {
-		code = look(&r);
+		code = look(t, &r);
 		if (code)
 			break;
-		show(o, &r, &was, screen);
+		show(t, &r, &was);
+		if (n == t->v.count || ferror(stdout) ||
+		    (t->screen ? wait_on_screen(t, &r, &was) :
+				 pause_for(t->v.seconds))) {
+			caches_free(&r.cs);
+			break;
+		}
 		caches_free(&was.cs);
 		was = r;
-		if (n == o->count || ferror(stdout))
-			break;
-		if (screen ? wait_for_key(o->interval, &as_it_was) : pause_for(o->interval))
-			break;
 	}
 	caches_free(&was.cs);
 	return code;
 }
 
+static bool take_sort(struct view *v, const char *word)
+{
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; word && i < NR_COLUMNS; i++) {
+		if (strcmp(column_name(name, sizeof(name), i), word))
+			continue;
+		v->by = i;
+		return true;
+	}
+	if (word)
+		complain("--sort %s: there are %s", word, top_columns);
+	return !word;
+}
+
+/* An argument wins against an option. */
+static bool take_arguments(struct task *t)
+{
+	if (!intervals_take(&t->v, t->o))
+		return false;
+	if (!t->v.seconds)
+		t->v.seconds = t->o->interval;
+	if (!t->v.count)
+		t->v.count = t->o->count;
+	return take_sort(&t->view, t->o->sort);
+}
+
 int hearth_top(const struct options *o)
 {
-	bool screen = isatty(0) && isatty(1) && !o->batch && !o->json;
+	struct task t = { .o = o };
 	struct caches cs;
 	int code;
 
+	if (!take_arguments(&t))
+		return EXIT_USAGE;
 	/* Errors at the start are printed before the screen is switched. */
-	code = caches_read(&cs);
+	code = caches_select(&cs, t.v.cache);
 	if (code)
 		return code;
 	caches_free(&cs);
 	catch_signals();
-	if (screen)
-		screen_on();
-	code = rounds(o, screen);
-	if (screen)
+	t.screen = !o->batch && !o->json && screen_on();
+	code = rounds(&t);
+	if (t.screen)
 		screen_off();
 	return code;
 }

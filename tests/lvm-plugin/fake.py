@@ -46,7 +46,7 @@ class Fake:
             "features": "2 metadata2 writeback", "table_args": "0", "length": 262144,
             "core": "2 migration_threshold 2048", "settings": "4 read_level 2 seq_cutoff 64",
             "suspended": 0, "start": 0, "alone": 1, "health": "good",
-            "stats": {}, "io": (100, 0, 2000, 50, 40, 0, 1000, 80),
+            "stats": {}, "io": (100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130),
             "fast_io": (80, 0, 1600, 8, 60, 0, 2000, 12),
             "origin_io": (20, 0, 400, 42, 30, 0, 900, 75),
         }
@@ -95,6 +95,10 @@ class Fake:
                            check=False, **kw)
         assert code is None or r.returncode == code, f"{args}: exit {r.returncode}\n{r.stdout}{r.stderr}"
         return r
+
+    def start(self, *args):
+        return subprocess.Popen([BIN / "fake/hearth", *map(str, args)], text=True, stdout=subprocess.PIPE,
+                                env=self.environment())
 
     def out(self, *args, **kw):
         return self.run(*args, **kw).stdout

@@ -119,13 +119,15 @@ def test_completion(dm):
     assert complete("hearth", "advise", "--policy", "") > {"heat", "lru", "nhit"}
     assert "fiolog" in complete("hearth", "advise", "--format", "fio")
     assert complete("hearth", "advise", "--live", "v") == {"vg/lv"}
-    for sub in ("top", "doctor", "export"):
+    for sub in ("doctor", "export"):
         assert complete("hearth", sub, "") == set(), sub
     assert complete("hearth", "help", "st") == {"status"}
     assert complete("hearth", "set", "--preset", "=", "lo") == {"low-wear"}
     assert complete("hearth", "set", "vg/lv", "mode", "=", "writeback", "poli") == {"policy="}
     assert complete("hearth", "status", "vg/lv", "") == set()
     assert complete("hearth", "get", "vg/lv", "mo") == {"mode"}
+    assert complete("hearth", "iostat", "v") == complete("hearth", "top", "v") == {"vg/lv"}
+    assert complete("hearth", "top", "--sort", "read") == {"reads", "read-hits"}
     (dm.path / "trace.txt").touch()
     assert complete("hearth", "advise", f"{dm.path}/tr") == {f"{dm.path}/trace.txt"}
 

@@ -43,7 +43,8 @@ def test_all_fields(dm):
     assert c["ssd_bytes_per_user_byte"] == \
         pytest.approx(counters["cache_sectors_written"] / 3000, rel=1e-5)
     assert c["volume_io"] == {"reads": 100, "read_sectors": 2000, "read_ms": 50,
-                              "writes": 40, "write_sectors": 1000, "write_ms": 80}
+                              "writes": 40, "write_sectors": 1000, "write_ms": 80,
+                              "busy_ms": 70, "queue_ms": 130}
     assert c["cache_device_io"]["read_ms"] == 8 and c["origin_io"]["writes"] == 30
 
 
@@ -246,12 +247,12 @@ def test_history_of_another_life_is_dropped(dm):
 
 
 def test_history_is_bounded(dm):
-    counters = " ".join(["0"] * (len(COUNTERS) + 18))
+    counters = " ".join(["0"] * (len(COUNTERS) + 24))
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     dm.cache()
     for step, nr, least, most in ((40, 126, 60, 70), (2, 4400, 1, 128)):
         lines = [f"{now - 5080 + step * i:.3f} {counters}" for i in range(nr)]
-        dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 3", *lines, ""]))
+        dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 4", *lines, ""]))
         dm.out("status")
         kept = (dm.path / "run/hearth/vg-lv").read_text().splitlines()[1:]
         assert least <= len(kept) <= most

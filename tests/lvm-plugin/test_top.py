@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import struct
@@ -45,6 +46,45 @@ def test_rates(dm):
     assert c["ssd_bytes_per_second"] * second["seconds"] == pytest.approx(3072, rel=1e-3)
     assert c["read_hit_ratio"] == .75 and c["write_hit_ratio"] is None
     assert c["used"] == .5 and c["dirty"] == .25
+
+
+def test_json_lines(dm):
+    dm.cache(stats=ZERO)
+    lines = dm.out("top", "--json", "--interval", "0.1", "--count", "3").splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", json.loads(line)["time"])
+
+
+def test_arguments_as_iostat_has_them(dm):
+    for name, number in (("vg-lv", "253:0"), ("vg-two", "253:8"), ("other-lv", "253:9")):
+        dm.cache(name, devno=number)
+
+    def names(*args):
+        return [[c["name"] for c in json.loads(line)["caches"]] for line in dm.out("top", "--json", *args).splitlines()]
+
+    assert names("vg/two", "0.1", "2") == [["vg/two"]] * 2
+    assert names("vg", "0.1", "1") == [["vg/lv", "vg/two"]]
+    assert names("0.1", "2") == [["other/lv", "vg/lv", "vg/two"]] * 2
+    assert "no cache of that name" in dm.complaint(3, "top", "none")
+    assert "INTERVAL 0:" in dm.complaint(2, "top", "vg", "0")
+    assert "COUNT x:" in dm.complaint(2, "top", "1", "x")
+
+
+def test_sorting(dm):
+    for i, (name, reads, promotions) in enumerate((("a", 5, 0), ("b", 50, 3), ("c", 0, 9))):
+        dm.cache(name, lvm=False, devno=f"253:{i + 20}", stats=ZERO)
+        dm.cache(name, lvm=False, devno=f"253:{i + 20}", listing=3,
+                 stats=ZERO | {"read_hits": reads, "promotions": promotions})
+
+    def names(column):
+        line = dm.out("top", "--json", "--sort", column, "0.1", "1")
+        return "".join(c["name"] for c in json.loads(line)["caches"])
+
+    assert (names("name"), names("reads"), names("promotions")) == ("abc", "bac", "cba")
+    # The hit ratio of c is not known.
+    assert names("read-hits") == "abc"
+    assert "there are name used" in dm.complaint(2, "top", "--sort", "size")
 
 
 def test_table_fits_80_columns(dm):
@@ -172,3 +212,51 @@ def test_the_shell_gets_its_screen_back(dm, tmux):
         assert tmux.flags("alternate_on", "cursor_flag") == ["0", "1"]
         if command:
             tmux.type("clear; " + command)
+
+
+def many(dm, nr=30):
+    for i in range(nr):
+        dm.cache(f"vg-v{i:02}", devno=f"253:{i + 20}", used=512 - i)
+
+
+def rows(screen):
+    return re.findall(r"^vg/v(\d\d)", screen, re.M)
+
+
+def test_scrolling(dm, tmux):
+    many(dm)
+    tmux.start(f"{BIN}/fake/hearth top 60")
+    tmux.wait_for(lambda screen: "and 9 more\n" in screen)
+    assert rows(tmux.screen()) == [f"{i:02}" for i in range(21)]
+    for key, first in (("Down", 1), ("j", 2), ("Up", 1), ("NPage", 9), ("Down", 9), ("k", 8), ("PPage", 0),
+                       ("End", 9), ("Home", 0), ("G", 9), ("g", 0)):
+        tmux.press(key)
+        tmux.wait_for(lambda screen: rows(screen)[:1] == [f"{first:02}"])  # noqa: B023
+    tmux.press("Down")
+    tmux.wait_for(lambda screen: "and 1 more above, 8 below" in screen)
+    tmux.press("q")
+
+
+def test_sorting_by_keys(dm, tmux):
+    many(dm, 3)
+    tmux.start(f"{BIN}/fake/hearth top 60")
+    tmux.wait_for(lambda screen: rows(screen) == ["00", "01", "02"])
+    tmux.press("r")
+    tmux.wait_for(lambda screen: rows(screen) == ["02", "01", "00"])
+    tmux.press("Right")  # by the used share
+    tmux.wait_for(lambda screen: rows(screen) == ["02", "01", "00"])
+    tmux.press("r")
+    tmux.wait_for(lambda screen: rows(screen) == ["00", "01", "02"])
+    tmux.press("Left")
+    tmux.press("q")
+
+
+def test_another_size_is_drawn_at_once(dm, tmux):
+    many(dm)
+    tmux.start(f"{BIN}/fake/hearth top 60")
+    tmux.wait_for(lambda screen: "and 9 more\n" in screen)
+    tmux.run("resize-window", "-t", "t", "-x", "80", "-y", "12")
+    tmux.wait_for(lambda screen: "and 21 more\n" in screen)
+    tmux.run("resize-window", "-t", "t", "-x", "80", "-y", "40")
+    tmux.wait_for(lambda screen: len(rows(screen)) == 30)
+    tmux.press("q")

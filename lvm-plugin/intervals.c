@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * [CACHE] [INTERVAL [COUNT]].  A first argument that is a number is an interval.
+ * It must not look whether there is such a cache.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "intervals.h"
+
+#define LEAST		0.1
+#define MOST		86400.0
+#define MOST_LOOKS	1e9
+
+/* Names of volumes hold a slash, so only a volume made by hand could be a number. */
+static bool is_number(const char *text)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return false;
+	strtod(text, &end);
+	return !*end;
+}
+
+static bool take(const char *what, const char *text, double min, double max,
+		 double *value)
+{
+	*value = is_number(text) ? strtod(text, NULL) : -1;
+	if (*value >= min && *value <= max)
+		return true;
+	complain("%s %s: must be a number from %g to %g", what, text, min, max);
+	return false;
+}
+
+bool intervals_take(struct intervals *v, const struct options *o)
+{
+	char **args = o->args;
+	int nr = o->nr_args;
+	double count;
+
+	if (nr && !is_number(args[0])) {
+		v->cache = args[0];
+		args++;
+		nr--;
+	}
+	if (nr > 2) {
+		complain("%s: one argument too many", args[2]);
+		return false;
+	}
+	if (nr && !take("INTERVAL", args[0], LEAST, MOST, &v->seconds))
+		return false;
+	if (nr < 2)
+		return true;
+	if (!take("COUNT", args[1], 1, MOST_LOOKS, &count))
+		return false;
+	v->count = count;
+	return true;
+}

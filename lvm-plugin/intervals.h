@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The arguments [CACHE] [INTERVAL [COUNT]], as iostat(1) has them.
+ */
+#ifndef HEARTH_PLUGIN_INTERVALS_H
+#define HEARTH_PLUGIN_INTERVALS_H
+
+#include "hearth.h"
+
+struct intervals {
+	const char *cache;	/* NULL: all */
+	double seconds;		/* 0: none was given */
+	unsigned long count;	/* 0: no end */
+};
+
+/* Takes the arguments of @o.  False, and a complaint, if they make no sense. */
+bool intervals_take(struct intervals *v, const struct options *o);
+
+#endif

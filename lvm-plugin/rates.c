@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rates from counters.  It must not print, or keep anything from look to look.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "rates.h"
+#include "sysfs.h"
+#include "util.h"
+
+#define SECTOR	512.0
+
+/* NAN if @b is 0. */
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : NAN;
+}
+
+/* The kernel counts in ticks, so a busy device may seem busier than possible. */
+static double at_most_1(double n)
+{
+	return n > 1 ? 1 : n;
+}
+
+/* @reads is IO_READS, FAST_READS or ORIGIN_READS. */
+static struct device_rates device_rates(const struct window *w, enum counter reads)
+{
+	const uint64_t *n = w->count + reads;
+	double sectors = n[READS_TO_READ_SECTORS] + n[READS_TO_WRITE_SECTORS];
+
+	return (struct device_rates){
+		.reads = ratio(n[0], w->seconds),
+		.writes = ratio(n[READS_TO_WRITES], w->seconds),
+		.read_bytes = ratio(n[READS_TO_READ_SECTORS] * SECTOR, w->seconds),
+		.write_bytes = ratio(n[READS_TO_WRITE_SECTORS] * SECTOR, w->seconds),
+		.read_ms = ratio(n[READS_TO_READ_MS], n[0]),
+		.write_ms = ratio(n[READS_TO_WRITE_MS], n[READS_TO_WRITES]),
+		.busy = at_most_1(ratio(n[READS_TO_BUSY_MS], 1000 * w->seconds)),
+		.depth = ratio(n[READS_TO_QUEUE_MS], 1000 * w->seconds),
+		.request_bytes = ratio(sectors * SECTOR, n[0] + n[READS_TO_WRITES]),
+	};
+}
+
+static double bypasses(const uint64_t *n)
+{
+	double sum = 0;
+	unsigned int i;
+
+	for (i = FIRST_BYPASS; i <= LAST_BYPASS; i++)
+		sum += n[i];
+	return sum;
+}
+
+struct rates rates_of(const struct cache_info *c, const struct window *w)
+{
+	const uint64_t *n = w->count;
+	double reads = n[READ_HITS] + n[READ_MISSES];
+	double writes = n[WRITE_HITS] + n[WRITE_MISSES];
+	double own_seconds = c->own ? w->seconds : 0;
+
+	return (struct rates){
+		.seconds = w->seconds > 0 ? w->seconds : NAN,
+		.volume = device_rates(w, IO_READS),
+		.ssd = device_rates(w, FAST_READS),
+		.origin = device_rates(w, ORIGIN_READS),
+		.hits = ratio(n[READ_HITS] + n[WRITE_HITS], reads + writes),
+		.read_hits = ratio(n[READ_HITS], reads),
+		.write_hits = ratio(n[WRITE_HITS], writes),
+		.cut_reads = ratio(reads, w->seconds),
+		.cut_writes = ratio(writes, w->seconds),
+		.promotions = ratio(n[PROMOTIONS], w->seconds),
+		.demotions = ratio(n[DEMOTIONS], w->seconds),
+		.writebacks = ratio(n[WRITEBACKS], own_seconds),
+		.bypasses = ratio(bypasses(n), own_seconds),
+		.ssd_written = ratio(n[CACHE_SECTORS_WRITTEN] * SECTOR, own_seconds),
+		.mean_ms = ratio(n[IO_READ_MS] + n[IO_WRITE_MS],
+				 n[IO_READS] + n[IO_WRITES]),
+	};
+}
+
+/* 0 if it is not known.  The node is made when the device is. */
+static double seconds_active(const struct cache_info *c)
+{
+	char node[NODE_LEN], *path;
+	struct statx st = { 0 };
+	struct timespec t;
+
+	device_node((struct device){ c->dm->major, c->dm->minor }, node);
+	path = root_path("%s%s", node[0] == '/' ? "" : "/dev/", node);
+	if (statx(-1, path, 0, STATX_BTIME, &st) || !(st.stx_mask & STATX_BTIME))
+		st.stx_btime.tv_sec = 0;
+	free(path);
+	if (!st.stx_btime.tv_sec)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return fmax(t.tv_sec - st.stx_btime.tv_sec +
+		    (t.tv_nsec - (double)st.stx_btime.tv_nsec) / 1e9, 0);
+}
+
+struct rates rates_since_activation(const struct cache_info *c)
+{
+	struct window w = { .seconds = seconds_active(c) };
+	struct rates r;
+
+	memcpy(w.count, c->count, sizeof(w.count));
+	r = rates_of(c, &w);
+	/* These counters are older than the activation. */
+	r.cut_reads = NAN;
+	r.cut_writes = NAN;
+	return r;
+}
+
+struct rates rates_between(const struct cache_info *was, double then,
+			   const struct cache_info *c, double when)
+{
+	struct sample from, to;
+	struct window w = { .seconds = 0 };
+
+	if (was && when > then) {
+		from = sample_now(was);
+		to = sample_now(c);
+		if (!sample_difference(&from, &to, &w))
+			w = (struct window){ .seconds = 0 };
+		else
+			w.seconds = when - then;
+	}
+	return rates_of(c, &w);
+}

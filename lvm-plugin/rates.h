@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rates of a cache between two looks at it, or since it was activated.
+ */
+#ifndef HEARTH_PLUGIN_RATES_H
+#define HEARTH_PLUGIN_RATES_H
+
+#include "cache-info.h"
+#include "history.h"
+
+/* A device's requests.  Per second; NAN is not known. */
+struct device_rates {
+	double reads, writes;
+	double read_bytes, write_bytes;
+	double read_ms, write_ms;	/* means */
+	double busy;			/* share of the time with requests under way */
+	double depth;			/* mean number of requests under way */
+	double request_bytes;		/* mean size */
+};
+
+struct rates {
+	double seconds;			/* NAN: not known */
+	struct device_rates volume, ssd, origin;
+	double hits, read_hits, write_hits;	/* shares */
+	double cut_reads, cut_writes;	/* a second, cut at the borders of blocks */
+	double promotions, demotions, writebacks, bypasses;
+	double ssd_written;		/* bytes a second, by the target */
+	double mean_ms;			/* of all requests to the volume */
+};
+
+/* The rates of a window; its seconds may be 0, which makes rates unknown. */
+struct rates rates_of(const struct cache_info *c, const struct window *w);
+/*
+ * Since the cache was activated, by the age of its node below /dev.  The shares of
+ * hits are of the cache's whole life, because the metadata keeps these counters.
+ */
+struct rates rates_since_activation(const struct cache_info *c);
+/*
+ * From @was, at the time @then, to @c, at @when, seconds as now() has them.  All is
+ * unknown if @was is NULL, or if counters fell, because the cache was loaded anew.
+ */
+struct rates rates_between(const struct cache_info *was, double then,
+			   const struct cache_info *c, double when);
+
+#endif
