@@ -122,6 +122,16 @@ bool setting_default(const struct known_setting *k, const struct cache_info *c,
 	return *value >= k->min && *value <= k->max;
 }
 
+bool setting_is_default(const struct cache_info *c, const struct setting *s)
+{
+	struct known_setting k;
+	uint64_t value;
+	char *end;
+
+	return setting_find(c, s->key, &k) && setting_default(&k, c, &value) &&
+	       strtoull(s->value, &end, 10) == value && !*end;
+}
+
 /* ---- Values with a unit ---- */
 
 struct suffix {

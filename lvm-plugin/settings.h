@@ -40,6 +40,9 @@ bool setting_nth(unsigned int i, struct known_setting *k);
 bool setting_default(const struct known_setting *k, const struct cache_info *c,
 		     uint64_t *value);
 
+/* True if @s has the value of a cache for which nothing has been set. */
+bool setting_is_default(const struct cache_info *c, const struct setting *s);
+
 /**
  * setting_number() - the number that the target takes for what the user wrote
  * @k: NULL if the setting is not known

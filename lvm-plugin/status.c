@@ -14,6 +14,7 @@
 #include "history.h"
 #include "presets.h"
 #include "report.h"
+#include "settings.h"
 #include "status-report.h"
 #include "sysfs.h"
 #include "text.h"
@@ -292,23 +293,26 @@ static void print_errors(const struct cache_info *c)
 	}
 }
 
+/* hearth get has all; a screen of 24 lines has room for those that somebody changed. */
 static void print_settings(const struct cache_info *c)
 {
 	const char *preset = preset_in_effect(c);
 	unsigned int i, column = 0;
 	char text[128];
 
-	if (preset) {
-		label("preset");
-		puts(preset);
-	}
 	label("settings");
+	if (preset) {
+		snprintf(text, sizeof(text), "preset %s", preset);
+		item(&column, text);
+	}
 	for (i = 0; i < c->nr_settings; i++) {
+		if (setting_is_default(c, &c->settings[i]))
+			continue;
 		snprintf(text, sizeof(text), "%s=%s", c->settings[i].key,
 			 c->settings[i].value);
 		item(&column, text);
 	}
-	puts(column ? "" : "none");
+	puts(column ? "" : "those of a new cache");
 }
 
 static void print_cache(const struct cache_info *c, const struct history *h)

@@ -316,7 +316,7 @@ def test_preset_in_effect_is_shown(lv, name):
     settings = f"{2 * len(values)} " + " ".join(f"{k} {v}" for k, v in values.items())
     for listing in None, 1, 2:
         lv.cache(listing=listing, settings=settings, mode=mode)
-    assert f"\n  preset      {name}\n" in lv.out("status")
+    assert f"\n  settings    preset {name}" in lv.out("status")
     assert lv.json("get", "vg/lv", schema="set")["preset"] == name
     lv.cache(listing=1, settings=settings.replace("read_level ", "read_level 4"), mode=mode)
     assert "preset " not in lv.out("status")

@@ -79,6 +79,24 @@ def test_for_people(dm):
     assert all(len(line) < 80 for line in text.splitlines())
 
 
+def test_the_settings_that_somebody_changed(dm):
+    """With all that a terminal of 24 lines has to hold."""
+    core = ("20 migration_threshold 2048 promote_ahead 384 max_promote_mbps 0 max_promote_share 50 fail_open 1 "
+            "max_intents 4096 dirty_high 50 dirty_low 45 dirty_limit 100 writeback_idle 2")
+    policy = "10 read_level {} write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1"
+    no_errors = dict.fromkeys(("cache_read_errors", "cache_write_errors", "origin_errors", "retired_blocks"), 0)
+    dm.cache(mode="writethrough", features="2 metadata2 writethrough", core=core, settings=policy.format(2),
+             stats=no_errors)
+    lines = dm.out("status").splitlines()
+    assert lines[-1] == "  settings    preset general  max_intents=4096"
+    # The last hour and day are not known, the prompt needs one more.
+    assert len(lines) <= 24 - 2 - 1
+    dm.cache(core=core, settings=policy.format(3))
+    assert dm.out("status").splitlines()[-1] == "  settings    max_intents=4096  read_level=3"
+    dm.cache(core="0", settings="0")
+    assert dm.out("status").splitlines()[-1] == "  settings    those of a new cache"
+
+
 def devices(dm):
     """Gives the devices of the fake cache names, as LVM does: a pool on an NVMe, an origin on two disks."""
     dm.device("253:0", "dm-0", "vg-lv")
