@@ -122,6 +122,7 @@ static void retire_slot(struct fill *fill)
 {
 	trace_fill(fill, -EIO);
 	cache_gate_unpublish(fill->c, fill->slot);
+	atomic_set(&slot_at(&fill->c->map, fill->slot)->word, SLOT_RETIRED);
 	cache_stat_inc(fill->c, STAT_PROMOTIONS_ABORTED);
 	cache_stat_inc(fill->c, STAT_RETIRED_BLOCKS);
 	cache_fast_error(fill->c, STAT_CACHE_WRITE_ERRORS);

@@ -107,6 +107,8 @@ static __always_inline enum hit_result pin_for_read(struct cache *c,
 		smp_rmb();
 		return slot_block(s) == cb->block ? HIT_ORIGIN : HIT_RETRY;
 	case SLOT_FREE:
+	case SLOT_LENT:
+	case SLOT_RETIRED:
 		cpu_relax();
 		return HIT_RETRY;
 	}
@@ -385,6 +387,8 @@ static __always_inline enum hit_result look_at_slot(struct cache *c,
 	case SLOT_EVICTING:
 		return cache_park_on_slot(c, bio, slot, word);
 	case SLOT_FREE:
+	case SLOT_LENT:
+	case SLOT_RETIRED:
 		cpu_relax();
 		return HIT_RETRY;
 	}

@@ -480,7 +480,7 @@ static u32 hint_of(void *context, u32 slot)
 {
 	struct cache *c = context;
 
-	if (slot_state(slot_word(slot_at(&c->map, slot))) == SLOT_FREE ||
+	if (!slot_has_block(slot_word(slot_at(&c->map, slot))) ||
 	    !c->policy->ops->hint)
 		return 0;
 	return c->policy->ops->hint(c->policy, slot);

@@ -191,7 +191,7 @@ static void load_policy(struct cache *c, struct cache_policy *p,
 
 	for (i = 0; i < c->map.nr_slots; i++) {
 		s = slot_at(&c->map, i);
-		if (slot_state(slot_word(s)) != SLOT_FREE)
+		if (slot_has_block(slot_word(s)))
 			p->ops->load(p, i, slot_block(s), hints ? hints[i] : 0,
 				     hints && valid);
 	}

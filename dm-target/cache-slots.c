@@ -96,15 +96,118 @@ u32 slot_map_alloc(struct slot_map *map)
 	return slot;
 }
 
+static bool is_kept(const struct slot_map *map, u32 slot)
+{
+	u32 i;
+
+	lockdep_assert_held(&map->free_lock);
+	for (i = 0; i < SLOT_NR_KEPT; i++)
+		if (slot >= map->kept[i].first && slot < map->kept[i].end)
+			return true;
+	return false;
+}
+
+static void free_locked(struct slot_map *map, u32 slot)
+{
+	lockdep_assert_held(&map->free_lock);
+	if (is_kept(map, slot)) {
+		atomic_set(&map->slots[slot].word, SLOT_LENT);
+		return;
+	}
+	WRITE_ONCE(map->slots[slot].next, to_free_link(map->free_head));
+	map->free_head = slot;
+	WRITE_ONCE(map->nr_free, map->nr_free + 1);
+}
+
 void slot_map_free(struct slot_map *map, u32 slot)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&map->free_lock, flags);
-	WRITE_ONCE(map->slots[slot].next, to_free_link(map->free_head));
-	map->free_head = slot;
-	WRITE_ONCE(map->nr_free, map->nr_free + 1);
+	free_locked(map, slot);
 	spin_unlock_irqrestore(&map->free_lock, flags);
+}
+
+/* ---- Slots for the write log ---- */
+
+/* Free slots that are put back under the lock at a time.  Not chosen by measurement. */
+#define FILTER_BATCH	1024
+
+/*
+ * Slots that are kept now leave the free list, @slot and what follows it.  For a moment
+ * fewer slots than are free can be had.
+ */
+static void filter_free_slots(struct slot_map *map, u32 slot)
+{
+	unsigned long flags;
+	u32 next, i;
+
+	while (slot != SLOT_NONE) {
+		spin_lock_irqsave(&map->free_lock, flags);
+		for (i = 0; i < FILTER_BATCH && slot != SLOT_NONE; i++) {
+			next = from_free_link(map->slots[slot].next);
+			free_locked(map, slot);
+			slot = next;
+		}
+		spin_unlock_irqrestore(&map->free_lock, flags);
+	}
+}
+
+static void end_keeping(struct slot_map *map, struct slot_range *kept)
+{
+	u32 slot = kept->first, end = kept->end;
+
+	lockdep_assert_held(&map->free_lock);
+	kept->end = kept->first;
+	for (; slot < end; slot++)
+		if (slot_state(slot_word(slot_at(map, slot))) == SLOT_LENT) {
+			atomic_set(&map->slots[slot].word, SLOT_FREE);
+			free_locked(map, slot);
+		}
+}
+
+void slot_map_keep(struct slot_map *map, const struct slot_range *kept)
+{
+	unsigned long flags;
+	u32 i, free;
+
+	spin_lock_irqsave(&map->free_lock, flags);
+	for (i = 0; i < SLOT_NR_KEPT; i++)
+		end_keeping(map, &map->kept[i]);
+	for (i = 0; i < SLOT_NR_KEPT; i++)
+		map->kept[i] = kept[i];
+	free = map->free_head;
+	map->free_head = SLOT_NONE;
+	WRITE_ONCE(map->nr_free, 0);
+	spin_unlock_irqrestore(&map->free_lock, flags);
+	filter_free_slots(map, free);
+}
+
+void slot_map_lend(struct slot_map *map, u32 slot)
+{
+	atomic_set(&slot_at(map, slot)->word, SLOT_LENT);
+}
+
+void slot_map_take_back(struct slot_map *map, u32 slot)
+{
+	atomic_set(&slot_at(map, slot)->word, SLOT_FREE);
+	slot_map_free(map, slot);
+}
+
+/* A walker that still stands on the slot starts again, as with a free one. */
+void slot_list_push(struct slot_map *map, u32 *head, u32 slot)
+{
+	WRITE_ONCE(map->slots[slot].next, to_free_link(*head));
+	*head = slot;
+}
+
+u32 slot_list_pop(struct slot_map *map, u32 *head)
+{
+	u32 slot = *head;
+
+	if (slot != SLOT_NONE)
+		*head = from_free_link(map->slots[slot].next);
+	return slot;
 }
 
 void slot_map_build_free_list(struct slot_map *map)

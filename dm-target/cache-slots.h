@@ -40,6 +40,8 @@
  * VALID	current, and mapped on disk
  * WRITEBACK	like VALID, and being copied to the origin
  * EVICTING	being unmapped on disk; the origin is current
+ * LENT		the write log has it, for data or for its ring; in no chain
+ * RETIRED	could not be written, and is not used any more; in no chain
  */
 enum slot_state {
 	SLOT_FREE,
@@ -47,6 +49,8 @@ enum slot_state {
 	SLOT_VALID,
 	SLOT_WRITEBACK,
 	SLOT_EVICTING,
+	SLOT_LENT,
+	SLOT_RETIRED,
 };
 
 #define SLOT_STATE_MASK	0x7U
@@ -60,6 +64,7 @@ enum slot_state {
 #define SLOT_FULL	BIT(17)
 #define SLOT_WRITER	BIT(18)	/* one pin that is a write: 10 bits */
 #define SLOT_WRITER_MASK GENMASK(27, 18)
+#define SLOT_LENT_PINS	GENMASK(31, 8)	/* while LENT all of these count pins */
 /*
  * Parts of the block that were written, the first at bit 28: quarters of its
  * size rounded up to a power of two.  While the slot is DIRTY and not in
@@ -88,6 +93,14 @@ static_assert(sizeof(struct slot) == 16);
  */
 #define SLOT_NR_LOCKS	256
 
+/* Slots from @first up to @end, without @end. */
+struct slot_range {
+	u32 first, end;
+};
+
+/* For the ring of the write log, and for its headers, if they lie elsewhere. */
+#define SLOT_NR_KEPT	2
+
 struct slot_map {
 	struct slot *slots;
 	u32 *buckets;		/* slot number, or CHAIN_END | bucket */
@@ -97,9 +110,10 @@ struct slot_map {
 	/* Guards the chains' links; a bucket's lock is its number modulo the array. */
 	spinlock_t chain_locks[SLOT_NR_LOCKS];
 
-	/* Guards @free_head and the links of free slots. */
+	/* Guards @free_head, the links of free slots and @kept. */
 	spinlock_t free_lock;
 	u32 free_head;
+	struct slot_range kept[SLOT_NR_KEPT];
 	u32 nr_free;		/* written under free_lock, read anywhere */
 };
 
@@ -146,6 +160,55 @@ u32 slot_map_alloc(struct slot_map *map);
  * Context: any, never sleeps; takes free_lock.
  */
 void slot_map_free(struct slot_map *map, u32 slot);
+
+/**
+ * slot_map_keep() - slots that become LENT instead of free
+ * @map: the map
+ * @kept: SLOT_NR_KEPT ranges; an empty one keeps none
+ *
+ * Slots of the ranges that are free are LENT on return, and the others when they
+ * are given back.  Slots of the former ranges that are LENT are free on return.
+ *
+ * Context: process, one caller at a time; takes free_lock.
+ */
+void slot_map_keep(struct slot_map *map, const struct slot_range *kept);
+
+/**
+ * slot_map_lend() - a slot that slot_map_alloc() gave becomes LENT
+ * @map: the map
+ * @slot: FREE and in no chain
+ *
+ * Context: any, never sleeps.
+ */
+void slot_map_lend(struct slot_map *map, u32 slot);
+
+/**
+ * slot_map_take_back() - a LENT slot becomes free
+ * @map: the map
+ * @slot: LENT, without pins, and in no list
+ *
+ * Context: any, never sleeps; takes free_lock.
+ */
+void slot_map_take_back(struct slot_map *map, u32 slot);
+
+/**
+ * slot_list_push() - put a LENT slot at the head of a list of such slots
+ * @map: the map
+ * @head: SLOT_NONE if the list is empty; the caller's lock guards it
+ * @slot: in no list
+ *
+ * Context: any, never sleeps.
+ */
+void slot_list_push(struct slot_map *map, u32 *head, u32 slot);
+
+/**
+ * slot_list_pop() - take the first slot out of such a list
+ * @map: the map
+ * @head: as for slot_list_push()
+ *
+ * Context: any, never sleeps.  Return: the slot, or SLOT_NONE.
+ */
+u32 slot_list_pop(struct slot_map *map, u32 *head);
 
 /**
  * slot_map_build_free_list() - put all slots that are FREE on it, ascending
@@ -198,6 +261,41 @@ static inline enum slot_state slot_state(u32 word)
 static inline u32 slot_with_state(u32 word, enum slot_state state)
 {
 	return (word & ~SLOT_STATE_MASK) | state;
+}
+
+/* Has it a block?  A slot that has none is in no chain, or about to be. */
+static inline bool slot_has_block(u32 word)
+{
+	switch (slot_state(word)) {
+	case SLOT_FREE:
+	case SLOT_LENT:
+	case SLOT_RETIRED:
+		return false;
+	case SLOT_FILLING:
+	case SLOT_VALID:
+	case SLOT_WRITEBACK:
+	case SLOT_EVICTING:
+		break;
+	}
+	return true;
+}
+
+/* Pins of a LENT slot.  Any context. */
+static inline void slot_pin_lent(struct slot *s)
+{
+	atomic_add(SLOT_PIN, &s->word);
+}
+
+static inline void slot_unpin_lent(struct slot *s)
+{
+	/* What was read is read before the slot may be written again. */
+	smp_mb__before_atomic();
+	atomic_sub(SLOT_PIN, &s->word);
+}
+
+static inline bool slot_lent_is_pinned(const struct slot *s)
+{
+	return slot_word(s) & SLOT_LENT_PINS;
 }
 
 /* The bits of the parts from @first to @last, both below SLOT_NR_PARTS. */
@@ -297,7 +395,7 @@ static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 			return SLOT_NONE;
 		*word = slot_word(slot_at(map, slot));
 		if (slot_block(slot_at(map, slot)) == block &&
-		    slot_state(*word) != SLOT_FREE)
+		    slot_has_block(*word))
 			return slot;
 		cpu_relax();
 	}

@@ -36,6 +36,10 @@ typedef struct {
 #define atomic_set_release(a, v) atomic_set(a, v)
 #define smp_store_release(p, v)	(*(p) = (v))
 
+#define atomic_add(n, a)	((void)((a)->counter += (n)))
+#define atomic_sub(n, a)	((void)((a)->counter -= (n)))
+#define smp_mb__before_atomic()	do { } while (0)
+
 static inline int atomic_fetch_sub(int n, atomic_t *a)
 {
 	int old = a->counter;
