@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * hearth export: all counters in Prometheus' text format, version 0.0.4, to
- * stdout, to a file that is replaced as a whole, or to HTTP clients of the loopback
- * interface.
+ * stdout, or to a file that is replaced as a whole, for node_exporter's textfile
+ * collector.
  *
  * It must not change a cache, or run a command of LVM's.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "sysfs.h"
 
 #define SECTOR		512
-#define REQUEST_MAX	4096	/* bytes: a scrape has a few hundred. Chosen */
-#define PATIENCE	5	/* seconds that a client may take. Chosen */
 
 /* ---- One sample a line ---- */
 
@@ -47,16 +41,47 @@ static void put_label_value(FILE *f, const char *s)
 	}
 }
 
-/* Writes name{cache="...",@label="@value"}; a NULL label is left out. */
+static void put_label(FILE *f, const char *label, const char *value)
+{
+	fprintf(f, ",%s=\"", label);
+	put_label_value(f, value);
+	fputc('"', f);
+}
+
+/* As node_exporter names it: without the directory. */
+static const char *node_of(struct device d, char *node)
+{
+	const char *slash;
+
+	device_node(d, node);
+	slash = strrchr(node, '/');
+	return slash ? slash + 1 : node;
+}
+
+/*
+ * Writes name{cache="...",vg="...",lv="...",device="dm-N"; the device is the cached
+ * volume's.
+ */
+static void begin_labels(const struct out *o)
+{
+	const struct cache_info *c = o->c;
+	char node[NODE_LEN];
+
+	fprintf(o->f, "%s{cache=\"", o->name);
+	put_label_value(o->f, c->name);
+	fputc('"', o->f);
+	put_label(o->f, "vg", c->vg);
+	put_label(o->f, "lv", c->lv);
+	put_label(o->f, "device", node_of((struct device){ c->dm->major, c->dm->minor }, node));
+}
+
+/* With one more label; if it is NULL, without. */
 static void begin(const struct out *o, const char *label, const char *value)
 {
-	fprintf(o->f, "%s{cache=\"", o->name);
-	put_label_value(o->f, o->c->name);
-	if (label) {
-		fprintf(o->f, "\",%s=\"", label);
-		put_label_value(o->f, value);
-	}
-	fputs("\"} ", o->f);
+	begin_labels(o);
+	if (label)
+		put_label(o->f, label, value);
+	fputs("} ", o->f);
 }
 
 static void sample(const struct out *o, const char *label, const char *value,
@@ -71,25 +96,38 @@ static void sample(const struct out *o, const char *label, const char *value,
 static void put_info(const struct out *o)
 {
 	const struct cache_info *c = o->c;
+	char ssd[NODE_LEN], origin[NODE_LEN], ssd_disks[600], origin_disks[600];
 	const char *const labels[][2] = {
 		{ "mode", c->mode }, { "table_mode", c->table_mode },
-		{ "policy", c->policy }, { "health", c->health },
-		{ "engine", c->own ? "hearth" : "kernel" },
+		{ "policy", cache_policy_code(c) }, { "table_policy", c->policy },
+		{ "health", c->health }, { "engine", c->own ? "hearth" : "kernel" },
+		{ "version", c->version },
+		{ "ssd", node_of(c->cache_device, ssd) }, { "ssd_disks", ssd_disks },
+		{ "origin", node_of(c->origin, origin) }, { "origin_disks", origin_disks },
 	};
 	unsigned int i;
 
-	fprintf(o->f, "%s{cache=\"", o->name);
-	put_label_value(o->f, c->name);
-	for (i = 0; i < 5; i++) {
-		fprintf(o->f, "\",%s=\"", labels[i][0]);
-		put_label_value(o->f, labels[i][1]);
-	}
-	fputs("\"} 1\n", o->f);
+	device_disks(c->cache_device, ssd_disks, sizeof(ssd_disks));
+	device_disks(c->origin, origin_disks, sizeof(origin_disks));
+	begin_labels(o);
+	for (i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		put_label(o->f, labels[i][0], labels[i][1]);
+	fputs("} 1\n", o->f);
 }
 
 static void put_healthy(const struct out *o)
 {
 	sample(o, NULL, NULL, cache_healthy(o->c));
+}
+
+static void put_needs_check(const struct out *o)
+{
+	sample(o, NULL, NULL, o->c->needs_check);
+}
+
+static void put_writes_back(const struct out *o)
+{
+	sample(o, NULL, NULL, cache_writes_back(o->c));
 }
 
 static void put_suspended(const struct out *o)
@@ -215,6 +253,33 @@ static void put_io_seconds(const struct out *o)
 	fprintf(o->f, "%.3f\n", o->c->count[IO_WRITE_MS] / 1000.0);
 }
 
+/* @nth is a distance from IO_READS, to milliseconds. */
+static void put_device_seconds(const struct out *o, unsigned int nth)
+{
+	static const struct {
+		const char *role;
+		enum counter first;
+	} devices[] = {
+		{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
+	};
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		begin(o, "role", devices[i].role);
+		fprintf(o->f, "%.3f\n", o->c->count[devices[i].first + nth] / 1000.0);
+	}
+}
+
+static void put_busy(const struct out *o)
+{
+	put_device_seconds(o, READS_TO_BUSY_MS);
+}
+
+static void put_queue(const struct out *o)
+{
+	put_device_seconds(o, READS_TO_QUEUE_MS);
+}
+
 #define METRIC(symbol, name, help)					\
 	{ "hearth_cache_" #name "_total", "counter", help, NULL, symbol,	\
 	  symbol >= FIRST_OWN },
@@ -230,6 +295,10 @@ static const struct metric {
 	  "Always 1; the labels say how it runs.", put_info, 0, false },
 	{ "hearth_cache_healthy", "gauge",
 	  "1 if nothing is wrong with it.", put_healthy, 0, false },
+	{ "hearth_cache_needs_check", "gauge",
+	  "1 if the metadata is marked as needing a check.", put_needs_check, 0, false },
+	{ "hearth_cache_writes_back", "gauge",
+	  "1 if the table's mode lets blocks become dirty.", put_writes_back, 0, false },
 	{ "hearth_cache_suspended", "gauge",
 	  "1 while the device is suspended.", put_suspended, 0, false },
 	{ "hearth_cache_volume_bytes", "gauge",
@@ -274,14 +343,33 @@ static const struct metric {
 	  "Bytes read from and written to it.", put_io_bytes, 0, false },
 	{ "hearth_volume_seconds_total", "counter",
 	  "Time that its requests took, added up.", put_io_seconds, 0, false },
+	{ "hearth_device_busy_seconds_total", "counter",
+	  "Time in which the volume, its SSD or its origin had requests under way.",
+	  put_busy, 0, false },
+	{ "hearth_device_queue_seconds_total", "counter",
+	  "That time, counted once for each request under way.", put_queue, 0, false },
 };
+
+static void put_head(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* These are true without any cache. */
+static void put_build(FILE *f)
+{
+	put_head(f, "hearth_build_info", "gauge", "Always 1; the label is the command's version.");
+	fputs("hearth_build_info{version=\"" HEARTH_VERSION "\"} 1\n", f);
+	put_head(f, "hearth_export_time_seconds", "gauge",
+		 "When this was written, in seconds since 1970.");
+	fprintf(f, "hearth_export_time_seconds %jd\n", (intmax_t)time(NULL));
+}
 
 static void put_metric(FILE *f, const struct metric *m, const struct caches *cs)
 {
 	unsigned int i;
 
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
-		m->type);
+	put_head(f, m->name, m->type, m->help);
 	for (i = 0; i < cs->nr; i++) {
 		struct out o = { .f = f, .name = m->name, .c = &cs->all[i] };
 
@@ -309,6 +397,7 @@ static char *collect(size_t *len, int *code)
 	f = open_memstream(&text, len);
 	if (!f)
 		abort();
+	put_build(f);
 	for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		put_metric(f, &metrics[i], &cs);
 	fclose(f);
@@ -361,152 +450,12 @@ static int to_file(const char *path, const char *text, size_t len)
 	return ok ? EXIT_OK : EXIT_FAILED;
 }
 
-/* ---- To a port ---- */
-
-/* [ADDRESS:]PORT; only of the loopback interface. */
-static bool parse_address(const char *text, struct sockaddr_in *a)
-{
-	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-	char host[32] = "127.0.0.1", *end;
-	unsigned long n = strtoul(port, &end, 10);
-
-	if (colon)
-		snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
-	memset(a, 0, sizeof(*a));
-	a->sin_family = AF_INET;
-	a->sin_port = htons(n);
-	return *port >= '0' && *port <= '9' && !*end && n < 65536 &&
-	       inet_pton(AF_INET, host, &a->sin_addr) == 1 &&
-	       ntohl(a->sin_addr.s_addr) >> 24 == 127;
-}
-
-static int listen_on(const char *text)
-{
-	struct sockaddr_in a;
-	socklen_t len = sizeof(a);
-	int fd, one = 1;
-
-	if (!parse_address(text, &a)) {
-		complain("--listen %s: must be a port, or 127.0.0.1:PORT", text);
-		return -EXIT_USAGE;
-	}
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) ||
-	    listen(fd, 16) || getsockname(fd, (struct sockaddr *)&a, &len)) {
-		complain("--listen %s: %s", text, strerror(errno));
-		return -EXIT_FAILED;
-	}
-	/* Port 0 stands for any that is free, so the number is printed. */
-	printf("http://%s:%u/metrics\n", inet_ntoa(a.sin_addr),
-	       ntohs(a.sin_port));
-	fflush(stdout);
-	return fd;
-}
-
-/* Reads until the head of the request is complete; false if it never is. */
-static bool read_request(int fd, char *request)
-{
-	double limit = now() + PATIENCE;
-	size_t have = 0;
-	ssize_t n;
-
-	while (have < REQUEST_MAX - 1 && now() < limit) {
-		n = recv(fd, request + have, REQUEST_MAX - 1 - have, 0);
-		if (n <= 0)
-			return false;
-		have += n;
-		request[have] = '\0';
-		if (strstr(request, "\r\n\r\n") || strstr(request, "\n\n"))
-			return true;
-	}
-	return false;
-}
-
-static void respond(int fd, const char *status, const char *text, size_t len,
-		    bool body)
-{
-	char head[256];
-	int n;
-
-	n = snprintf(head, sizeof(head), "HTTP/1.0 %s\r\n"
-		     "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-		     "Content-Length: %zu\r\nConnection: close\r\n\r\n", status,
-		     len);
-	if (write_all(fd, head, n) && body)
-		write_all(fd, text, len);
-}
-
-static void respond_plainly(int fd, const char *status)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%s\n", status + strlen("404 "));
-	respond(fd, status, text, strlen(text), true);
-}
-
-static void serve(int fd)
-{
-	char request[REQUEST_MAX], method[8] = "", path[64] = "", *text;
-	size_t len;
-	int code;
-
-	if (!read_request(fd, request))
-		return;
-	sscanf(request, "%7s %63s", method, path);
-	if (strcmp(method, "GET") && strcmp(method, "HEAD")) {
-		respond_plainly(fd, "405 Method Not Allowed");
-		return;
-	}
-	if (strcmp(path, "/metrics") && strcmp(path, "/")) {
-		respond_plainly(fd, "404 Not Found");
-		return;
-	}
-	text = collect(&len, &code);
-	if (text)
-		respond(fd, "200 OK", text, len, !strcmp(method, "GET"));
-	else
-		respond_plainly(fd, "500 No Device Mapper");
-	free(text);
-}
-
-static int serve_all(const char *address)
-{
-	const struct timeval patience = { .tv_sec = PATIENCE };
-	struct pollfd in = { .events = POLLIN };
-	int fd;
-
-	in.fd = listen_on(address);
-	if (in.fd < 0)
-		return -in.fd;
-	catch_signals();
-	signal(SIGPIPE, SIG_IGN);
-	while (!interrupted) {
-		if (poll(&in, 1, -1) <= 0)
-			continue;
-		fd = accept4(in.fd, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-			   sizeof(patience));
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
-			   sizeof(patience));
-		serve(fd);
-		close(fd);
-	}
-	close(in.fd);
-	return EXIT_OK;
-}
-
 int hearth_export(const struct options *o)
 {
 	size_t len;
 	char *text;
 	int code;
 
-	if (o->listen)
-		return serve_all(o->listen);
 	text = collect(&len, &code);
 	if (!text)
 		return code;

@@ -36,7 +36,7 @@ struct options {
 	double size;		/* of a cache, GiB; 0: not given */
 	double block;		/* of a cache's block, KiB; 0: not given */
 	unsigned int sample;	/* blocks; 0: not given */
-	char *preset, *file, *listen;
+	char *preset, *file;
 	char *cache, *live;	/* names; live: the volume to record */
 	char *policy, *format, *svg;
 	/* for libdevmapper's reports, as lvs has them; NULL: not given */

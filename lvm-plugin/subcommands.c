@@ -99,8 +99,6 @@ const struct subcommand subcommands[] = {
 	  (const struct row[]){
 		{ "file", 0, "FILE", WORD, TO(file), 0, 0, OFFER_FILES,
 		  "write them to FILE, which is replaced as a whole" },
-		{ "listen", 0, "PORT", WORD, TO(listen), 0, 0, 0,
-		  "serve them at http://127.0.0.1:PORT/metrics" },
 		END } },
 	{ "monitor", hearth_monitor, "[CACHE]", 0, 1, { OFFER_CACHES },
 	  "have dmeventd watch caches and log",

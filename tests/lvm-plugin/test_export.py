@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hearth export: the format, the figures, the file and the port."""
+"""hearth export: the format, the figures, the file, the units, the alerts and the dashboard."""
 
 import json
 import os
 import re
-import signal
-import socket
+import shutil
 import subprocess
-import urllib.error
-import urllib.request
+import time
 
 import pytest
 
@@ -18,8 +16,17 @@ from prometheus import parse
 TOP = HERE.parents[1]
 
 
+# The labels that all metrics of a cache have.
+OF = {"cache": "vg/lv", "vg": "vg", "lv": "lv", "device": "dm-4"}
+
+
+@pytest.fixture(autouse=True)
+def node(dm):
+    dm.device("253:0", "dm-4", "vg-lv")
+
+
 def value(metrics, name, **labels):
-    labels = {"cache": "vg/lv"} | labels
+    labels = OF | labels
     return metrics[name][1][tuple(labels.items())]
 
 
@@ -43,8 +50,26 @@ def test_figures(dm):
     assert value(m, "hearth_volume_bytes_total", op="read") == 2000 * 512
     assert value(m, "hearth_volume_seconds_total", op="write") == .08
     assert value(m, "hearth_cache_healthy") == 1
-    assert value(m, "hearth_cache_info", mode="writeback", table_mode="writeback", policy="smq",
-                 health="good", engine="hearth") == 1
+    assert value(m, "hearth_device_busy_seconds_total", role="volume") == .07
+    assert value(m, "hearth_device_queue_seconds_total", role="volume") == .13
+    assert value(m, "hearth_device_busy_seconds_total", role="ssd") == 0
+
+
+def test_devices_and_versions(dm):
+    dm.cache(check="needs_check")
+    dm.write("sys/module/dm_cache/version", "0.1.9\n")
+    dm.device("253:1", "dm-1", "vg-fast_cpool_cdata", ["259:0"])
+    dm.device("253:3", "dm-3", "vg-lv_corig", ["8:16"])
+    dm.device("259:0", "nvme0n1")
+    dm.device("8:16", "sdb")
+    m = parse(dm.out("export"))
+    assert value(m, "hearth_cache_info", mode="writeback", table_mode="writeback", policy="heat",
+                 table_policy="smq", health="good", engine="hearth", version="0.1.9", ssd="dm-1",
+                 ssd_disks="/dev/nvme0n1", origin="dm-3", origin_disks="/dev/sdb") == 1
+    assert value(m, "hearth_cache_needs_check") == value(m, "hearth_cache_writes_back") == 1
+    version = dm.out("--version").split()[1]
+    assert m["hearth_build_info"][1] == {(("version", version),): 1}
+    assert abs(m["hearth_export_time_seconds"][1][()] - time.time()) < 60
 
 
 def test_several_caches_and_strange_names(dm):
@@ -52,7 +77,8 @@ def test_several_caches_and_strange_names(dm):
     dm.cache('by"hand\\x', lvm=False, devno="253:9", health="bypass", rw="ro")
     m = parse(dm.out("export"))
     assert m["hearth_cache_healthy"][1] == {
-        (("cache", "vg/lv"),): 1, (("cache", 'by\\"hand\\\\x'),): 0}
+        tuple(OF.items()): 1,
+        (("cache", 'by\\"hand\\\\x'), ("vg", ""), ("lv", ""), ("device", "253:9")): 0}
 
 
 def test_stock_target(dm):
@@ -64,7 +90,9 @@ def test_stock_target(dm):
 
 
 def test_no_cache_and_no_device_mapper(dm):
-    assert all(not samples for _, samples in parse(dm.out("export")).values())
+    m = parse(dm.out("export"))
+    assert {name for name, (_, samples) in m.items() if samples} == \
+        {"hearth_build_info", "hearth_export_time_seconds"}
     assert dm.run("export", code=4, env={"HEARTH_FAKE_ERROR": "19"}).stdout == ""
 
 
@@ -83,51 +111,61 @@ def test_file(dm, tmp_path):
     assert "No such file" in dm.complaint(1, "export", "--file", tmp_path / "none/hearth.prom")
 
 
-@pytest.fixture
-def server(dm):
+def promtool():
+    found = TOP / "build/prometheus/usr/bin/promtool"
+    return str(found) if found.exists() else shutil.which("promtool")
+
+
+def run_promtool(*args, text=None):
+    if not promtool():
+        pytest.skip("no promtool")
+    r = subprocess.run([promtool(), *map(str, args)], input=text, text=True, capture_output=True, check=False)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+def test_prometheus_takes_it(dm):
     dm.cache()
-    p = subprocess.Popen([BIN / "fake/hearth", "export", "--listen", "0"], text=True,
-                         env=dm.environment(), stdout=subprocess.PIPE)
-    yield p.stdout.readline().strip()
-    p.send_signal(signal.SIGTERM)
-    assert p.wait(timeout=10) == 0
+    dm.cache('by"hand\\x', lvm=False, devno="253:9")
+    run_promtool("check", "metrics", text=dm.out("export"))
 
 
-def test_port(dm, server):
-    assert server.startswith("http://127.0.0.1:") and server.endswith("/metrics")
-    for used in (1, 2):
-        dm.cache(used=used)
-        dm.cache(used=used, listing=used)
-        with urllib.request.urlopen(server, timeout=10) as answer:
-            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-            assert value(parse(answer.read().decode()), "hearth_cache_used_bytes") == used << 16
-    for path, method, code in (("/other", "GET", 404), ("/metrics", "POST", 405)):
-        request = urllib.request.Request(server.replace("/metrics", path), method=method)
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=10)
-        assert refused.value.code == code
+def test_rules(dm):
+    """promtool runs the alerts; they ask for metrics that there are, and each is tested."""
+    rules = TOP / "contrib/prometheus-rules.yml"
+    text, tests = rules.read_text(), (HERE / "rules-test.yml").read_text()
+    dm.cache()
+    asked = set(re.findall(r"\bhearth_\w+", text))
+    assert asked and asked <= set(parse(dm.out("export")))
+    for alert in re.findall(r"- alert: (\w+)", text):
+        assert re.search(rf"alertname: {alert}\n +exp_alerts:", tests), alert
+        assert re.search(rf"alertname: {alert}}}\n", tests), f"{alert}: no test that it is silent"
+    run_promtool("check", "rules", rules)
+    run_promtool("test", "rules", HERE / "rules-test.yml")
 
 
-def test_port_survives_rude_clients(server):
-    address = ("127.0.0.1", int(re.search(r":(\d+)/", server)[1]))
-    for data in (b"", b"\r\n\r\n", b"GET", b"x" * 10000, b"GET /metrics HTTP/1.1\r\n\r\n"):
-        with socket.create_connection(address, timeout=10) as s:
-            try:
-                s.sendall(data)
-                s.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
-    with urllib.request.urlopen(server, timeout=20) as answer:
-        parse(answer.read().decode())
+def test_units(dm, tmp_path):
+    """make install puts the two units where systemd takes them, and their command works."""
+    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "install-units", f"DESTDIR={tmp_path}",
+                    f"sbindir={dm.path}/bin"], check=True)
+    units = tmp_path / "usr/lib/systemd/system"
+    assert sorted(os.listdir(units)) == ["hearth-export.service", "hearth-export.timer"]
+    (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
+    if shutil.which("systemd-analyze"):
+        r = subprocess.run(["systemd-analyze", "verify", "--man=no", *units.iterdir()], text=True,
+                           capture_output=True, check=False)
+        assert r.returncode == 0 and "hearth" not in r.stderr, r.stderr
+    service = (units / "hearth-export.service").read_text()
+    command = re.search(r"^ExecStart=(.*)", service, re.M)[1].split()
+    assert command[:3] == [f"{dm.path}/bin/hearth", "export", "--file"]
+    # The service does nothing where no collector reads the file.
+    assert f"ConditionPathIsDirectory={os.path.dirname(command[3])}\n" in service
+    dm.cache()
+    (dm.path / "out").mkdir()
+    dm.run(*command[1:3], dm.path / "out/hearth.prom")
+    parse((dm.path / "out/hearth.prom").read_text())
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:9", "192.0.2.1:9", "x", "", ":9", "99999",
-                                     "127.0.0.1:", "localhost:9", "-1"])
-def test_port_is_of_the_loopback(dm, address):
-    assert "must be a port" in dm.complaint(2, "export", f"--listen={address}")
-
-
-def test_dashboard_asks_for_what_there_is(dm):
+def test_dashboard_asks_for_all_that_there_is(dm):
     dm.cache()
     metrics = parse(dm.out("export"))
     board = json.loads((TOP / "contrib/grafana-hearth.json").read_text())
@@ -136,10 +174,8 @@ def test_dashboard_asks_for_what_there_is(dm):
         for target in panel.get("targets", []):
             asked |= set(re.findall(r"hearth_\w+", target["expr"]))
             for label in re.findall(r'[{,](\w+)=~?"', target["expr"]):
-                assert label in ("cache", "op", "reason", "kind")
-    assert asked and asked <= set(metrics)
-    assert {"hearth_cache_hits_total", "hearth_cache_dirty_bytes",
-            "hearth_cache_written_bytes_total", "hearth_cache_bypasses_total"} <= asked
+                assert label in ("cache", "op", "reason", "kind", "role")
+    assert asked == set(metrics)
     boxes = [p["gridPos"] for p in board["panels"]]
     cells = [(x, y) for b in boxes for x in range(b["x"], b["x"] + b["w"])
              for y in range(b["y"], b["y"] + b["h"])]

@@ -350,7 +350,7 @@ test_doctor_top_and_export() {
 	fails_with 6 'on a cache device that is not mirrored' hearth doctor
 	write_data /dev/vg/lv 1 0 8
 	hearth export --file "$T/hearth.prom"
-	assert_eq "$(sed -n 's/^hearth_cache_dirty_bytes{cache="vg\/lv"} //p' "$T/hearth.prom")" \
+	assert_eq "$(sed -n 's/^hearth_cache_dirty_bytes{cache="vg\/lv",vg="vg",lv="lv",device="dm-[0-9]*"} //p' "$T/hearth.prom")" \
 		$((65536 * $(told dirty_blocks))) "dirty bytes"
 	"$TOP/build/lvm-plugin/hearth" top --interval 1 >"$T/top" &
 	pid=$!
