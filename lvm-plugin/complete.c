@@ -10,6 +10,7 @@
 
 #include "registry.h"
 #include "cache-info.h"
+#include "marks.h"
 #include "options.h"
 #include "presets.h"
 #include "settings.h"
@@ -83,6 +84,14 @@ static void offer_presets(const struct wanted *w)
 
 	for (i = 0; preset_name(i); i++)
 		offer(w, preset_name(i), NULL);
+}
+
+static void offer_marks(const struct wanted *w)
+{
+	char *names = mark_names();
+
+	offer_words(w, names);
+	free(names);
 }
 
 /* ---- KEY=VALUE ---- */
@@ -161,6 +170,9 @@ static void offer_for(struct wanted *w, enum offer what)
 		break;
 	case OFFER_FORMATS:
 		offer_words(w, FORMATS);
+		break;
+	case OFFER_MARKS:
+		offer_marks(w);
 		break;
 	case OFFER_COLUMNS:
 		offer_words(w, top_columns);

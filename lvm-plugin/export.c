@@ -17,6 +17,7 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "record.h"
 #include "sysfs.h"
 
 #define SECTOR		512
@@ -401,8 +402,10 @@ static char *collect(size_t *len, int *code)
 	for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		put_metric(f, &metrics[i], &cs);
 	fclose(f);
-	for (i = 0; i < cs.nr; i++)
+	for (i = 0; i < cs.nr; i++) {
 		history_update(&h, &cs.all[i]);
+		record_keep(&cs.all[i]);
+	}
 	caches_free(&cs);
 	return text;
 }

@@ -29,6 +29,7 @@ enum exit_code {
 struct options {
 	bool json, stay, batch, solid, force, fix, yes;
 	bool dry;		/* --dry-run */
+	bool remove;		/* --delete of mark */
 	bool enlist, unregister, quiet;	/* enlist: --register */
 	double interval;	/* seconds between two tables */
 	unsigned long count;	/* tables; 0: no end */
@@ -45,12 +46,14 @@ struct options {
 	bool script, exact, skip_first;	/* -H, -p and -y of iostat */
 	char *stamp;			/* -T of iostat */
 	char *sort;			/* --sort of top */
+	char *since;			/* a mark of hearth mark; see marks.h */
 	char **args;
 	int nr_args;
 };
 
 /* One function for each subcommand; it prints, and returns an exit code. */
 int hearth_status(const struct options *o);
+int hearth_mark(const struct options *o);
 int hearth_iostat(const struct options *o);
 int hearth_top(const struct options *o);
 int hearth_get(const struct options *o);

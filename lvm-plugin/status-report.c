@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history.h"
 #include "presets.h"
 #include "report.h"
 #include "status-report.h"
@@ -15,8 +14,6 @@
 #include "text.h"
 
 #define SECTOR		512
-#define MINUTE		60.0
-#define HOUR		3600.0
 #define DISKS_LEN	600
 
 /* One line; a member is a column. */
@@ -31,7 +28,7 @@ struct line {
 	const char *at[7];	/* the seven above, since a column wants a pointer */
 	uint64_t volume, size, used, dirty, block;	/* bytes */
 	double used_share, dirty_share, metadata_share;
-	double hits, read_hits, write_hits, minute_hits, hour_hits, wear;
+	double hits, read_hits, write_hits, minute_hits, hour_hits, day_hits, wear;
 	uint64_t read_us, write_us;	/* means, microseconds */
 	uint64_t count[FIRST_IO];	/* a counter that is not known is UNKNOWN */
 };
@@ -86,6 +83,7 @@ static const struct dm_report_field_type fields[] = {
 	PERCENT(write_hits, "write_hit_percent", "WHit%", "Share of hits among writes"),
 	PERCENT(minute_hits, "minute_hit_percent", "Min%", "Share of hits in the last minute"),
 	PERCENT(hour_hits, "hour_hit_percent", "Hour%", "Share of hits in the last hour"),
+	PERCENT(day_hits, "day_hit_percent", "Day%", "Share of hits in the last day"),
 	PERCENT(wear, "wear_percent", "Wear%", "Bytes written to the SSD, of those that users read and wrote"),
 	NUMBER(read_us, "read_us", "Read us", "Mean time of a read since activation, microseconds"),
 	NUMBER(write_us, "write_us", "Write us", "Mean time of a write since activation, microseconds"),
@@ -110,11 +108,9 @@ static double hit_part(const uint64_t *n)
 	return part(hits, hits + n[READ_MISSES] + n[WRITE_MISSES]);
 }
 
-static double window_hits(const struct history *h, double seconds)
+static double window_hits(const struct window *w)
 {
-	struct window w = history_window(h, seconds);
-
-	return w.seconds ? hit_part(w.count) : NAN;
+	return w->seconds ? hit_part(w->count) : NAN;
 }
 
 static uint64_t mean_us(uint64_t ms, uint64_t requests)
@@ -189,7 +185,7 @@ static void fill_sizes(struct line *l, const struct cache_info *c)
 }
 
 static void fill_counters(struct line *l, const struct cache_info *c,
-			  const struct history *h)
+			  const struct windows *w)
 {
 	const uint64_t *n = c->count;
 	unsigned int i;
@@ -197,8 +193,9 @@ static void fill_counters(struct line *l, const struct cache_info *c,
 	l->hits = hit_part(n);
 	l->read_hits = part(n[READ_HITS], n[READ_HITS] + n[READ_MISSES]);
 	l->write_hits = part(n[WRITE_HITS], n[WRITE_HITS] + n[WRITE_MISSES]);
-	l->minute_hits = window_hits(h, MINUTE);
-	l->hour_hits = window_hits(h, HOUR);
+	l->minute_hits = window_hits(&w->minute);
+	l->hour_hits = window_hits(&w->hour);
+	l->day_hits = window_hits(&w->day);
 	l->wear = c->own ? part(n[CACHE_SECTORS_WRITTEN],
 				n[IO_READ_SECTORS] + n[IO_WRITE_SECTORS]) : NAN;
 	l->read_us = mean_us(n[IO_READ_MS], n[IO_READS]);
@@ -207,22 +204,19 @@ static void fill_counters(struct line *l, const struct cache_info *c,
 		l->count[i] = c->own || i < FIRST_OWN ? n[i] : UNKNOWN;
 }
 
-int status_report(const struct options *o, const struct cache_info *all,
-		  unsigned int nr)
+int status_report(const struct options *o, const struct look *all, unsigned int nr)
 {
 	struct report *r = report_open(o, "cache", fields, COLUMNS, "name");
 	struct line *lines = calloc(nr ?: 1, sizeof(*lines));
-	struct history *h = calloc(1, sizeof(*h));
 	unsigned int i;
 
-	if (!lines || !h)
+	if (!lines)
 		abort();
 	for (i = 0; r && i < nr; i++) {
-		history_update(h, &all[i]);
-		fill_names(&lines[i], &all[i]);
-		fill_devices(&lines[i], &all[i]);
-		fill_sizes(&lines[i], &all[i]);
-		fill_counters(&lines[i], &all[i], h);
+		fill_names(&lines[i], all[i].c);
+		fill_devices(&lines[i], all[i].c);
+		fill_sizes(&lines[i], all[i].c);
+		fill_counters(&lines[i], all[i].c, &all[i].w);
 		report_add(r, &lines[i]);
 	}
 	if (r) {
@@ -232,6 +226,5 @@ int status_report(const struct options *o, const struct cache_info *all,
 	for (i = 0; i < nr; i++)
 		free(lines[i].settings);
 	free(lines);
-	free(h);
 	return r ? EXIT_OK : EXIT_USAGE;
 }

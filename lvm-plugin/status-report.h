@@ -7,9 +7,18 @@
 
 #include "cache-info.h"
 #include "hearth.h"
+#include "windows.h"
+
+/* A cache and what it did of late. */
+struct look {
+	struct cache_info *c;
+	struct windows w;
+	/* With --since: the counters of @c began then.  Else NULL. */
+	const char *since;
+	double seconds;		/* from then to now */
+};
 
 /* Prints the columns that @o asks for, of the @nr caches at @all.  An exit code. */
-int status_report(const struct options *o, const struct cache_info *all,
-		  unsigned int nr);
+int status_report(const struct options *o, const struct look *all, unsigned int nr);
 
 #endif

@@ -12,16 +12,16 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "marks.h"
 #include "presets.h"
 #include "report.h"
 #include "settings.h"
 #include "status-report.h"
 #include "sysfs.h"
 #include "text.h"
+#include "windows.h"
 
 #define SECTOR		512.0
-#define MINUTE		60.0
-#define HOUR		3600.0
 
 /* The share of hits, by the counters of a cache or of a window. */
 static double hit_share(const uint64_t *n)
@@ -315,25 +315,37 @@ static void print_settings(const struct cache_info *c)
 	puts(column ? "" : "those of a new cache");
 }
 
-static void print_cache(const struct cache_info *c, const struct history *h)
+static void print_windows(const struct windows *w)
 {
-	struct window minute = history_window(h, MINUTE);
-	struct window hour = history_window(h, HOUR);
+	print_window(&w->minute);
+	print_window(&w->hour);
+	print_window(&w->day);
+}
+
+static void print_cache(const struct look *l)
+{
+	const struct cache_info *c = l->c;
+	const struct window none = { .seconds = 0 };
+	char text[2 * SIZE_LEN];
 
 	print_head(c);
 	print_devices(c);
+	if (l->since) {
+		label("since");
+		printf("%s, %s\n", l->since, duration_text(text, l->seconds));
+	}
 	if (c->failed_line)
 		return;
 	print_space(c);
 	print_hits("hits", c->count);
-	print_window(&minute);
-	print_window(&hour);
+	if (!l->since)
+		print_windows(&l->w);
 	print_moves(c);
 	if (c->own) {
 		print_bypasses(c);
-		print_wear(c, &hour);
+		print_wear(c, l->since ? &none : &l->w.hour);
 	}
-	print_latencies(c, &minute);
+	print_latencies(c, l->since ? &none : &l->w.minute);
 	print_errors(c);
 	print_settings(c);
 }
@@ -400,16 +412,22 @@ static void json_counters(const struct cache_info *c)
 	json_io("origin_io", c, ORIGIN_READS);
 }
 
-static void json_ratios(const struct cache_info *c, const struct history *h)
+static void json_ratios(const struct look *l)
 {
-	struct window w = { .seconds = 0 };
+	const struct cache_info *c = l->c;
 
 	json_real("hit_ratio", hit_share(c->count));
 	json_real("ssd_bytes_per_user_byte", c->own ? wear(c->count) : NAN);
-	w = history_window(h, MINUTE);
-	json_window("last_minute", &w);
-	w = history_window(h, HOUR);
-	json_window("last_hour", &w);
+	json_window("last_minute", &l->w.minute);
+	json_window("last_five_minutes", &l->w.five_minutes);
+	json_window("last_hour", &l->w.hour);
+	json_window("last_day", &l->w.day);
+	if (!l->since)
+		return;
+	json_begin("since", '{');
+	json_string("mark", l->since);
+	json_real("seconds", l->seconds);
+	json_end();
 }
 
 static void json_settings(const struct cache_info *c)
@@ -446,8 +464,10 @@ static void json_names(const char *key, struct device d)
 	json_end();
 }
 
-static void json_cache(const struct cache_info *c, const struct history *h)
+static void json_cache(const struct look *l)
 {
+	const struct cache_info *c = l->c;
+
 	json_begin(NULL, '{');
 	json_string("name", c->name);
 	json_string("dm_name", c->dm->name);
@@ -482,47 +502,70 @@ static void json_cache(const struct cache_info *c, const struct history *h)
 	json_uint("metadata_total", c->metadata_total);
 	if (c->own)
 		json_uint("intents_held", c->intents_held);
-	json_ratios(c, h);
+	json_ratios(l);
 	json_counters(c);
 	json_end();
 }
 
 /* ---- The subcommand ---- */
 
-static void print_all(struct cache_info *all, unsigned int nr, bool json)
+/*
+ * Looks at all caches.  With --since their counters are from then on what they grew
+ * since; a cache of which that is not known is left out, after a complaint.
+ */
+static struct look *look_at(const struct options *o, struct caches *cs, unsigned int *nr)
 {
-	struct history *h = calloc(1, sizeof(*h));
+	struct look *all = calloc(cs->nr ?: 1, sizeof(*all));
+	struct window since;
 	unsigned int i;
 
-	if (!h)
+	if (!all)
 		abort();
+	for (*nr = i = 0; i < cs->nr; i++) {
+		struct look *l = &all[*nr];
+
+		*l = (struct look){ .c = &cs->all[i], .since = o->since };
+		windows_read(&l->w, l->c);
+		if (o->since) {
+			if (!mark_window(o->since, l->c, &since))
+				continue;
+			memcpy(l->c->count, since.count, sizeof(since.count));
+			l->seconds = since.seconds;
+		}
+		++*nr;
+	}
+	return all;
+}
+
+static void print_all(const struct look *all, unsigned int nr, bool json)
+{
+	unsigned int i;
+
 	if (json) {
 		json_begin(NULL, '{');
 		json_string("version", HEARTH_VERSION);
 		json_begin("caches", '[');
 	}
 	for (i = 0; i < nr; i++) {
-		history_update(h, &all[i]);
 		if (json) {
-			json_cache(&all[i], h);
+			json_cache(&all[i]);
 			continue;
 		}
 		if (i)
 			putchar('\n');
-		print_cache(&all[i], h);
+		print_cache(&all[i]);
 	}
 	if (json) {
 		json_end();
 		json_end();
-	} else if (!nr) {
-		puts("no cache is active");
 	}
-	free(h);
 }
 
 int hearth_status(const struct options *o)
 {
+	struct look *all;
 	struct caches cs;
+	unsigned int nr;
 	int r;
 
 	if (o->json && report_wanted(o)) {
@@ -532,11 +575,17 @@ int hearth_status(const struct options *o)
 	r = caches_select(&cs, o->nr_args ? o->args[0] : NULL);
 	if (r)
 		return r;
+	all = look_at(o, &cs, &nr);
 	/* A screen has room for one cache. */
 	if (report_wanted(o) || (cs.nr > 1 && !o->json))
-		r = status_report(o, cs.all, cs.nr);
+		r = status_report(o, all, nr);
 	else
-		print_all(cs.all, cs.nr, o->json);
+		print_all(all, nr, o->json);
+	if (!cs.nr && !o->json && !report_wanted(o))
+		puts("no cache is active");
+	if (r == EXIT_OK && nr < cs.nr)
+		r = EXIT_FAILED;
+	free(all);
 	caches_free(&cs);
 	return r;
 }

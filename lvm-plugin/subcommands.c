@@ -34,7 +34,17 @@
 const struct subcommand subcommands[] = {
 	{ "status", hearth_status, "[CACHE]", 0, 1, { OFFER_CACHES },
 	  "show how a cache is doing, or all of them",
-	  (const struct row[]){ JSON, REPORT, END } },
+	  (const struct row[]){
+		JSON, REPORT,
+		{ "since", 0, "MARK", WORD, TO(since), 0, 0, OFFER_MARKS,
+		  "count from this mark on, or from begin, or for 30m, 6h or 1d" },
+		END } },
+	{ "mark", hearth_mark, "[NAME [CACHE]]", 0, 2, { OFFER_MARKS, OFFER_CACHES },
+	  "remember the counters, for status --since",
+	  (const struct row[]){
+		JSON,
+		{ "delete", 0, NULL, FLAG, TO(remove), 0, 0, 0, "forget the mark NAME" },
+		END } },
 	{ "iostat", hearth_iostat, "[CACHE] [INTERVAL [COUNT]]", 0, 3, { OFFER_CACHES },
 	  "print rates, of intervals as well",
 	  (const struct row[]){

@@ -23,6 +23,7 @@
 
 #include "history.h"
 #include "monitor.h"
+#include "record.h"
 #include "util.h"
 
 #define EXPORT	__attribute__((visibility("default")))
@@ -180,7 +181,7 @@ static void read_conf(struct watched *w, struct monitor_conf *conf)
 	w->bad_line = bad;
 }
 
-/* Keeps the counters, so that hearth status has the last minute and hour. */
+/* Keeps the counters, so that hearth status has the last minute, hour and day. */
 static void keep(struct watched *w, struct cache_info *c, const char *name)
 {
 	char *table = ask_table(name);
@@ -190,6 +191,7 @@ static void keep(struct watched *w, struct cache_info *c, const char *name)
 		c->dm = &w->dm;
 		cache_read_io(c);
 		history_update(&w->history, c);
+		record_keep(c);
 	}
 	free(table);
 }
@@ -250,6 +252,7 @@ EXPORT int register_device(const char *name, const char *uuid, int major,
 	w->own = target_is_own();
 	w->dm.major = major;
 	w->dm.minor = minor;
+	snprintf(w->dm.uuid, sizeof(w->dm.uuid), "%s", uuid);
 	*user = w;
 	syslog(LOG_INFO, "hearth: watching %s", name);
 	return 1;

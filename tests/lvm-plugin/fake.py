@@ -26,7 +26,7 @@ class Fake:
         self.write("version", "2.100.0")
         (path / "run").mkdir()
         (path / "bin").mkdir()
-        (path / "var").mkdir()
+        (path / "var/lib").mkdir(parents=True)
 
     def write(self, name, text):
         file = self.path / name

@@ -281,6 +281,8 @@ def test_the_plugin_has_nothing_to_tell(dm, plugin):
 
 def test_the_plugin_keeps_counters_for_status(dm, plugin):
     plugin("look\n")
+    head, *lines = (dm.path / "var/lib/hearth/counters/vg-lv").read_text().splitlines()
+    assert head.endswith(" LVM-abc") and lines[-1].startswith("at ")
     lines = (dm.path / "run/hearth/vg-lv").read_text().splitlines()
     assert len(lines) == 2
     out = dm.json("status", schema="status")["caches"][0]

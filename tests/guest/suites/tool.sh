@@ -105,6 +105,30 @@ test_set_outlives_activation() {
 	check_data /dev/vg/lv 1 0 8
 }
 
+# since FIELD: prints that counter of vg/lv since the mark.
+since() {
+	hearth status --since before -o "$1" --noheadings vg/lv | tr -d ' '
+}
+
+#@ fast hearth-only timeout=90
+test_counts_since_a_mark_go_on_after_activation() {
+	local written
+	standard_vg
+	cached_lv pool writeback
+	hearth mark before
+	write_data /dev/vg/lv 1 0 16
+	written=$(since cache_sectors_written)
+	assert_ge "$written" 1000 "sectors written since the mark"
+	# Five minutes have passed, so the command keeps the counters.
+	touch -d '6 minutes ago' /var/lib/hearth/counters/vg-lv
+	hearth status
+	reactivated
+	assert_le "$(told cache_sectors_written)" $((written - 1)) "sectors written since the activation"
+	assert_ge "$(since cache_sectors_written)" "$written" "sectors written since the mark, activated anew"
+	check_data /dev/vg/lv 1 0 16
+	assert_ge "$(since read_hits)" 16 "hits since the mark"
+}
+
 # The modes of the table and of messages, then a cache that cleaner drains, then one
 # that was given up.
 #@ fast hearth-only timeout=150
@@ -537,7 +561,7 @@ test_replace_a_living_ssd() {
 	is_in_no_group "$SSD"
 	assert_eq "$(told mode)/$(told table_mode)/$(told read_level)" writeonly/writeback/3 "mode and setting"
 	lvs_is cache_mode=writeback cache_policy=smq cache_settings=migration_threshold=4096
-	assert_eq "$(ls /var/lib/hearth)" "" "what is kept"
+	assert_eq "$(find /var/lib/hearth -name 'replace-*')" "" "what is kept"
 	fails_with 1 'on that device already' hearth replace-ssd vg/lv "$NEW"
 	check_data /dev/vg/lv 1 0 16
 }
@@ -548,7 +572,7 @@ is_refused() {
 	fails_with 1 "$@"
 	grep -q "its cache is as it was, on $SSD, in writeback" "$T/said" || fail "the message does not say in which state the volume is"
 	assert_eq "$(on_which vg/fast_cpool_cdata)" "$SSD" device
-	assert_eq "$(ls /var/lib/hearth 2>/dev/null)" "" "what is kept"
+	assert_eq "$(find /var/lib/hearth -name 'replace-*' 2>/dev/null)" "" "what is kept"
 }
 
 #@ fast hearth-only timeout=150

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /var/lib/hearth/counters/NAME: the counters of a cache, five minutes apart.
+ *
+ * The first line names the format, the number of counters, the device's UUID and the
+ * time when the record began.  A line "at TIME USED DIRTY COUNTER..." has the blocks in
+ * use, those that are dirty, and the counters as the target and the kernel gave them.  A line "base COUNTER..." has what is to be added to those
+ * that follow: it is written when counters began at zero again, so that sums go on.  The
+ * counts of the last minutes before a restart are lost, because nobody wrote them.
+ *
+ * A line is appended by one write.  When there are twice as many as a day has, the file
+ * is written anew with those of the last day.
+ *
+ * dmeventd's plugin runs this as well: it must not print, or end the program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record.h"
+
+#define FORMAT		"hearth-counters 1"
+#define STEP		300.0	/* seconds between two lines */
+#define SPAN		(25 * 3600.0)	/* what is kept: a day, and some more */
+#define MAX_LINES	600	/* then the old ones are dropped: twice a day's 288 */
+#define COUNTER_LEN	21	/* of 64 bits, and a blank */
+#define LINE_LEN	(32 + (2 + NR_COUNTERS) * COUNTER_LEN)
+
+/* The counters that begin at zero together; the last range ends at NR_COUNTERS. */
+static const enum counter groups[] = {
+	READ_HITS, PROMOTIONS, IO_READS, FAST_READS, ORIGIN_READS, NR_COUNTERS
+};
+
+/* A record that is being read or written. */
+struct file {
+	char path[512];
+	double began;
+	uint64_t base[NR_COUNTERS], raw[NR_COUNTERS];	/* of the last line */
+	double when;		/* of the last line, like these: */
+	uint64_t used, dirty;	/* blocks */
+	unsigned int lines;
+	bool broken;		/* a line makes no sense, and the rest was not read */
+};
+
+static double clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* A target that is being replaced, or has failed, gives no counters. */
+static bool counters_known(const struct cache_info *c)
+{
+	return !c->failed_line && c->total && !(c->own && !c->words[2]);
+}
+
+static bool set_path(struct file *f, const struct cache_info *c)
+{
+	static const char * const parts[] = { "", "/counters" };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(f->path, sizeof(f->path), "%s/var/lib/hearth%s", dm_root(), parts[i]);
+		if (mkdir(f->path, 0755) && errno != EEXIST)
+			return false;
+	}
+	snprintf(f->path, sizeof(f->path), "%s/var/lib/hearth/counters/%s", dm_root(),
+		 c->dm->name);
+	return true;
+}
+
+/* ---- Lines ---- */
+
+static bool take_counters(const char *text, uint64_t *count)
+{
+	unsigned int i;
+	char *end;
+
+	for (i = 0; i < NR_COUNTERS; i++) {
+		count[i] = strtoull(text, &end, 10);
+		if (end == text)
+			return false;
+		text = end;
+	}
+	return *text == '\n';
+}
+
+static void put_counters(FILE *out, const uint64_t *count)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		fprintf(out, " %ju", count[i]);
+	fputc('\n', out);
+}
+
+/* False at a line that is cut off or is no line of this format. */
+static bool take_line(struct file *f, const char *line)
+{
+	char *end;
+
+	if (!strncmp(line, "base ", 5))
+		return take_counters(line + 4, f->base);
+	if (strncmp(line, "at ", 3))
+		return false;
+	f->when = strtod(line + 3, &end);
+	f->used = strtoull(end, &end, 10);
+	f->dirty = strtoull(end, &end, 10);
+	f->lines++;
+	return take_counters(end, f->raw);
+}
+
+static void put_head(FILE *out, const struct file *f, const struct cache_info *c)
+{
+	fprintf(out, FORMAT " %d %.3f %s\n", NR_COUNTERS, f->began, c->dm->uuid);
+}
+
+/* Is this the first line of a record of @c by this version? */
+static bool take_head(struct file *f, const struct cache_info *c, const char *line)
+{
+	char expected[sizeof(FORMAT) + 64 + sizeof(c->dm->uuid)];
+
+	if (sscanf(line, FORMAT " %*d %lf", &f->began) != 1)
+		return false;
+	snprintf(expected, sizeof(expected), FORMAT " %d %.3f %s\n", NR_COUNTERS,
+		 f->began, c->dm->uuid);
+	return !strcmp(line, expected);
+}
+
+/* ---- Reading ---- */
+
+static void sum(const struct file *f, struct sums *p)
+{
+	unsigned int i;
+
+	p->when = f->when;
+	p->used = f->used;
+	p->dirty = f->dirty;
+	for (i = 0; i < NR_COUNTERS; i++)
+		p->count[i] = f->base[i] + f->raw[i];
+}
+
+/* Without memory those that there are stay. */
+static void add_sums(struct record *r, const struct file *f)
+{
+	struct sums *more = realloc(r->sums, (r->nr + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	r->sums = more;
+	sum(f, &r->sums[r->nr++]);
+}
+
+/* Goes through the file; with @r, keeps the sums of each line.  False if there is none. */
+static bool read_file(struct file *f, const struct cache_info *c, struct record *r)
+{
+	char *line = malloc(LINE_LEN);
+	FILE *in = fopen(f->path, "re");
+	struct file next;
+	bool ok;
+
+	f->lines = 0;
+	f->broken = false;
+	ok = line && in && fgets(line, LINE_LEN, in) && take_head(f, c, line);
+	while (ok && !f->broken && fgets(line, LINE_LEN, in)) {
+		next = *f;
+		f->broken = !take_line(&next, line);
+		if (f->broken)
+			break;
+		*f = next;
+		if (r && line[0] == 'a')
+			add_sums(r, f);
+	}
+	if (in)
+		fclose(in);
+	free(line);
+	return ok && f->lines;
+}
+
+/* The counters of the group [@from, @to) fell since the last line. */
+static bool fell(const struct file *f, const uint64_t *now, enum counter from,
+		 enum counter to)
+{
+	unsigned int i;
+
+	for (i = from; i < to; i++)
+		if (now[i] < f->raw[i])
+			return true;
+	return false;
+}
+
+static void set_last(struct file *f, const struct cache_info *c)
+{
+	f->when = clock_now();
+	f->used = c->used;
+	f->dirty = c->dirty;
+	memcpy(f->raw, c->count, sizeof(f->raw));
+}
+
+/*
+ * Makes the present counters of @c the last ones.  True if the base had to change.
+ * Hits and misses come from the metadata, which a crash sets back a little: they go on
+ * from the last line then, and do not begin at zero.
+ */
+static bool advance(struct file *f, const struct cache_info *c)
+{
+	const uint64_t *now = c->count;
+	bool changed = false;
+	unsigned int g, i;
+
+	for (g = 0; groups[g] < NR_COUNTERS; g++) {
+		if (!fell(f, now, groups[g], groups[g + 1]))
+			continue;
+		changed = true;
+		for (i = groups[g]; i < groups[g + 1]; i++)
+			f->base[i] += f->raw[i] - (g ? 0 : now[i]);
+	}
+	set_last(f, c);
+	return changed;
+}
+
+/* ---- Writing ---- */
+
+/* The sums of a new record begin at zero. */
+static void begin(struct file *f, const struct cache_info *c)
+{
+	unsigned int i;
+
+	set_last(f, c);
+	f->began = f->when;
+	for (i = 0; i < NR_COUNTERS; i++)
+		f->base[i] = -f->raw[i];
+}
+
+static void put_line(FILE *out, double when, uint64_t used, uint64_t dirty,
+		     const uint64_t *count)
+{
+	fprintf(out, "at %.0f %ju %ju", when, used, dirty);
+	put_counters(out, count);
+}
+
+static void put_last(FILE *out, const struct file *f, bool with_base)
+{
+	if (with_base) {
+		fputs("base", out);
+		put_counters(out, f->base);
+	}
+	put_line(out, f->when, f->used, f->dirty, f->raw);
+}
+
+static void append(const struct file *f, bool with_base)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int fd;
+
+	if (!out)
+		return;
+	put_last(out, f, with_base);
+	if (!fclose(out) && text) {
+		fd = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		/* If the disk is full, the next run drops what was half written. */
+		len = fd >= 0 ? write(fd, text, len) : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	free(text);
+}
+
+/* The sums of @r that are younger than a day, then the last line of @f. */
+static void put_all(FILE *out, const struct file *f, const struct cache_info *c,
+		    const struct record *r)
+{
+	static const uint64_t zero[NR_COUNTERS];
+	unsigned int i;
+
+	put_head(out, f, c);
+	fputs("base", out);
+	put_counters(out, zero);
+	for (i = 0; r && i < r->nr; i++) {
+		if (f->when - r->sums[i].when > SPAN)
+			continue;
+		put_line(out, r->sums[i].when, r->sums[i].used, r->sums[i].dirty,
+			 r->sums[i].count);
+	}
+	put_last(out, f, true);
+}
+
+static void write_anew(const struct file *f, const struct cache_info *c,
+		       const struct record *r)
+{
+	char temporary[600];
+	FILE *out;
+
+	snprintf(temporary, sizeof(temporary), "%s.%d", f->path, getpid());
+	out = fopen(temporary, "we");
+	if (!out)
+		return;
+	put_all(out, f, c, r);
+	if (fclose(out) || rename(temporary, f->path))
+		unlink(temporary);
+}
+
+static void drop_old(struct file *f, const struct cache_info *c)
+{
+	struct record r = { 0 };
+
+	if (read_file(f, c, &r)) {
+		advance(f, c);
+		write_anew(f, c, &r);
+	}
+	record_free(&r);
+}
+
+/* True if the file was written less than five minutes ago. */
+static bool is_young(const struct file *f)
+{
+	double age;
+	struct stat st;
+
+	if (stat(f->path, &st))
+		return false;
+	age = clock_now() - st.st_mtim.tv_sec;
+	return age >= 0 && age < STEP - 1;
+}
+
+void record_keep(const struct cache_info *c)
+{
+	struct file f = { .when = 0 };
+
+	if (!counters_known(c) || !set_path(&f, c) || is_young(&f))
+		return;
+	if (!read_file(&f, c, NULL)) {
+		begin(&f, c);
+		write_anew(&f, c, NULL);
+	} else if (f.broken || f.lines >= MAX_LINES) {
+		drop_old(&f, c);
+	} else {
+		append(&f, advance(&f, c));
+	}
+}
+
+/* ---- For others ---- */
+
+bool record_read(struct record *r, const struct cache_info *c)
+{
+	struct file f = { .when = 0 };
+	bool ok;
+
+	*r = (struct record){ 0 };
+	ok = counters_known(c) && set_path(&f, c) && read_file(&f, c, r);
+	if (ok) {
+		r->began = f.began;
+		advance(&f, c);
+		add_sums(r, &f);
+	}
+	return ok;
+}
+
+void record_free(struct record *r)
+{
+	free(r->sums);
+	r->sums = NULL;
+	r->nr = 0;
+}
+
+struct window record_since(const struct record *r, const struct sums *from)
+{
+	const struct sums *last = &r->sums[r->nr - 1];
+	struct window w = { .seconds = last->when - from->when };
+	unsigned int i;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		w.count[i] = last->count[i] - from->count[i];
+	return w;
+}
+
+struct window record_window(const struct record *r, double seconds)
+{
+	const struct sums *best = NULL;
+	double off = seconds / 2, d;
+	unsigned int i;
+
+	for (i = 0; i + 1 < r->nr; i++) {
+		d = r->sums[r->nr - 1].when - r->sums[i].when - seconds;
+		if (d < 0)
+			d = -d;
+		if (d > off)
+			continue;
+		off = d;
+		best = &r->sums[i];
+	}
+	return best ? record_since(r, best) : (struct window){ .seconds = 0 };
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The last minute, five minutes, hour and day, from the history in /run, which is finer,
+ * or from the record in /var, which outlives a restart.  It must not print.
+ */
+#include <stdlib.h>
+
+#include "record.h"
+#include "windows.h"
+
+#define MINUTE		60.0
+#define HOUR		3600.0
+#define DAY		86400.0
+
+static struct window either(const struct history *h, const struct record *r,
+			    double seconds)
+{
+	struct window w = history_window(h, seconds);
+
+	return w.seconds ? w : record_window(r, seconds);
+}
+
+void windows_read(struct windows *w, const struct cache_info *c)
+{
+	struct history *h = calloc(1, sizeof(*h));
+	struct record r;
+
+	if (!h)
+		abort();
+	history_update(h, c);
+	record_keep(c);
+	record_read(&r, c);
+	w->minute = history_window(h, MINUTE);
+	w->five_minutes = either(h, &r, 5 * MINUTE);
+	w->hour = either(h, &r, HOUR);
+	w->day = record_window(&r, DAY);
+	record_free(&r);
+	free(h);
+}
