@@ -104,6 +104,14 @@ const struct subcommand subcommands[] = {
 		{ "force", 0, NULL, FLAG, TO(force), 0, 0, 0,
 		  "take a rotating disk; give up a missing SSD's data" },
 		END } },
+	{ "report", hearth_report, "[CACHE]", 0, 1, { OFFER_CACHES },
+	  "write a page with pictures, for a browser",
+	  (const struct row[]){
+		{ "output", 'o', "FILE", WORD, TO(file), 0, 0, OFFER_FILES,
+		  "write the page to FILE" },
+		{ "trace", 0, "TRACE", WORD, TO(trace), 0, 0, OFFER_FILES,
+		  "draw the curve that advise computes of this recording" },
+		END } },
 	{ "export", hearth_export, "", 0, 0, { 0 },
 	  "print all counters in Prometheus' format",
 	  (const struct row[]){

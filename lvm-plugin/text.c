@@ -89,20 +89,20 @@ static struct {
 	bool one_line;
 } json;
 
-static void quoted(const char *s)
+void json_quote(FILE *out, const char *s)
 {
-	putchar('"');
+	fputc('"', out);
 	for (; *s; s++) {
 		unsigned char ch = *s;
 
 		if (ch == '"' || ch == '\\')
-			printf("\\%c", ch);
+			fprintf(out, "\\%c", ch);
 		else if (ch < ' ')
-			printf("\\u%04x", ch);
+			fprintf(out, "\\u%04x", ch);
 		else
-			putchar(ch);
+			fputc(ch, out);
 	}
-	putchar('"');
+	fputc('"', out);
 }
 
 static void member(const char *key)
@@ -116,7 +116,7 @@ static void member(const char *key)
 		printf("\n%*s", 2 * (int)json.depth, "");
 	if (!key)
 		return;
-	quoted(key);
+	json_quote(stdout, key);
 	fputs(": ", stdout);
 }
 
@@ -157,7 +157,7 @@ void json_time(const char *key)
 void json_string(const char *key, const char *value)
 {
 	member(key);
-	quoted(value);
+	json_quote(stdout, value);
 }
 
 void json_uint(const char *key, uint64_t value)

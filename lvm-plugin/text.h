@@ -39,6 +39,8 @@ void json_real(const char *key, double value);	/* NAN is null */
 /* The present time, as "2026-11-25T10:18:52Z". */
 void json_time(const char *key);
 void json_bool(const char *key, bool value);
+/* @s as a string of JSON, to @out. */
+void json_quote(FILE *out, const char *s);
 /* A number if @value is a whole one, else a string. */
 void json_word(const char *key, const char *value);
 

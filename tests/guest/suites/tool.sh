@@ -376,6 +376,8 @@ test_doctor_top_and_export() {
 	hearth export --file "$T/hearth.prom"
 	assert_eq "$(sed -n 's/^hearth_cache_dirty_bytes{cache="vg\/lv",vg="vg",lv="lv",device="dm-[0-9]*"} //p' "$T/hearth.prom")" \
 		$((65536 * $(told dirty_blocks))) "dirty bytes"
+	hearth report -o "$T/page.html"
+	grep -q '"name": "vg/lv"' "$T/page.html" || fail "the page does not have the cache"
 	"$TOP/build/lvm-plugin/hearth" top --interval 1 >"$T/top" &
 	pid=$!
 	for ((i = 0; i < 20; i++)); do

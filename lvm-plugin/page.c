@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth report: one HTML page about caches that needs nothing else to be looked at.
+ *
+ * The page is report/page.html, with a plotting script and the data put in.  The data is
+ * what other subcommands print as JSON, the record of the last day, and what smartctl
+ * says.  The page's own script draws it all; nothing here knows how it looks.
+ *
+ * It must not change a cache.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache-info.h"
+#include "hearth.h"
+#include "lvm.h"
+#include "record.h"
+#include "sysfs.h"
+#include "text.h"
+
+/* The page and the script, as they are in their files; the linker has them from there. */
+#define EMBED(symbol, file)						\
+	asm(".pushsection .rodata, \"a\", %progbits\n"			\
+	    ".type " #symbol ", %object\n"				\
+	    #symbol ": .incbin \"" file "\"\n.byte 0\n"			\
+	    ".size " #symbol ", . - " #symbol "\n.popsection\n");	\
+	extern const char symbol[] __attribute__((visibility("hidden")))
+
+EMBED(page_html, PAGE_HTML);
+EMBED(plot_js, PLOT_JS);
+EMBED(plot_css, PLOT_CSS);
+
+/* ---- The output of another subcommand ---- */
+
+/* What @run prints, allocated; NULL if its exit code is neither 0 nor EXIT_FINDINGS. */
+static char *captured(int (*run)(const struct options *o), const struct options *o)
+{
+	FILE *real = stdout;
+	char *text = NULL;
+	size_t len;
+	int r;
+
+	stdout = open_memstream(&text, &len);
+	if (!stdout)
+		abort();
+	r = run(o);
+	fclose(stdout);
+	stdout = real;
+	if (r == EXIT_OK || r == EXIT_FINDINGS)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void put_captured(FILE *out, const char *key, int (*run)(const struct options *o),
+			 const struct options *o)
+{
+	char *text = captured(run, o);
+
+	fprintf(out, ",\n\"%s\": %s", key, text ?: "null\n");
+	free(text);
+}
+
+/* ---- Records ---- */
+
+static void put_names(FILE *out)
+{
+	static const struct {
+		const char *prefix;
+		enum counter first;
+	} devices[] = {
+		{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
+	};
+	unsigned int i, j;
+
+	for (i = 0; i < FIRST_IO; i++)
+		fprintf(out, "%s\"%s\"", i ? ", " : "", counter_names[i]);
+	for (i = 0; i < 3; i++)
+		for (j = 0; j < NR_IO_COUNTERS; j++)
+			fprintf(out, ", \"%s_%s\"", devices[i].prefix,
+				counter_names[devices[i].first + j]);
+}
+
+static void put_sums(FILE *out, const struct sums *s)
+{
+	unsigned int i;
+
+	fprintf(out, "[%.0f, %ju, %ju", s->when, s->used, s->dirty);
+	for (i = 0; i < NR_COUNTERS; i++)
+		fprintf(out, ", %ju", s->count[i]);
+	fputc(']', out);
+}
+
+static void put_record(FILE *out, const struct cache_info *c)
+{
+	struct record r;
+	unsigned int i;
+
+	record_read(&r, c);
+	fputs("{\"names\": [", out);
+	put_names(out);
+	fputs("], \"lines\": [", out);
+	for (i = 0; i < r.nr; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_sums(out, &r.sums[i]);
+	}
+	fputs("]}", out);
+	record_free(&r);
+}
+
+static void put_records(FILE *out, const struct caches *cs)
+{
+	unsigned int i;
+
+	fputs(",\n\"records\": {", out);
+	for (i = 0; i < cs->nr; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		json_quote(out, cs->all[i].name);
+		fputs(": ", out);
+		put_record(out, &cs->all[i]);
+	}
+	fputs("}", out);
+}
+
+/* ---- SMART ---- */
+
+/* Puts "DISK": what smartctl says; nothing if it says none. */
+static void put_smart_of(FILE *out, const char *disk, bool *first)
+{
+	const char *const argv[] = { "smartctl", "--json", "-a", "--", disk, NULL };
+	char *text = command_text(argv);
+
+	if (text && text[0] == '{') {
+		fputs(*first ? "\n" : ",\n", out);
+		json_quote(out, disk);
+		fprintf(out, ": %s", text);
+		*first = false;
+	}
+	free(text);
+}
+
+static void put_smart(FILE *out, const struct caches *cs)
+{
+	char disks[600], *rest, *disk;
+	bool first = true;
+	unsigned int i;
+
+	fputs(",\n\"smart\": {", out);
+	for (i = 0; i < cs->nr; i++) {
+		device_disks(cs->all[i].cache_device, disks, sizeof(disks));
+		rest = disks;
+		while ((disk = strsep(&rest, ",")))
+			if (disk[0] == '/')
+				put_smart_of(out, disk, &first);
+	}
+	fputs("}", out);
+}
+
+/* ---- The page ---- */
+
+static void put_head(FILE *out)
+{
+	char host[256] = "", when[32];
+	time_t t = time(NULL);
+
+	gethostname(host, sizeof(host) - 1);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+	fputs("{\"host\": ", out);
+	json_quote(out, host);
+	fprintf(out, ", \"time\": \"%s\"", when);
+}
+
+static void gather(FILE *out, const struct options *o, struct caches *cs)
+{
+	struct options status = { .json = true, .args = o->args, .nr_args = o->nr_args };
+	struct options doctor = { .json = true };
+	struct options advise = { .json = true, .args = (char **)&o->trace, .nr_args = 1,
+				  .cache = cs->nr ? cs->all[0].name : NULL,
+				  .minutes = o->minutes };
+
+	put_head(out);
+	put_captured(out, "status", hearth_status, &status);
+	put_captured(out, "doctor", hearth_doctor, &doctor);
+	if (o->trace)
+		put_captured(out, "advice", hearth_advise, &advise);
+	put_records(out, cs);
+	put_smart(out, cs);
+	fputs("}\n", out);
+}
+
+static void put_data(FILE *out, const struct options *o, struct caches *cs)
+{
+	char *text = NULL, *s;
+	size_t len;
+	FILE *data = open_memstream(&text, &len);
+
+	if (!data)
+		abort();
+	gather(data, o, cs);
+	fclose(data);
+	for (s = text; *s; s++)
+		/* It could end the page's script. */
+		if (*s == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*s, out);
+	free(text);
+}
+
+#define SOURCE_MAP	"# sourceMappingURL="
+
+/* Without its last comment, which names a file for those who work on Dygraphs. */
+static void put_library(FILE *out, const char *text)
+{
+	const char *end = strstr(text, SOURCE_MAP);
+
+	/* A comment begins with two letters, "//" or a slash and a star. */
+	fwrite(text, 1, end ? end - text - 2 : (long)strlen(text), out);
+	fputc('\n', out);
+}
+
+/* Writes @page up to the line @mark, and returns what is after that line. */
+static const char *put_until(FILE *out, const char *page, const char *mark)
+{
+	const char *end = strstr(page, mark);
+
+	fwrite(page, 1, end - page, out);
+	return end + strlen(mark);
+}
+
+static void put_page(FILE *out, const struct options *o, struct caches *cs)
+{
+	const char *rest = page_html;
+
+	rest = put_until(out, rest, "@STYLE@\n");
+	put_library(out, plot_css);
+	rest = put_until(out, rest, "@DATA@\n");
+	put_data(out, o, cs);
+	rest = put_until(out, rest, "@PLOT@\n");
+	put_library(out, plot_js);
+	fputs(rest, out);
+}
+
+static int write_page(const struct options *o, struct caches *cs)
+{
+	FILE *out = fopen(o->file, "we");
+
+	if (out)
+		put_page(out, o, cs);
+	if (out && !ferror(out) && !fclose(out))
+		return EXIT_OK;
+	complain("%s: %s", o->file, strerror(errno));
+	return EXIT_FAILED;
+}
+
+int hearth_report(const struct options *o)
+{
+	struct caches cs;
+	int r;
+
+	if (!o->file) {
+		complain("report writes a page: name it by -o FILE");
+		return EXIT_USAGE;
+	}
+	r = caches_select(&cs, o->nr_args ? o->args[0] : NULL);
+	if (r)
+		return r;
+	if (o->trace && cs.nr != 1) {
+		complain("--trace is of one cache: name it");
+		r = EXIT_USAGE;
+	} else {
+		r = write_page(o, &cs);
+	}
+	caches_free(&cs);
+	return r;
+}

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth report: the page, and what a browser makes of it."""
+
+import html
+import json
+import math
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from fake import COUNTERS, HERE, schema_of, valid
+from test_marks import is_old, record
+
+TOP = HERE.parents[1]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SMART = json.dumps({
+    "model_name": "A<b>SSD", "smart_status": {"passed": True}, "power_on_time": {"hours": 4321},
+    "nvme_smart_health_information_log": {
+        "percentage_used": 93, "available_spare": 100, "available_spare_threshold": 10,
+        "data_units_written": 2000000, "media_errors": 0}})
+LINES = 288
+
+
+def a_day(dm):
+    """A cache with a day of counters, which rise and fall as a working day does."""
+    zero = dict.fromkeys(COUNTERS, 0)
+    dm.cache(stats=zero, io=(0,) * 11, fast_io=(0,) * 11, origin_io=(0,) * 11)
+    dm.out("status")
+    head, base, *_ = record(dm).read_text().splitlines()
+    base = " ".join(["base", *["0"] * (len(base.split()) - 1)])
+    at = {name: i for i, name in enumerate(COUNTERS)}
+    count = [0] * (len(COUNTERS) + 24)
+    lines = []
+    now = int(time.time())
+    for i in range(LINES):
+        load = 1.2 + math.sin(i / LINES * 2 * math.pi)
+        hits = .5 + .4 * i / LINES
+        for name, n in (("read_hits", 9000 * load * hits), ("read_misses", 9000 * load * (1 - hits)),
+                        ("write_hits", 3000 * load), ("write_misses", 500 * load), ("promotions", 300 * load),
+                        ("demotions", 200 * load), ("writebacks", 250 * load), ("bypass_cold", 900 * load),
+                        ("bypass_stream", 300), ("cache_sectors_written", 200000 * load)):
+            count[at[name]] += int(n)
+        for device, reads in enumerate((9000 * load, 9000 * load * hits, 9000 * load * (1 - hits))):
+            first = len(COUNTERS) + 8 * device
+            for j, n in enumerate((reads, reads * 16, reads * (2, .2, 7)[device], 3000, 48000, 9000,
+                                   (150000, 60000, 240000)[device] * load / 2.2, 200000)):
+                count[first + j] += int(n)
+        lines.append(f"at {now - 300 * (LINES - i)} 400 {int(60 * load)} " + " ".join(map(str, count)))
+    record(dm).write_text("\n".join([head, base, *lines, ""]))
+    is_old(dm)
+    stats = {name: count[at[name]] for name in COUNTERS}
+    devices = [count[len(COUNTERS) + 8 * i:][:8] for i in range(3)]
+    io = [(d[0], 0, d[1], d[2], d[3], 0, d[4], d[5], 0, d[6], d[7]) for d in devices]
+    dm.cache(used=400, dirty=60, stats=stats, io=io[0], fast_io=io[1], origin_io=io[2])
+    dm.device("253:0", "dm-4", "vg-lv")
+    dm.device("253:1", "dm-1", "vg-fast_cpool_cdata", ["259:0"])
+    dm.device("253:3", "dm-3", "vg-lv_corig", ["8:16"])
+    dm.device("259:0", "nvme0n1")
+    dm.device("8:16", "sdb")
+    dm.command("smartctl", f"[ \"${{!#}}\" = /dev/nvme0n1 ] && echo '{SMART}'")
+
+
+def page_of(dm, *args):
+    file = dm.path / "page.html"
+    assert dm.out("report", "-o", file, *args) == ""
+    return file
+
+
+def data_of(file):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read_text(), re.S)[1])
+
+
+def trace(dm):
+    lines = ["fio version 2 iolog", "/dev/x add", "/dev/x open"]
+    lines += [f"/dev/x read {i * i % 700 * 65536} 4096" for i in range(2000)]
+    return dm.write("log", "\n".join(lines) + "\n")
+
+
+def test_data(dm):
+    a_day(dm)
+    file = page_of(dm, "vg/lv", "--trace", trace(dm))
+    data = data_of(file)
+    for command, part in (("status", "status"), ("doctor", "doctor"), ("advise", "advice")):
+        valid(data[part], schema_of(command))
+    assert data["smart"] == {"/dev/nvme0n1": json.loads(SMART)}
+    kept = data["records"]["vg/lv"]
+    assert len(kept["lines"]) >= LINES and all(len(line) == len(kept["names"]) + 3 for line in kept["lines"])
+    assert len(set(kept["names"])) == len(kept["names"])
+    last = dict(zip(kept["names"], kept["lines"][-1][3:], strict=True))
+    assert last["read_hits"] == data["status"]["caches"][0]["counters"]["read_hits"]
+    assert last["ssd_reads"] == data["status"]["caches"][0]["cache_device_io"]["reads"]
+    text = file.read_text()
+    # A text of a device cannot become a part of the page, and no line of the template is left.
+    assert "A<b>SSD" not in text and not re.search(r"^@\w+@$", text, re.M)
+    # Nothing is loaded from anywhere.
+    outside = re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    assert not re.findall(r"(?:src|href)\s*=|@import|url\(", outside) and "sourceMappingURL" not in text
+
+
+def test_no_history_and_no_smartctl(dm):
+    dm.cache()
+    dm.command("smartctl", "exit 127")
+    data = data_of(page_of(dm))
+    assert data["smart"] == {} and len(data["records"]["vg/lv"]["lines"]) >= 1 and "advice" not in data
+
+
+def test_refused(dm):
+    dm.cache()
+    assert "-o FILE" in dm.complaint(2, "report")
+    assert "No such file" in dm.complaint(1, "report", "-o", dm.path / "none/page.html")
+    dm.cache("vg-two", devno="253:9")
+    assert "of one cache" in dm.complaint(2, "report", "-o", dm.path / "page.html", "--trace", "x")
+    assert "No space left" in dm.complaint(1, "report", "-o", "/dev/full")
+
+
+def browse(file, *args):
+    assert CHROMIUM
+    return subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                           f"--user-data-dir={file.parent}/chromium", "--window-size=1200,2600", "--hide-scrollbars",
+                           "--virtual-time-budget=5000", *args, file.as_uri()],
+                          text=True, capture_output=True, check=False, timeout=300)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_a_browser_draws_it(dm):
+    """The pictures are drawn, without the network; the screenshot is kept in build/report.png."""
+    a_day(dm)
+    file = page_of(dm, "vg/lv", "--trace", trace(dm))
+    offline = "--proxy-server=127.0.0.1:9"
+    r = browse(file, offline, "--enable-logging=stderr", "--dump-dom")
+    assert not re.findall(r"CONSOLE.*(?:Uncaught|Error).*", r.stderr), r.stderr
+    text = html.unescape(re.sub(r"<script.*?</script>", "", r.stdout, flags=re.S))
+    titles = re.findall(r"<h3>(.*?)</h3>", text)
+    assert len(titles) == 9
+    assert text.count("<canvas") >= 2 * len(titles), "a picture has not been drawn"
+    assert "No picture" not in text
+    assert len(re.findall(r'<div class="legend">.*?origin', text)) == 2
+    seen = re.sub(r"<[^>]*>", " ", re.sub(r"<style.*?</style>", "", text, flags=re.S))
+    for words in ("vg/lv", "vg/fast_cpool_cdata", "/dev/nvme0n1", "93%", "4321 h",
+                  "hits of the last day", "advises"):
+        assert words in seen, words
+    day = data_of(file)["status"]["caches"][0]["last_day"]["hit_ratio"]
+    assert f"{100 * day:.1f}%" in seen
+    build = TOP / "build/report.png"
+    browse(file, offline, f"--screenshot={build}")
+    assert build.read_bytes().startswith(b"\x89PNG") and build.stat().st_size > 50000
