@@ -58,7 +58,7 @@ build/man/%: man/%.in build/lists scripts/man-page
 	awk -f scripts/man-page build/lists $< >$@.new
 	mv $@.new $@
 
-# What the packages ship to be read, in the places that the documents' links lead to.
+# All that the packages ship to be read, in the places that the documents' links lead to.
 documents: man
 	rm -rf build/documents
 	mkdir -p build/documents
