@@ -12,8 +12,8 @@ _hearth_metadata() {
 	elif [ "$sub" = help ]; then
 		words=$(hearth-metadata --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')
 	elif [[ $current == -* ]]; then
-		words="$(hearth-metadata help "$sub" 2>/dev/null |
-			sed -n 's/^  \(-., \)\?\(--[a-z-]*\).*/\2/p') --help"
+		words=$(hearth-metadata help "$sub" 2>/dev/null |
+			sed -n 's/^ \{2,6\}\(-., \)\?\(--[a-z-]*\).*/\2/p')
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return

@@ -20,7 +20,7 @@
 #include "metadata-check.h"
 #include "metadata-repair.h"
 
-#include <getopt.h>
+#include <argp.h>
 #include <unistd.h>
 
 enum status {
@@ -44,11 +44,12 @@ struct options {
 
 struct command {
 	const char *name;
-	const char *usage;
+	const char *words;	/* the arguments, as --help has them */
+	unsigned int nr_words;
 	const char *what;
-	const char *options;
 	int (*run)(const struct options *o);
-	const char *details;
+	const struct argp_option *options;
+	const char *details;	/* printed after the options */
 };
 
 static void __printf(2, 3) complain(const struct options *o, const char *fmt,
@@ -323,76 +324,86 @@ static int settle(const struct options *given)
 
 /* ---- The command line ---- */
 
-static const struct command commands[] = {
-	{ "check", "check [OPTION...] DEVICE", "verify all metadata", "qC",
-	  check,
-	  "  -q, --quiet           print nothing; only the exit status tells\n"
-	  "  --cache-device CACHE  verify the write log on the cache device, too\n"
-	  "Exit status: 0 no fault, 1 damage, 3 leaks only: space is lost, data are whole.\n" },
-	{ "dump", "dump [-o FILE] DEVICE",
-	  "write the XML that cache_restore reads", "o:", dump,
-	  "  -o, --output FILE  write to FILE\n" },
-	{ "info", "info DEVICE", "show the superblock", "", info, "" },
-	{ "repair", "repair [OPTION...] -i IN -o OUT",
-	  "write everything that is certain of IN to OUT", "i:o:qABNW",
-	  repair,
-	  "  -i, --input IN        the damaged metadata, a device or a file; only read\n"
-	  "  -o, --output OUT      another device or file, which is overwritten\n"
-	  "  -q, --quiet           print nothing\n"
-	  "  --accept-lost         exit status 0 even if dirty blocks are lost\n"
-	  "  --block-size SECTORS  size of a cache block, if the superblock is lost\n"
-	  "  --cache-blocks N      number of cache blocks, if the superblock is lost\n"
-	  "  --write-log           a write log was in use, if the superblock is lost\n"
-	  "Exit status: 0 no dirty block is lost, 1 OUT holds no metadata, 4 dirty\n"
-	  "blocks are lost; those are listed.\n" },
-	{ "settle", "settle [-n] METADATA CACHE ORIGIN",
-	  "copy a write log to the origin", "n", settle,
-	  "  -n, --dry-run  only say what would be copied\n"
-	  "The volume must be inactive. This may be interrupted, and run again.\n"
-	  "Exit status: 0 no write log is in use any more, 1 it is as it was.\n" },
-};
-
-/* Options without a short form; a command lists them by these letters. */
+/* Options without a short form, and those that all commands have. */
 enum {
-	OPT_ACCEPT_LOST = 'A',
-	OPT_BLOCK_SIZE = 'B',
-	OPT_CACHE_DEVICE = 'C',
-	OPT_CACHE_BLOCKS = 'N',
-	OPT_WRITE_LOG = 'W',
+	OPT_ACCEPT_LOST = 256,
+	OPT_BLOCK_SIZE,
+	OPT_CACHE_DEVICE,
+	OPT_CACHE_BLOCKS,
+	OPT_WRITE_LOG,
+	OPT_USAGE,
+	OPT_HELP = 'h',
+	OPT_VERSION = 'V',
 };
 
-static const struct option long_options[] = {
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "input", required_argument, NULL, 'i' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "accept-lost", no_argument, NULL, OPT_ACCEPT_LOST },
-	{ "block-size", required_argument, NULL, OPT_BLOCK_SIZE },
-	{ "cache-blocks", required_argument, NULL, OPT_CACHE_BLOCKS },
-	{ "cache-device", required_argument, NULL, OPT_CACHE_DEVICE },
-	{ "write-log", no_argument, NULL, OPT_WRITE_LOG },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ NULL, 0, NULL, 0 }
+static const struct argp_option common_options[] = {
+	{ .name = "help", .key = OPT_HELP, .doc = "print this text", .group = -1 },
+	{ .name = "usage", .key = OPT_USAGE, .doc = "print the options alone", .group = -1 },
+	{ .name = "version", .key = OPT_VERSION, .doc = "print the version", .group = -1 },
+	{ 0 }
+};
+
+static const struct argp_option check_options[] = {
+	{ .name = "quiet", .key = 'q', .doc = "print nothing; only the exit status tells" },
+	{ .name = "cache-device", .key = OPT_CACHE_DEVICE, .arg = "CACHE",
+	  .doc = "verify the write log on the cache device, too" },
+	{ 0 }
+};
+
+static const struct argp_option dump_options[] = {
+	{ .name = "output", .key = 'o', .arg = "FILE", .doc = "write to FILE" },
+	{ 0 }
+};
+
+static const struct argp_option info_options[] = { { 0 } };
+
+static const struct argp_option repair_options[] = {
+	{ .name = "input", .key = 'i', .arg = "IN",
+	  .doc = "the damaged metadata, a device or a file; only read" },
+	{ .name = "output", .key = 'o', .arg = "OUT",
+	  .doc = "another device or file, which is overwritten" },
+	{ .name = "quiet", .key = 'q', .doc = "print nothing" },
+	{ .name = "accept-lost", .key = OPT_ACCEPT_LOST,
+	  .doc = "exit status 0 even if dirty blocks are lost" },
+	{ .name = "block-size", .key = OPT_BLOCK_SIZE, .arg = "SECTORS",
+	  .doc = "size of a cache block, if the superblock is lost" },
+	{ .name = "cache-blocks", .key = OPT_CACHE_BLOCKS, .arg = "N",
+	  .doc = "number of cache blocks, if the superblock is lost" },
+	{ .name = "write-log", .key = OPT_WRITE_LOG,
+	  .doc = "a write log was in use, if the superblock is lost" },
+	{ 0 }
+};
+
+static const struct argp_option settle_options[] = {
+	{ .name = "dry-run", .key = 'n', .doc = "only say what would be copied" },
+	{ 0 }
+};
+
+#define MAX_OPTIONS	(ARRAY_SIZE(repair_options) + ARRAY_SIZE(common_options))
+
+static const struct command commands[] = {
+	{ "check", "DEVICE", 1, "verify all metadata", check, check_options,
+	  "Exit status: 0 no fault, 1 damage, 3 leaks only: space is lost, data are whole." },
+	{ "dump", "DEVICE", 1, "write the XML that cache_restore reads", dump,
+	  dump_options, "" },
+	{ "info", "DEVICE", 1, "show the superblock", info, info_options, "" },
+	{ "repair", "-i IN -o OUT", 0,
+	  "write everything that is certain of IN to OUT", repair, repair_options,
+	  "Exit status: 0 no dirty block is lost, 1 OUT holds no metadata, 4 dirty blocks are lost; those are listed." },
+	{ "settle", "METADATA CACHE ORIGIN", 3, "copy a write log to the origin",
+	  settle, settle_options,
+	  "The volume must be inactive. This may be interrupted, and run again.\n"
+	  "Exit status: 0 no write log is in use any more, 1 it is as it was." },
 };
 
 static int usage(FILE *out)
 {
-	fputs("Usage: hearth-metadata SUBCOMMAND ...\n", out);
+	fputs("Usage: hearth-metadata SUBCOMMAND [OPTION...] ...\n", out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-33s %s\n", commands[i].usage,
-			commands[i].what);
+		fprintf(out, "  %-6s %-22s %s\n", commands[i].name,
+			commands[i].words, commands[i].what);
 	fputs("  help [SUBCOMMAND], --help, --version\n", out);
 	return out == stdout ? STATUS_OK : STATUS_USAGE;
-}
-
-static int command_usage(const struct command *c, FILE *out)
-{
-	fprintf(out, "Usage: hearth-metadata %s\n", c->usage);
-	if (out == stderr)
-		return STATUS_USAGE;
-	fprintf(out, "%s.\n%s", c->what, c->details);
-	return STATUS_OK;
 }
 
 static const struct command *find_command(const char *name)
@@ -409,7 +420,16 @@ static int version(void)
 	return STATUS_OK;
 }
 
-static bool number(const char *text, u32 *value)
+/* ---- One command's options ---- */
+
+struct parsing {
+	const struct command *c;
+	struct options *o;
+	unsigned int nr_words;
+	int status;		/* if the parsing ends with ECANCELED */
+};
+
+static error_t number(struct argp_state *state, const char *text, u32 *value)
 {
 	char *end;
 	unsigned long long v;
@@ -417,97 +437,135 @@ static bool number(const char *text, u32 *value)
 	errno = 0;
 	v = strtoull(text, &end, 10);
 	*value = v;
-	return *text >= '0' && *text <= '9' && !*end && !errno && v &&
-	       v <= U32_MAX;
+	if (*text >= '0' && *text <= '9' && !*end && !errno && v && v <= U32_MAX)
+		return 0;
+	argp_error(state, "%s: must be a whole number above 0", text);
+	return EINVAL;
 }
 
-/* True if @c takes the option @opt. */
-static bool belongs(const struct command *c, int opt)
+static error_t take_option(struct options *o, int key, char *text,
+			   struct argp_state *state)
 {
-	if (opt == 'h' || opt == 'V')
-		return true;
-	return opt != ':' && strchr(c->options, opt);
-}
-
-static bool take_option(struct options *o, int opt)
-{
-	switch (opt) {
+	switch (key) {
 	case 'q':
 		o->quiet = true;
-		return true;
+		return 0;
 	case 'i':
-		o->device = optarg;
-		return true;
+		o->device = text;
+		return 0;
 	case 'o':
-		o->output = optarg;
-		return true;
+		o->output = text;
+		return 0;
 	case OPT_ACCEPT_LOST:
 		o->accept_lost = true;
-		return true;
+		return 0;
 	case OPT_BLOCK_SIZE:
-		return number(optarg, &o->repair.block_size);
+		return number(state, text, &o->repair.block_size);
 	case OPT_CACHE_BLOCKS:
-		return number(optarg, &o->repair.cache_blocks);
+		return number(state, text, &o->repair.cache_blocks);
 	case OPT_CACHE_DEVICE:
-		o->cache = optarg;
-		return true;
+		o->cache = text;
+		return 0;
 	case OPT_WRITE_LOG:
 		o->repair.write_log = true;
-		return true;
+		return 0;
 	case 'n':
 		o->dry_run = true;
-		return true;
+		return 0;
 	}
-	return false;
+	return ARGP_ERR_UNKNOWN;
 }
 
-/* Takes the words that are no options.  lvm2 may pass repair an empty one. */
-static bool take_words(const struct command *c, struct options *o, char **word)
+/* lvm2 may pass repair an empty word. */
+static error_t take_word(struct parsing *p, char *word, struct argp_state *state)
 {
-	const char **places[] = { &o->device, &o->cache, &o->origin };
-	unsigned int want = c->run == settle ? 3 : c->run == repair ? 0 : 1;
-	unsigned int nr = 0;
+	const char **places[] = { &p->o->device, &p->o->cache, &p->o->origin };
 
-	for (; *word; word++) {
-		if (c->run == repair && !**word)
-			continue;
-		if (nr == want)
-			return false;
-		*places[nr++] = *word;
-	}
-	if (c->run == repair)
-		return o->device && o->output;
-	return nr == want;
+	if (!*word && !p->c->nr_words)
+		return 0;
+	if (p->nr_words == p->c->nr_words)
+		argp_usage(state);
+	*places[p->nr_words++] = word;
+	return 0;
 }
 
-static int run(const struct command *c, int argc, char **argv)
+/* Ends the parsing with this status. */
+static error_t done(struct parsing *p, int status)
+{
+	p->status = status;
+	return ECANCELED;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+
+	switch (key) {
+	case OPT_HELP:
+		argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG |
+				ARGP_HELP_DOC);
+		return done(p, STATUS_OK);
+	case OPT_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE);
+		return done(p, STATUS_OK);
+	case OPT_VERSION:
+		return done(p, version());
+	case ARGP_KEY_ARG:
+		return take_word(p, text, state);
+	case ARGP_KEY_SUCCESS:
+		if (p->nr_words < p->c->nr_words || !p->o->device ||
+		    (p->c->run == repair && !p->o->output))
+			argp_usage(state);
+		return 0;
+	}
+	return take_option(p->o, key, text, state);
+}
+
+/* The command's own options, then those that all have. */
+static void all_options(const struct command *c, struct argp_option *to)
+{
+	const struct argp_option *from;
+
+	for (from = c->options; from->name; from++)
+		*to++ = *from;
+	memcpy(to, common_options, sizeof(common_options));
+}
+
+static int run(const struct command *c, const char *name, int argc, char **argv)
 {
 	struct options o = { 0 };
-	int opt;
+	struct parsing p = { .c = c, .o = &o };
+	struct argp_option options[MAX_OPTIONS];
+	char doc[256];
+	struct argp argp = { .options = options, .parser = parse,
+			     .args_doc = c->words, .doc = doc };
 
-	while ((opt = getopt_long(argc, argv, "hVqni:o:", long_options,
-				  NULL)) != -1) {
-		if (opt == '?' || !belongs(c, opt))
-			return command_usage(c, stderr);
-		if (opt == 'h')
-			return command_usage(c, stdout);
-		if (opt == 'V')
-			return version();
-		if (!take_option(&o, opt))
-			return command_usage(c, stderr);
-	}
-	if (!take_words(c, &o, argv + optind))
-		return command_usage(c, stderr);
+	all_options(c, options);
+	snprintf(doc, sizeof(doc), "%c%s.\v%s", c->what[0] - 'a' + 'A', c->what + 1,
+		 c->details);
+	argv[0] = (char *)name;
+	argp_err_exit_status = STATUS_USAGE;
+	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
+		return p.status;
 	os_quiet = o.quiet;
 	return c->run(&o);
+}
+
+static int run_named(const struct command *c, int argc, char **argv)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "hearth-metadata %s", c->name);
+	return run(c, name, argc, argv);
 }
 
 static int help(const char *name)
 {
 	const struct command *c = name ? find_command(name) : NULL;
+	char *argv[] = { NULL, (char *)"--help", NULL };
 
 	if (c)
-		return command_usage(c, stdout);
+		return run_named(c, 2, argv);
 	return usage(name ? stderr : stdout);
 }
 
@@ -524,7 +582,7 @@ static int run_what_is_asked(int argc, char **argv)
 	const struct command *c;
 
 	if (argc && !strcmp(base_name(argv[0]), "hearth-cache-repair"))
-		return run(find_command("repair"), argc, argv);
+		return run(find_command("repair"), "hearth-cache-repair", argc, argv);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
 		return usage(stdout);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V"))
@@ -534,8 +592,7 @@ static int run_what_is_asked(int argc, char **argv)
 	c = find_command(word);
 	if (!c)
 		return usage(stderr);
-	optind = 2;
-	return run(c, argc, argv);
+	return run_named(c, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -79,7 +79,7 @@ static void settle(void **state)
 		{ "settle", 2, "^Usage: hearth-metadata settle" },
 		{ "settle metadata cache", 2, "^Usage: hearth-metadata settle" },
 		{ "settle metadata cache origin more", 2, "^Usage" },
-		{ "settle -q metadata cache origin", 2, "^Usage" },
+		{ "settle -q metadata cache origin", 2, "invalid option -- .q" },
 		{ "settle --help", 0, "dry-run" },
 		{ "settle metadata cache none", 1, "none: No such file" },
 		{ "settle metadata cache cache", 1, "three devices" },
@@ -159,8 +159,8 @@ static void check(void **state)
 		{ "check --cache-device origin metadata", 1, "^write log: 1 fault; " },
 		{ "check -q --cache-device origin metadata", 1, NULL },
 		{ "info metadata", 0, "^write_log 1$" },
-		{ "dump --cache-device cache metadata", 2, "Usage" },
-		{ "info -n metadata", 2, "Usage" },
+		{ "dump --cache-device cache metadata", 2, "unrecognized option" },
+		{ "info -n metadata", 2, "invalid option" },
 	};
 	static const struct run others[] = {
 		{ "check metadata", 0, "needs_check flag is set beside the write log.s" },
@@ -261,8 +261,8 @@ static void completion(void **state)
 	} cases[] = {
 		{ "\"\"", "check dump info repair settle help --help --version" },
 		{ "help s", "settle" },
-		{ "settle -", "--dry-run --help" },
-		{ "check -", "--quiet --cache-device --help" },
+		{ "settle -", "--dry-run --help --usage --version" },
+		{ "check -", "--cache-device --quiet --help --usage --version" },
 		{ "repair --w", "--write-log" },
 		{ "settle metad", "metadata" },
 	};
