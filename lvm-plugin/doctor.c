@@ -20,6 +20,74 @@ static void print_all(bool json)
 	json_end();
 }
 
+/* ---- For Nagios, Icinga and Checkmk ---- */
+
+/* Exit codes of a plugin of theirs. */
+enum plugin_code { PLUGIN_OK, PLUGIN_WARNING, PLUGIN_CRITICAL, PLUGIN_UNKNOWN };
+
+/* A bar would begin the figures. */
+static void put_plain(const char *text)
+{
+	for (; *text; text++)
+		putchar(*text == '|' ? '/' : *text);
+}
+
+/* All faults on the first line, the worst first, because that line is what is sent. */
+static void put_faults(void)
+{
+	const struct finding *f;
+	const char *before = ": ";
+	unsigned int i;
+	int level;
+
+	for (level = PROBLEM; level >= WARNING; level--)
+		for (i = 0; (f = finding_at(i)); i++) {
+			if ((int)f->level != level)
+				continue;
+			fputs(before, stdout);
+			put_plain(f->subject);
+			fputs(": ", stdout);
+			put_plain(f->text);
+			before = "; ";
+		}
+	putchar('\n');
+}
+
+static void put_remedies(void)
+{
+	const struct finding *f;
+	unsigned int i;
+
+	for (i = 0; (f = finding_at(i)); i++) {
+		if (f->level < WARNING || !f->remedy)
+			continue;
+		put_plain(f->subject);
+		fputs(": ", stdout);
+		put_plain(f->remedy);
+		putchar('\n');
+	}
+}
+
+/* @r: the exit code of the examination. */
+static int tell_nagios(int r)
+{
+	static const char * const words[] = { "OK", "WARNING", "CRITICAL" };
+	enum plugin_code code = any_finding(PROBLEM) ? PLUGIN_CRITICAL :
+				any_finding(WARNING) ? PLUGIN_WARNING : PLUGIN_OK;
+
+	if (r) {
+		puts("HEARTH UNKNOWN: the caches cannot be examined");
+		return PLUGIN_UNKNOWN;
+	}
+	printf("HEARTH %s", words[code]);
+	if (code == PLUGIN_OK)
+		puts(": no fault found");
+	else
+		put_faults();
+	put_remedies();
+	return code;
+}
+
 /* ---- --fix ---- */
 
 /* Asks.  No answer means no, because a script may have no input. */
@@ -87,7 +155,13 @@ int hearth_doctor(const struct options *o)
 		complain("--yes goes with --fix");
 		return EXIT_USAGE;
 	}
+	if (o->nagios && (o->fix || o->json)) {
+		complain("--nagios goes without --fix and --json");
+		return EXIT_USAGE;
+	}
 	r = examine();
+	if (o->nagios)
+		return tell_nagios(r);
 	if (r)
 		return r;
 	/* The report and the exit code are of what is left after the fixes. */

@@ -27,7 +27,7 @@ enum exit_code {
  * none of them sets is zero.
  */
 struct options {
-	bool json, stay, batch, solid, force, fix, yes;
+	bool json, stay, batch, solid, force, fix, yes, nagios;
 	bool dry;		/* --dry-run */
 	bool remove;		/* --delete of mark */
 	bool enlist, unregister, quiet;	/* enlist: --register */

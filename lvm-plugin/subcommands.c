@@ -137,6 +137,8 @@ const struct subcommand subcommands[] = {
 		  "mend what can be mended without risk; ask before each" },
 		{ "yes", 0, NULL, FLAG, TO(yes), 0, 0, 0,
 		  "with --fix: do not ask" },
+		{ "nagios", 0, NULL, FLAG, TO(nagios), 0, 0, 0,
+		  "print one line, and exit as a plugin of Nagios does" },
 		END } },
 	{ "advise", hearth_advise, "[TRACE]", 0, 1, { OFFER_FILES },
 	  "compute a size for the SSD from a recording",

@@ -374,3 +374,21 @@ def test_without_device_mapper(sound):
     assert {"module-installed", "cache-check", "lvm"} <= {f["id"] for f in found}
     assert sound.complaint(4, "doctor", env={"HEARTH_FAKE_ERROR": str(errno.EACCES)}) == (
         "hearth: only root may talk to device-mapper\n")
+
+
+def test_nagios(sound):
+    assert sound.out("doctor", "--nagios") == "HEARTH OK: no fault found\n"
+    # A warning, then a problem as well.
+    healthy(sound, stats={"cache_read_errors": 3})
+    said = sound.out("doctor", "--nagios", code=1).splitlines()
+    assert said[0].startswith("HEARTH WARNING: vg/lv: ") and "3" in said[0] and len(said) == 2
+    assert said[1].startswith("vg/lv: ") and "SMART" in said[1]
+    healthy(sound, stats={"cache_read_errors": 3}, check="needs_check")
+    said = sound.out("doctor", "--nagios", code=2).splitlines()
+    assert said[0].startswith("HEARTH CRITICAL: vg/lv: the metadata is marked")
+    assert said[0].count("; vg/lv: ") == 1 and len(said) == 3
+    # A bar would begin the figures of a plugin.
+    assert not any("|" in line for line in said)
+    r = sound.run("doctor", "--nagios", code=3, env={"HEARTH_FAKE_ERROR": str(errno.EACCES)})
+    assert r.stdout == "HEARTH UNKNOWN: the caches cannot be examined\n"
+    assert "without --fix" in sound.complaint(2, "doctor", "--nagios", "--json")
