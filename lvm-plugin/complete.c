@@ -171,6 +171,9 @@ static void offer_for(struct wanted *w, enum offer what)
 	case OFFER_FORMATS:
 		offer_words(w, FORMATS);
 		break;
+	case OFFER_MODES:
+		offer_modes(w);
+		break;
 	case OFFER_MARKS:
 		offer_marks(w);
 		break;

@@ -46,6 +46,7 @@ struct options {
 	bool script, exact, skip_first;	/* -H, -p and -y of iostat */
 	char *stamp;			/* -T of iostat */
 	char *sort;			/* --sort of top */
+	char *mode;			/* --mode of cache */
 	char *trace;			/* --trace of report */
 	char *since;			/* a mark of hearth mark; see marks.h */
 	char **args;
@@ -62,6 +63,7 @@ int hearth_set(const struct options *o);
 int hearth_drain(const struct options *o);
 int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
+int hearth_cache(const struct options *o);
 int hearth_replace(const struct options *o);
 int hearth_monitor(const struct options *o);
 int hearth_report(const struct options *o);

@@ -30,6 +30,7 @@ enum offer {
 	OFFER_POLICIES,	/* of hearth advise */
 	OFFER_FORMATS,	/* of traces */
 	OFFER_COLUMNS,	/* of hearth top */
+	OFFER_MODES,
 	OFFER_MARKS,	/* of hearth mark */
 };
 

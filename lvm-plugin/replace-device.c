@@ -112,8 +112,7 @@ static int check_free(const struct new_device *n)
 
 /* ---- Is it large enough? ---- */
 
-/* Bytes that are free on it for the volume group. */
-static double room(const struct new_device *n)
+double new_device_room(const struct new_device *n)
 {
 	char v[2][FIELD_LEN];
 	uint32_t major, minor;
@@ -130,11 +129,11 @@ static double room(const struct new_device *n)
 int new_device_check_room(const struct new_device *n)
 {
 	char a[SIZE_LEN], b[SIZE_LEN];
-	double have = room(n);
+	double have = new_device_room(n);
 
 	if (have >= n->need)
 		return EXIT_OK;
-	complain("%s: %s is free for this volume group, and a cache of the same size needs %s; --size makes it smaller",
+	complain("%s: %s is free for this volume group, and the cache needs %s; --size makes it smaller",
 		 n->path, size_text(a, have), size_text(b, n->need));
 	return EXIT_FAILED;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stands for lvm2, as far as hearth replace-ssd uses it, with one volume vg/lv: the
+"""Stands for lvm2, as far as hearth replace-ssd and hearth cache use it, with one volume vg/lv: the
 reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that file names a command
 that fails, "die" one that is killed before it acts, "die_after" one that is killed after it.
 A name may be followed by words of the command's line: "lvconvert --cachepool"."""
@@ -55,21 +55,31 @@ def uncache():
 def lvconvert():
     if "--uncache" in args:
         return uncache()
-    fast = state["lvs"].pop("vg/fast")
+    pool = value("--cachepool")
+    fast = state["lvs"].pop(pool)
+    state["lvs"].pop(f"{pool}_cdata", None)
+    hidden = pool.split("/")[1] + "_cpool"
     state["lvs"]["vg/lv"] = {
-        "segtype": "cache", "pool_lv": "[fast_cpool]", "origin": "[lv_corig]",
-        "cache_mode": value("--cachemode"), "cache_policy": value("--cachepolicy"),
+        "segtype": "cache", "pool_lv": f"[{hidden}]", "origin": "[lv_corig]",
+        "cache_mode": value("--cachemode"),
+        "cache_policy": value("--cachepolicy") if "--cachepolicy" in args else "smq",
         "cache_settings": ",".join(args[i + 1] for i, a in enumerate(args) if a == "--cachesettings"),
         "cache_metadata_format": 2}
-    state["lvs"]["vg/fast_cpool"] = fast
-    state["lvs"]["vg/fast_cpool_cdata"] = {"devices": fast["devices"]}
+    state["lvs"][f"vg/{hidden}"] = fast
+    state["lvs"][f"vg/{hidden}_cdata"] = {"devices": fast["devices"]}
 
 
 def lvcreate():
-    state["lvs"]["vg/fast"] = {
-        "segtype": "cache-pool", "lv_size": value("-L")[:-1], "data_lv": "[fast_cpool_cdata]",
+    pool = value("-n")
+    state["lvs"][f"vg/{pool}"] = {
+        "segtype": "cache-pool", "lv_size": value("-L")[:-1], "data_lv": f"[{pool}_cpool_cdata]",
         "lv_metadata_size": 8 << 20, "chunk_size": value("--chunksize")[:-1],
         "devices": args[-1] + "(0)"}
+    state["lvs"][f"vg/{pool}_cdata"] = {"devices": args[-1] + "(0)"}
+
+
+def lvchange():
+    pass
 
 
 def pvcreate():

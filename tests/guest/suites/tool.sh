@@ -541,6 +541,26 @@ test_dmeventd_tells_of_needs_check() {
 	recovers
 }
 
+#@ fast hearth-only timeout=120
+test_cache_on_a_bare_ssd() {
+	device NEW 96 ssd
+	device DISK 256 disk
+	vgcreate -qq -y vg "$DISK"
+	lvcreate -qq -y -L 64M -n lv vg "$DISK"
+	write_data /dev/vg/lv 1 0 16
+	hearth cache vg/lv "$NEW" --dry-run
+	assert_eq "$(field segtype)" linear "type after the dry run"
+	hearth cache vg/lv "$NEW" --mode writeonly --preset database
+	assert_eq "$(on_which vg/lv_cache_cpool_cdata) $(on_which vg/lv_cache_cpool_cmeta)" "$NEW $NEW" devices
+	assert_eq "$(told mode)/$(told read_level)" writeonly/1 "mode and setting"
+	assert_ge "$(told total_blocks)" 1000 "blocks of 95 MiB"
+	fails_with 1 'cached already, by vg/lv_cache' hearth cache vg/lv "$NEW"
+	check_data /dev/vg/lv 1 0 16
+	hearth uncache vg/lv
+	assert_eq "$(lvs --noheadings vg | wc -l)" 1 volumes
+	check_data /dev/vg/lv 1 0 16
+}
+
 # on_which vg/LV: prints the device of a hidden volume.
 on_which() {
 	lvs -a --noheadings -o devices "$1" | sed 's/(.*//; s/ //g'

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth cache: makes a cache for a volume on a bare device.
+ *
+ * LVM's commands do it: the device joins the volume group, a pool is made on it, and the
+ * pool is attached.  Mode and preset come last, by hearth set.  Each step looks whether
+ * it is done already, so that after an interruption the same command goes on.  The pool
+ * is called LV_cache, by which a later run knows it.
+ *
+ * It must not judge the device, which replace-device.c does.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache-info.h"
+#include "hearth.h"
+#include "lvm.h"
+#include "replace.h"
+#include "text.h"
+
+#define KIB		1024.0
+#define MIB		1048576.0
+#define GIB		1073741824.0
+#define LVM_MAX_BLOCKS	1e6	/* allocation/cache_pool_max_chunks, unless set */
+#define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
+#define DEFAULT_BLOCK	(64 * KIB)
+
+struct making {
+	const struct options *o;
+	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
+	char name[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX];	/* VG/LV */
+	char device[FIELD_LEN];
+	double extent, size, block, metadata;	/* bytes */
+};
+
+/* ---- Names ---- */
+
+static int split_name(struct making *m, const char *name)
+{
+	const char *slash;
+
+	if (!strncmp(name, "/dev/", 5))
+		name += 5;
+	slash = strchr(name, '/');
+	if (!slash || strchr(slash + 1, '/') || strlen(name) >= DM_NAME_MAX - 8) {
+		complain("%s: must be VG/LV", name);
+		return EXIT_USAGE;
+	}
+	snprintf(m->vg, sizeof(m->vg), "%.*s", (int)(slash - name), name);
+	snprintf(m->lv, sizeof(m->lv), "%s", slash + 1);
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	snprintf(m->pool, sizeof(m->pool), "%s_cache", name);
+	return EXIT_OK;
+}
+
+/* LVM takes only names below /dev. */
+static void take_device(struct making *m, const char *device)
+{
+	char *path = strncmp(device, "/dev/", 5) ? realpath(device, NULL) : NULL;
+
+	snprintf(m->device, sizeof(m->device), "%s", path ?: device);
+	free(path);
+}
+
+/* ---- Sizes ---- */
+
+static double rounded_down(double bytes, double unit)
+{
+	return floor(bytes / unit) * unit;
+}
+
+/* The size that hearth-target(8) advises, in whole extents. */
+static double metadata_for(const struct making *m, double size)
+{
+	return ceil((4 * MIB + 44 * size / m->block) / m->extent) * m->extent;
+}
+
+/* LVM refuses a pool of more blocks. */
+static double block_for(double size)
+{
+	double block = DEFAULT_BLOCK;
+
+	while (size / block > LVM_MAX_BLOCKS)
+		block *= 2;
+	return block;
+}
+
+/*
+ * Chooses what was not given.  The metadata's spare, which LVM makes once in a group, may
+ * have to be on the device as well.
+ */
+static void choose_sizes(struct making *m, double room)
+{
+	char v[1][FIELD_LEN];
+
+	m->extent = EXTENT;
+	if (lvm_report("vgs", "vg_extent_size", m->vg, v, 1) && strtod(v[0], NULL) > 0)
+		m->extent = strtod(v[0], NULL);
+	m->size = m->o->size * GIB;
+	m->block = m->o->block ? m->o->block * KIB : block_for(m->size ?: room);
+	m->metadata = metadata_for(m, m->size ?: room);
+	if (!m->size)
+		m->size = room - 2 * m->metadata;
+	m->size = rounded_down(m->size, m->extent);
+}
+
+static int check_sizes(const struct making *m)
+{
+	char a[SIZE_LEN], b[SIZE_LEN];
+
+	if (fmod(m->block, 32 * KIB)) {
+		complain("--block: must be a multiple of 32 KiB");
+		return EXIT_USAGE;
+	}
+	if (m->size < m->extent || m->size < m->block) {
+		complain("%s: no room for a cache is free on it", m->device);
+		return EXIT_FAILED;
+	}
+	if (m->size / m->block > LVM_MAX_BLOCKS) {
+		complain("--block: %s in blocks of %s are more than LVM's million; give a larger block",
+			 size_text(a, m->size), size_text(b, m->block));
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+/* ---- The steps ---- */
+
+/* Runs the command, or prints it. */
+static int run(const struct making *m, struct command *c)
+{
+	unsigned int i;
+
+	if (!m->o->dry)
+		return interrupted ? EXIT_INTERRUPTED : command_run(c);
+	for (i = 0; i < c->nr; i++)
+		printf("%s%s", i ? " " : "", c->argv[i]);
+	putchar('\n');
+	while (c->nr_texts)
+		free(c->texts[--c->nr_texts]);
+	return EXIT_OK;
+}
+
+static int join_group(const struct making *m)
+{
+	struct command c = { .argv = { "vgextend", "-qq" }, .nr = 2 };
+	char v[1][FIELD_LEN];
+
+	if (lvm_report("pvs", "vg_name", m->device, v, 1) && !strcmp(v[0], m->vg))
+		return EXIT_OK;
+	command_add(&c, m->vg);
+	command_add(&c, m->device);
+	return run(m, &c);
+}
+
+/* Then it has the sizes, whatever the options say. */
+static bool pool_exists(struct making *m)
+{
+	char v[3][FIELD_LEN];
+
+	if (!lvm_report("lvs", "segtype,lv_size,chunk_size", m->pool, v, 3) ||
+	    strcmp(v[0], "cache-pool"))
+		return false;
+	m->size = strtod(v[1], NULL);
+	m->block = strtod(v[2], NULL);
+	return true;
+}
+
+static int make_pool(struct making *m)
+{
+	struct command c = { .argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4 };
+
+	if (pool_exists(m))
+		return EXIT_OK;
+	command_add_text(&c, "%s_cache", m->lv);
+	command_add(&c, "-L");
+	command_add_text(&c, "%.0fb", m->size);
+	command_add(&c, "--type");
+	command_add(&c, "cache-pool");
+	command_add(&c, "--chunksize");
+	command_add_text(&c, "%.0fb", m->block);
+	command_add(&c, "--poolmetadatasize");
+	command_add_text(&c, "%.0fb", m->metadata);
+	command_add(&c, m->vg);
+	command_add(&c, m->device);
+	return run(m, &c);
+}
+
+/* In writethrough, in which nothing can be lost; the mode comes by hearth set. */
+static int attach(const struct making *m)
+{
+	struct command c = {
+		.argv = { "lvconvert", "-qq", "-y", "--type", "cache", "--cachepool" }, .nr = 6
+	};
+
+	command_add(&c, m->pool);
+	command_add(&c, "--cachemode");
+	command_add(&c, "writethrough");
+	command_add(&c, m->name);
+	return run(m, &c);
+}
+
+static int set_all(const struct making *m)
+{
+	char mode[64], *args[2] = { (char *)m->name, mode };
+	struct options o = { .args = args, .nr_args = 1 + !!m->o->mode, .preset = m->o->preset };
+
+	if (o.nr_args == 1 && !o.preset)
+		return EXIT_OK;
+	snprintf(mode, sizeof(mode), "mode=%s", m->o->mode);
+	if (!m->o->dry)
+		return hearth_set(&o);
+	printf("hearth set%s%s %s%s%s\n", o.preset ? " --preset " : "", o.preset ?: "",
+	       m->name, m->o->mode ? " " : "", m->o->mode ? mode : "");
+	return EXIT_OK;
+}
+
+/* ---- All of it ---- */
+
+/* The pool that is attached to the volume, as the user named it; "" if none. */
+static void attached_pool(const struct making *m, char *pool)
+{
+	char v[1][FIELD_LEN], *s = v[0];
+	size_t len;
+
+	pool[0] = '\0';
+	if (!lvm_report("lvs", "pool_lv", m->name, v, 1))
+		return;
+	s += *s == '[';
+	s[strcspn(s, "]")] = '\0';
+	len = strlen(s);
+	if (len > 6 && !strcmp(s + len - 6, "_cpool"))
+		s[len - 6] = '\0';
+	snprintf(pool, 2 * FIELD_LEN, "%s/%s", m->vg, s);
+}
+
+/* An earlier run of the command has made the cache; mode and preset may be left to do. */
+static int already_cached(const struct making *m)
+{
+	char pool[2 * FIELD_LEN];
+
+	attached_pool(m, pool);
+	if (!strcmp(pool, m->pool) && (m->o->mode || m->o->preset))
+		return set_all(m);
+	complain("%s: it is cached already, by %s", m->name, pool);
+	return EXIT_FAILED;
+}
+
+static int check_words(const struct making *m)
+{
+	if (!m->o->mode || is_cache_mode(m->o->mode))
+		return EXIT_OK;
+	complain("no mode '%s'; there are writethrough, writeback, passthrough, writearound and writeonly",
+		 m->o->mode);
+	return EXIT_USAGE;
+}
+
+/* An earlier run may have been given another device. */
+static int check_pool(const struct making *m)
+{
+	char v[1][FIELD_LEN], data[3 * DM_NAME_MAX];
+
+	snprintf(data, sizeof(data), "%s_cdata", m->pool);
+	if (!lvm_report("lvs", "devices", data, v, 1))
+		return EXIT_OK;
+	v[0][strcspn(v[0], "(")] = '\0';
+	if (same_device(v[0], m->device))
+		return EXIT_OK;
+	complain("%s: an earlier run made %s on %s; name that device, or 'lvremove %s'",
+		 m->name, m->pool, v[0], m->pool);
+	return EXIT_FAILED;
+}
+
+static int check_device(struct making *m)
+{
+	struct new_device n = {
+		.path = m->device, .vg = m->vg, .origin = m->lv, .force = m->o->force,
+	};
+	int r = new_device_check(&n);
+
+	if (!r && pool_exists(m))
+		return check_pool(m);
+	if (r)
+		return r;
+	choose_sizes(m, new_device_room(&n));
+	n.need = m->size + m->metadata;
+	return check_sizes(m) ?: new_device_check_room(&n);
+}
+
+static int make_cache(struct making *m)
+{
+	int r = check_device(m);
+
+	if (r)
+		return r;
+	r = join_group(m) ?: make_pool(m);
+	if (!r && interrupted)
+		return EXIT_INTERRUPTED;
+	return r ?: attach(m) ?: set_all(m);
+}
+
+static void print_result(const struct making *m, int code)
+{
+	char a[SIZE_LEN], b[SIZE_LEN];
+
+	if (m->o->dry)
+		return;
+	if (m->o->json) {
+		json_begin(NULL, '{');
+		json_string("name", m->name);
+		json_bool("complete", !code);
+		json_string("device", m->device);
+		json_uint("cache_bytes", m->size);
+		json_uint("block_bytes", m->block);
+		json_end();
+	} else if (code) {
+		printf("%s: stopped; the same command goes on from here\n", m->name);
+	} else {
+		printf("%s: cached by %s on %s, in blocks of %s, in %s\n", m->name,
+		       size_text(a, m->size), m->device, size_text(b, m->block),
+		       m->o->mode ?: "writethrough");
+	}
+}
+
+static int volume_is(const struct making *m, char *type, size_t len)
+{
+	char active[16];
+
+	if (!lvm_volume(m->name, type, len, active, sizeof(active)))
+		return EXIT_OK;
+	complain("%s: no such volume", m->name);
+	return EXIT_NO_CACHE;
+}
+
+int hearth_cache(const struct options *o)
+{
+	struct making m = { .o = o };
+	char type[64];
+	int r;
+
+	r = split_name(&m, o->args[0]) ?: check_words(&m) ?: volume_is(&m, type, sizeof(type));
+	if (r)
+		return r;
+	take_device(&m, o->args[1]);
+	if (!strcmp(type, "cache"))
+		return already_cached(&m);
+	catch_signals();
+	r = make_cache(&m);
+	if (!r || r == EXIT_INTERRUPTED)
+		print_result(&m, r);
+	return r;
+}

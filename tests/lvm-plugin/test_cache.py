@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hearth cache: the commands, their order, and runs that end early."""
+
+import pytest
+
+from test_replace import MIB, Lvm
+
+GIB = 1 << 30
+METADATA = 8 * MIB
+ATTACH = "lvconvert -qq -y --type cache --cachepool vg/lv_cache --cachemode writethrough vg/lv"
+
+
+def create(size, block=65536, metadata=METADATA):
+    return (f"lvcreate -qq -y -n lv_cache -L {size}b --type cache-pool --chunksize {block}b "
+            f"--poolmetadatasize {metadata}b vg /dev/new")
+
+
+@pytest.fixture
+def lvm(dm):
+    """vg/lv is a plain volume on /dev/disk, and /dev/new a bare SSD of 101 MiB."""
+    dm.cache(dirty=0, mode="writethrough", features="2 metadata2 writethrough")
+    lvm = Lvm(dm)
+    (dm.path / "bin/lvchange").symlink_to((dm.path / "bin/lvs").resolve())
+    lvm.state["lvs"] = {"vg/lv": {"segtype": "linear", "lv_active": "active", "devices": "/dev/disk(0)"}}
+    lvm.state["vgs"] = {"vg": {"vg_extent_size": 4 * MIB}}
+    lvm.no_pv()
+    return lvm
+
+
+def test_all_of_a_bare_ssd(dm, lvm):
+    r = dm.json("cache", "vg/lv", "/dev/new", schema="cache")
+    # 101 MiB, of which LVM keeps one, the metadata takes 8, and its spare as much.
+    assert r == {"name": "vg/lv", "complete": True, "device": "/dev/new",
+                 "cache_bytes": 84 * MIB, "block_bytes": 65536}
+    assert dm.log() == ["vgextend -qq vg /dev/new", create(84 * MIB), ATTACH]
+
+
+def test_what_is_given(dm, lvm):
+    dm.cache(listing=2, dirty=0, mode="writeonly")
+    said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--block", 128, "--mode", "writeonly")
+    assert "warning: blocks will be dirty on a cache device that is not mirrored" in said.stderr
+    assert said.stdout == "vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, in writeonly\n"
+    assert dm.log()[:3] == ["vgextend -qq vg /dev/new", create(32 * MIB, 131072), ATTACH]
+    assert dm.log()[3:] == ["lvchange -qq -y --cachemode writeback -- vg/lv", "message vg-lv mode writeonly"]
+
+
+def test_dry_run(dm, lvm):
+    lvm.devices(("/dev/disk", "8:0", 200), ("/dev/new", "8:32", 200 << 10))
+    said = dm.out("cache", "vg/lv", "/dev/new", "--size", 100, "--mode", "writeback", "--preset", "database",
+                  "--dry-run").splitlines()
+    # More than a million blocks of 64 KiB are too many for LVM.
+    metadata = -(-(4 * MIB + 44 * 100 * GIB // 131072) // (4 * MIB)) * 4 * MIB
+    assert said == ["vgextend -qq vg /dev/new", create(100 * GIB, 131072, metadata), ATTACH,
+                    "hearth set --preset database vg/lv mode=writeback"]
+    assert dm.log() == []
+
+
+@pytest.mark.parametrize("step, left", [("vgextend", 3), ("lvcreate", 2), ("lvconvert", 1)])
+@pytest.mark.parametrize("how", ["refuse", "die", "die_after"])
+def test_the_same_command_goes_on(dm, lvm, step, left, how):
+    """Each step fails, or hearth is killed before or after it; the second run does what is left."""
+    dm.cache(listing=2, dirty=0, mode="writearound", features="2 metadata2 writethrough")
+    lvm.save(**{how: step})
+    args = ("cache", "vg/lv", "/dev/new", "--size", .03125, "--mode", "writearound")
+    assert dm.run(*args, code=None).returncode != 0
+    done = len(dm.log())
+    lvm.load()
+    lvm.state.pop(how)
+    lvm.save()
+    dm.out(*args)
+    steps = [line.split()[0] for line in dm.log()]
+    assert steps[:3] == ["vgextend", "lvcreate", "lvconvert"] and steps.count(step) == 1
+    assert len(steps) - done >= left - (how == "die_after")
+    assert dm.log()[-1] == "message vg-lv mode writearound"
+
+
+def test_another_device_than_before(dm, lvm):
+    lvm.save(refuse="lvconvert")
+    dm.run("cache", "vg/lv", "/dev/new", code=1)
+    lvm.load()["pvs"]["/dev/old"] = {"vg_name": "vg", "pv_free": 100 * MIB, "pv_used": 0}
+    lvm.save(refuse="none")
+    assert "made vg/lv_cache on /dev/new; name that device" in dm.complaint(1, "cache", "vg/lv", "/dev/old")
+    dm.out("cache", "vg/lv", "/dev/new")
+    assert dm.log()[-1] == ATTACH
+
+
+def test_refused(dm, lvm):
+    assert "no such volume" in dm.complaint(3, "cache", "vg/none", "/dev/new")
+    assert "must be VG/LV" in dm.complaint(2, "cache", "lv", "/dev/new")
+    assert "no mode 'fast'" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--mode", "fast")
+    assert "No such file" in dm.complaint(1, "cache", "vg/lv", "/dev/nosuch")
+    assert "the volume itself is on this disk" in dm.complaint(1, "cache", "vg/lv", "/dev/disk")
+    assert "multiple of 32" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--block", 33)
+    assert "more than LVM's million" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--size", 100, "--block", 64)
+    assert "the cache needs" in dm.complaint(1, "cache", "vg/lv", "/dev/new", "--size", 1)
+    dm.write("sys/dev/block/8:32/queue/rotational", "1\n")
+    assert "rotating" in dm.complaint(1, "cache", "vg/lv", "/dev/new")
+    dm.write("sys/dev/block/8:32/queue/rotational", "0\n")
+    lvm.save(signatures={"/dev/new": "ext4"})
+    assert "it holds something already (ext4)" in dm.complaint(1, "cache", "vg/lv", "/dev/new")
+    assert dm.log() == []
+
+
+def test_a_volume_that_is_cached(dm, lvm):
+    dm.out("cache", "vg/lv", "/dev/new")
+    done = dm.log()
+    assert "cached already, by vg/lv_cache" in dm.complaint(1, "cache", "vg/lv", "/dev/new")
+    assert dm.log() == done
