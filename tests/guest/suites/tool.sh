@@ -170,7 +170,7 @@ test_json_of_a_real_cache() {
 	for ((i = 0; i < 50; i++)); do
 		echo "/dev/x read $((i % 7 * 65536)) 4096"
 	done >>"$T/log"
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/lvm-plugin/real.py" "$TOP/build/lvm-plugin/hearth" vg/lv "$T/log"
+	PYTHONDONTWRITEBYTECODE=1 "$TOP/build/venv/bin/python" "$TOP/tests/lvm-plugin/real.py" "$TOP/build/lvm-plugin/hearth" vg/lv "$T/log"
 	assert_eq "$(field segtype)" linear type
 }
 
