@@ -30,6 +30,11 @@
 #define THUMB		.1	/* of the volume: the rule of thumb */
 #define LVM_MAX_BLOCKS	1e6	/* its default */
 #define LONG_ENOUGH	3600.0	/* seconds */
+/* All chosen; docs/worth-it.md explains them. */
+#define TOO_LITTLE	.1	/* gain that nobody notices */
+#define RAM_PRICE	4	/* a GiB of RAM costs as much as so many of SSD */
+#define MOSTLY_READS	.5	/* share of writes below which RAM can do */
+#define MOST_OF_IT	.8	/* of the volume: then all of it can be on the SSD */
 
 static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
 
@@ -41,6 +46,8 @@ struct question {
 	u32 enough;
 	const char *policy;
 	bool rotational;
+	const char *name;	/* VG/LV or what the user called it; NULL: not known */
+	double cached;		/* bytes of the cache that it has; 0: none is known */
 	dev_t dev;		/* to be recorded; 0: a file is read */
 	double recorded;	/* seconds; 0: a file was read */
 };
@@ -177,6 +184,48 @@ static const struct row *choice(const struct rows *rows,
 	return &rows->all[i];
 }
 
+/* ---- The verdict ---- */
+
+enum verdict { CACHE_IT, BUY_RAM, NO_CACHE, ALL_ON_SSD };
+
+static const char * const verdict_names[] = { "cache", "ram", "none", "whole-volume" };
+
+/* The smallest row that serves as many reads from RAM, if it is that much smaller. */
+static const struct row *enough_ram(const struct rows *rows, const struct row *ssd)
+{
+	unsigned int i;
+
+	for (i = 0; i < rows->nr; i++)
+		if (rows->all[i].bytes * RAM_PRICE <= ssd->bytes &&
+		    rows->all[i].ram >= ssd->heat.read_hits)
+			return &rows->all[i];
+	return NULL;
+}
+
+static enum verdict judge(const struct rows *rows, const struct summary *s,
+			  const struct question *q)
+{
+	const struct row *best = choice(rows, q);
+
+	if (gain(best, q) < TOO_LITTLE)
+		return NO_CACHE;
+	if (q->volume && best->bytes >= MOST_OF_IT * q->volume)
+		return ALL_ON_SSD;
+	if (share(s->writes, s->requests) < MOSTLY_READS && enough_ram(rows, best))
+		return BUY_RAM;
+	return CACHE_IT;
+}
+
+/* How far the recording can be trusted to stand for the load. */
+static const char *confidence(const struct summary *s)
+{
+	if (!s->seconds)
+		return "unknown";
+	if (s->seconds < LONG_ENOUGH)
+		return "low";
+	return s->seconds < DAY ? "fair" : "good";
+}
+
 /* The size that hearth-target(8) advises. */
 static double metadata_bytes(double size, const struct question *q)
 {
@@ -235,6 +284,54 @@ static int draw(const char *path, const struct rows *rows,
 }
 
 /* ---- For people ---- */
+
+#define VERDICT	"verdict     "
+#define GAP	"            "
+
+/* A line to be pasted; the device is not known, and perhaps not the volume. */
+static void print_command(const struct row *best, const struct question *q)
+{
+	if (!q->cached)
+		printf(GAP "hearth cache %s DEVICE --size %.3g\n", q->name ?: "VG/LV", best->bytes / GIB);
+	else if (best->bytes > 1.5 * q->cached)
+		printf(GAP "hearth replace-ssd %s DEVICE --size %.3g\n", q->name ?: "VG/LV",
+		       best->bytes / GIB);
+	else
+		puts(GAP "today's cache is large enough");
+}
+
+static void print_verdict(const struct rows *rows, const struct summary *s,
+			  const struct question *q)
+{
+	const struct row *best = choice(rows, q);
+	char a[SIZE_LEN], d[2 * SIZE_LEN];
+	enum verdict v = judge(rows, s, q);
+
+	switch (v) {
+	case NO_CACHE:
+		printf(VERDICT "not worth it: %s would %s %.1f%%%s\n", size_text(a, best->bytes),
+		       q->rotational ? "save" : "hit", 100 * gain(best, q),
+		       q->rotational ? " of the disk's time" : "");
+		break;
+	case ALL_ON_SSD:
+		puts(VERDICT "not worth it: put the whole volume on the SSD");
+		break;
+	case BUY_RAM:
+		printf(VERDICT "RAM instead: %s of it serve as many reads as the SSD\n",
+		       size_text(a, enough_ram(rows, best)->bytes));
+		break;
+	case CACHE_IT:
+		printf(VERDICT "worth it: %s of SSD %s %.1f%%%s\n", size_text(a, best->bytes),
+		       q->rotational ? "save" : "hit", 100 * gain(best, q),
+		       q->rotational ? " of the disk's time" : "");
+		print_command(best, q);
+		break;
+	}
+	printf("confidence  %s", confidence(s));
+	if (s->seconds)
+		printf(": %s were recorded", duration_text(d, s->seconds));
+	putchar('\n');
+}
 
 /* A share of the volume can be compared with the rule of thumb. */
 static void print_part(double bytes, const struct question *q)
@@ -314,6 +411,8 @@ static void print_all(const struct rows *rows, const struct summary *s,
 	       q->rotational ? "much disk time" : "often");
 	printf("Its metadata takes %s.\n",
 	       size_text(a, metadata_bytes(choice(rows, q)->bytes, q)));
+	putchar('\n');
+	print_verdict(rows, s, q);
 	if (any_finding(NOTE)) {
 		putchar('\n');
 		print_findings(NOTE);
@@ -363,6 +462,8 @@ static void json_all(const struct rows *rows, const struct summary *s,
 	json_uint("advised_bytes", choice(rows, q)->bytes);
 	json_uint("advised_metadata_bytes",
 		  metadata_bytes(choice(rows, q)->bytes, q));
+	json_string("verdict", verdict_names[judge(rows, s, q)]);
+	json_string("confidence", confidence(s));
 	json_findings("warnings", NOTE);
 	json_begin("sizes", '[');
 	for (i = 0; i < rows->nr; i++)
@@ -378,6 +479,7 @@ static void ask_cache(struct question *q, const struct cache_info *c)
 {
 	q->dev = makedev(c->dm->major, c->dm->minor);
 	q->volume = c->dm->length * 512.0;
+	q->cached = c->total * cache_block_bytes(c);
 	if (!q->size)
 		q->size = c->total * cache_block_bytes(c);
 	if (!q->block)
@@ -411,6 +513,17 @@ static int ask_volume(struct question *q, const struct options *o)
 	return r;
 }
 
+/* @name, if it can be VG/LV; NULL if it is another device, or none. */
+static const char *volume_name(const char *name)
+{
+	const char *slash;
+
+	if (name && !strncmp(name, "/dev/", 5))
+		name += 5;
+	slash = name ? strchr(name, '/') : NULL;
+	return slash && slash > name && !strchr(slash + 1, '/') ? name : NULL;
+}
+
 static int ask(struct question *q, const struct options *o)
 {
 	int r;
@@ -422,6 +535,7 @@ static int ask(struct question *q, const struct options *o)
 		.policy = o->policy ?: "heat",
 		.rotational = !o->solid,
 	};
+	q->name = volume_name(o->cache ?: o->live);
 	if (o->cache || o->live) {
 		r = ask_volume(q, o);
 		if (r)

@@ -159,6 +159,63 @@ def test_a_short_recording_says_so(dm, tmp_path):
     assert not dm.json("advise", write_trace(tmp_path / "l.bin", long), schema="advise")["warnings"]
 
 
+def uniform(nr, blocks, writes, step=1000):
+    """Makes requests of all blocks alike, a share of them writes."""
+    rng = random.Random(7)
+    return [(step * i, rng.randrange(blocks) * BLOCK, 4096, int(rng.random() < writes)) for i in range(nr)]
+
+
+def verdict(dm, *args):
+    told = dm.json("advise", *args, schema="advise")
+    lines = dm.out("advise", *args).split("\nverdict     ")[1].split("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= 68
+    return told["verdict"], told["confidence"], lines
+
+
+def test_verdict_worth_it(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", uniform(20000, 500, .7))
+    name, confidence, lines = verdict(dm, "--size", 500 / 16384, trace)
+    assert (name, confidence) == ("cache", "low")
+    assert lines[0].startswith("worth it: 31.2 MiB of SSD save ")
+    assert lines[1:3] == ["            hearth cache VG/LV DEVICE --size 0.0305", "confidence  low: 20 s were recorded"]
+    # The same load over two hours, and over two days.
+    for step, expected in ((360000, "fair"), (8640000, "good")):
+        trace = write_trace(tmp_path / "t.bin", uniform(20000, 500, .7, step))
+        assert verdict(dm, "--size", 500 / 16384, trace)[1] == expected
+
+
+def test_verdict_not_worth_it(dm, tmp_path):
+    once = [(1000 * i, (i * 7919 % 20000) * BLOCK, 4096, 0) for i in range(20000)]
+    name, _, lines = verdict(dm, write_trace(tmp_path / "t.bin", once))
+    assert name == "none" and lines[0].endswith("MiB would save 0.0% of the disk's time")
+    assert "hearth cache" not in "".join(lines)
+
+
+def test_verdict_ram(dm, tmp_path):
+    """Most blocks are read six times at once, and never again: RAM serves that, and an SSD comes too late."""
+    rng = random.Random(1)
+    soon = [(1000 * i, (rng.randrange(30) if rng.random() < .3 else 1000 + i // 6) * BLOCK, 4096, 0)
+            for i in range(6000)]
+    name, _, lines = verdict(dm, write_trace(tmp_path / "t.bin", soon))
+    assert name == "ram" and re.match(r"RAM instead: [0-9.]+ MiB of it serve as many reads", lines[0]), lines
+    # Where writes are most of the load, RAM does not help.
+    soon = [(*r[:3], int(i % 20 < 12)) for i, r in enumerate(soon)]
+    assert verdict(dm, write_trace(tmp_path / "t.bin", soon))[0] == "cache"
+
+
+def test_verdict_of_a_volume_that_is_cached(dm, tmp_path):
+    dm.cache()
+    everywhere = write_trace(tmp_path / "t.bin", uniform(20000, 2048, .7))
+    name, _, lines = verdict(dm, "--cache", "vg/lv", everywhere)
+    assert name == "whole-volume" and lines[0] == "not worth it: put the whole volume on the SSD"
+    part = write_trace(tmp_path / "t.bin", uniform(20000, 900, .7))
+    assert verdict(dm, "--cache", "vg/lv", part)[2][1] == "            hearth replace-ssd vg/lv DEVICE --size 0.0625"
+    assert verdict(dm, "--cache", "/dev/vg/lv", part)[2][1].split()[2] == "vg/lv"
+    assert verdict(dm, "--cache", "vg-lv", part)[2][1].split()[2] == "VG/LV"
+    part = write_trace(tmp_path / "t.bin", uniform(20000, 250, .7))
+    assert verdict(dm, "--cache", "vg/lv", part)[2][1] == "            today's cache is large enough"
+
+
 def test_no_size_above_the_volumes(dm, tmp_path):
     """The cache has 32 MiB, the volume 128 MiB."""
     dm.cache()
