@@ -247,6 +247,15 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 						    CACHE_BYPASS_LIMIT;
 }
 
+/* Neither budget nor room is asked for: what is absorbed is the user's own write. */
+void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	describe_miss(c, bio, &cb->io);
+	cache_stat_inc(c, cb->io.op == CACHE_OP_WRITE ?
+		       STAT_WRITE_MISSES : STAT_READ_HITS);
+	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
+}
+
 /* ---- A promotion that begins ---- */
 
 bool cache_admit_begin(struct cache *c, bool reader)

@@ -54,6 +54,16 @@ void cache_admit_init(struct cache *c);
 void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb);
 
 /**
+ * cache_admit_logged() - the same for a bio that the write log serves
+ * @c: the engine
+ * @bio: a read or write within one block that has no slot
+ * @cb: what is kept with it; the policy's verdict is @cb->verdict
+ *
+ * A read counts as a hit, because the cache device serves it.  Context: any.
+ */
+void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb);
+
+/**
  * cache_admit_begin() - whether an admitted promotion may begin now
  * @c: the engine
  * @reader: it is for a read; readers have twice the room

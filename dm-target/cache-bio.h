@@ -22,6 +22,9 @@ enum bio_kind {
 	BIO_DISCARD,		/* passed down to the origin */
 	BIO_FLUSH,		/* of one of the devices */
 	BIO_SUSPECT,		/* counted in nr_suspects until it ends */
+	BIO_ABSORBED,		/* writes a segment of the write log */
+	BIO_LOG_READ,		/* reads one, which it pins */
+	BIO_LOGGED,		/* has written one, and ends with a batch of the ring */
 };
 
 struct fill;
@@ -30,8 +33,10 @@ struct cache_bio {
 	u32 slot;
 	u16 gate;
 	u8 kind;		/* enum bio_kind */
-	/* In one byte, because a hit sets all three: in one store. */
-	u8 step : 6;		/* enum bio_step */
+	/* In one byte, because a hit sets all of them: in one store. */
+	u8 step : 4;		/* enum bio_step */
+	u8 shun : 1;		/* the write log has failed to write it */
+	u8 turn : 1;		/* it is its turn to take room in the write log */
 	u8 yielded : 1;		/* it has waited for its turn */
 	u8 waited : 1;		/* it was parked on a slot and woken */
 	u8 verdict;		/* enum cache_verdict */
@@ -53,6 +58,7 @@ struct cache_bio {
 		struct commit_op op;
 		struct bio fast_leg;	/* the second copy of a write to both */
 		struct cache_discard discard;
+		struct cache_log_bio logged;
 	};
 	struct cache *c;
 };

@@ -109,6 +109,12 @@ int cache_flush_devices(struct cache *c)
 	return unflushed(c) ? -EIO : 0;
 }
 
+int cache_flush_origin(struct cache *c)
+{
+	flush_devices(c, FLUSH_ORIGIN);
+	return unflushed(c) & FLUSH_ORIGIN ? -EIO : 0;
+}
+
 struct group {
 	struct list_head ops;
 	unsigned int nr_ops;

@@ -64,6 +64,14 @@
 		"Requests that the origin failed.")			\
 	GROUPED(CACHE_SECTORS_WRITTEN, cache_sectors_written,		\
 		"Sectors written to the cache device.")			\
+	PLAIN(LOG_WRITES, log_writes,					\
+		"Writes that missed, and went into the write log.")	\
+	PLAIN(LOG_READS, log_reads,					\
+		"Reads that the write log served.")			\
+	PLAIN(LOG_HOME, log_home,					\
+		"Extents that went from the write log to the origin.")	\
+	PLAIN(LOG_RING_SECTORS, log_ring_sectors,			\
+		"Sectors written to the write log's ring.")		\
 	GROUPED(TIMED_READ_HITS, timed_read_hits,			\
 		"Read hits that were timed: of every 64th block.")	\
 	GROUPED(TIMED_READ_MISSES, timed_read_misses,			\

@@ -175,6 +175,8 @@ static int empty_mapping(struct cache *c)
 	lockdep_assert_held(&c->md_lock);
 	if (!r)
 		r = cmd_unmap_all(c->cmd);
+	if (!r && cmd_log_flag(c->cmd))
+		r = cmd_set_log_flag(c->cmd, false);
 	if (!r)
 		r = cmd_commit(c->cmd, true);
 	return r;
@@ -263,7 +265,7 @@ static void retry_fence(struct cache *c)
 /* Is anything in the cache that the origin may not have? */
 static bool anything_dirty(struct cache *c)
 {
-	return atomic_read(&c->nr_dirty) ||
+	return atomic_read(&c->nr_dirty) || cache_log_unsaved(c) ||
 	       (READ_ONCE(c->degrade.origin_flush_failed) &&
 		atomic_read(&c->nr_intents));
 }

@@ -7,6 +7,7 @@
  * unmapped.
  */
 #include "cache-bio.h"
+#include "cache-log-io.h"
 
 #define DISCARD_AHEAD	256U	/* blocks */
 
@@ -24,6 +25,8 @@ static void discard_begin(struct cache *c, struct bio *bio,
 	d->cursor = d->first;
 	d->ahead = d->first;
 	d->registered = true;
+	d->left_log = false;
+	d->refused = false;
 	cache_gate_enter_discard(c, d);
 }
 
@@ -94,7 +97,8 @@ void cache_process_discard(struct cache *c, struct bio *bio,
 {
 	struct cache_discard *d = &cb->discard;
 
-	if (!cache_writable(c) && !cache_bypassed(c)) {
+	if ((!cache_writable(c) || (d->registered && d->refused)) &&
+	    !cache_bypassed(c)) {
 		if (d->registered)
 			cache_gate_leave_discard(c, d);
 		bio->bi_status = BLK_STS_NOTSUPP;
@@ -103,6 +107,10 @@ void cache_process_discard(struct cache *c, struct bio *bio,
 	}
 	if (!d->registered)
 		discard_begin(c, bio, d);
-	if (cache_bypassed(c) || discard_wait(c, bio, d))
-		discard_pass_down(c, bio, cb);
+	if (!cache_bypassed(c) && !discard_wait(c, bio, d))
+		return;
+	/* W6: what the log has of it would come back. */
+	if (unlikely(READ_ONCE(c->log)) && !cache_log_discard(c, bio))
+		return;
+	discard_pass_down(c, bio, cb);
 }

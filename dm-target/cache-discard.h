@@ -16,6 +16,8 @@ struct cache_discard {
 	u64 cursor;		/* all before it is unmapped */
 	u64 ahead;		/* the unmapping of all before it has begun */
 	bool registered;
+	bool left_log;		/* nothing that came before it is in the write log */
+	bool refused;		/* and that could not be brought about */
 };
 
 /**

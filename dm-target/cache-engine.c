@@ -14,6 +14,7 @@
 #include "cache-engine.h"
 #include "cache-io.h"
 #include "cache-load.h"
+#include "cache-log-io.h"
 #include "cache-table.h"
 
 #include <linux/sched/mm.h>
@@ -65,6 +66,7 @@ static void tick_work(struct work_struct *work)
 	cache_degrade_tick(c);
 	cache_intents_tick(c);
 	cache_yield_tick(c);
+	cache_log_tick(c);
 	if (c->policy->ops->tick) {
 		spin_lock(&c->policy_lock);
 		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));
@@ -196,6 +198,7 @@ static void destroy_engine(struct kref *ref)
 		destroy_workqueue(c->wq);
 	if (c->commit_wq)
 		destroy_workqueue(c->commit_wq);
+	cache_log_free(c->log);
 	cache_policy_destroy(c);
 	if (c->cmd)
 		cmd_close(c->cmd);
@@ -407,10 +410,10 @@ static int reuse_engine(struct cache *c, struct cache_table *t)
 
 static int check_mode(struct cache *c, struct cache_table *t)
 {
-	if (t->mode != MODE_PASSTHROUGH || !atomic_read(&c->nr_dirty))
+	if (t->mode != MODE_PASSTHROUGH || !cache_nr_unsaved(c))
 		return 0;
 	DMERR("cannot enter passthrough mode: %u blocks are dirty",
-	      atomic_read(&c->nr_dirty));
+	      cache_nr_unsaved(c));
 	return -EINVAL;
 }
 
@@ -655,6 +658,9 @@ void cache_engine_run(struct cache *c)
 	WRITE_ONCE(c->tick.last_io, jiffies);
 	queue_delayed_work(c->wq, &c->tick.work, TICK);
 	cache_kick_writeback(c);
+	/* A log that was recovered drains, until its worker has looked. */
+	if (c->log)
+		cache_log_kick(c->log);
 }
 
 static bool runs_alone(struct cache_table *t)
@@ -734,6 +740,7 @@ static void stop_engine(struct cache_table *t)
 	WRITE_ONCE(c->quiescing, true);
 	wake_up_all(&c->wait.migrations);
 	drain_work(c);
+	cache_log_stop(c);
 	cache_store(c);
 	/* Act on a failure that storing found while this engine is the only one. */
 	flush_work(&c->degrade.work);

@@ -19,6 +19,14 @@ static u32 gate_of(u64 block)
 	return hash_64(block, ilog2(CACHE_NR_GATES));
 }
 
+/* W6, W13: what is in the log is newer than the origin. */
+static bool log_has(struct cache *c, u64 block)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+
+	return unlikely(log) && cache_log_has_block(log, block);
+}
+
 /* ---- Enter, then look ---- */
 
 static void leave_gate(struct cache *c, u32 gate)
@@ -36,7 +44,8 @@ bool cache_gate_enter(struct cache *c, struct cache_bio *cb)
 	atomic_inc(&c->gate.writers[gate]);
 	/* Enter, then look: the other half is in cache_gate_publish(). */
 	smp_mb__after_atomic();
-	if (slot_map_find(&c->map, cb->block) != SLOT_NONE) {
+	if (slot_map_find(&c->map, cb->block) != SLOT_NONE ||
+	    log_has(c, cb->block)) {
 		leave_gate(c, gate);
 		return false;
 	}
@@ -94,7 +103,7 @@ static bool discard_overlaps(struct cache *c, u64 block)
 	return found;
 }
 
-static bool writer_or_discard_at(struct cache *c, u64 block)
+bool cache_gate_is_busy(struct cache *c, u64 block)
 {
 	return atomic_read(&c->gate.writers[gate_of(block)]) ||
 	       discard_overlaps(c, block);
@@ -109,7 +118,7 @@ int cache_gate_publish(struct cache *c, u32 slot, u64 block)
 		return r;
 	/* Publish, then look: the other half is in cache_gate_enter(). */
 	smp_mb();
-	if (!writer_or_discard_at(c, block))
+	if (!cache_gate_is_busy(c, block) && !log_has(c, block))
 		return 0;
 	cache_gate_unpublish(c, slot);
 	return -EBUSY;

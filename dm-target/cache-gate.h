@@ -35,8 +35,8 @@ struct cache_gate {
  * @c: the engine
  * @cb: of the write; @cb->block is its block
  *
- * Return: false if the block has a slot: look again.  True: @cb->kind is BIO_GATED,
- * and cache_gate_leave() has to follow the end of the write.
+ * Return: false if the block has a slot, or is in the write log: look again.  True:
+ * @cb->kind is BIO_GATED, and cache_gate_leave() has to follow the end of the write.
  */
 bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
 
@@ -46,6 +46,15 @@ bool cache_gate_enter(struct cache *c, struct cache_bio *cb);
  * @cb: of the write
  */
 void cache_gate_leave(struct cache *c, const struct cache_bio *cb);
+
+/**
+ * cache_gate_is_busy() - whether a write or a discard of the origin alone is in flight
+ * @c: the engine
+ * @block: the block; a write to another one with the same gate counts, too
+ *
+ * Context: takes gate.discard_lock.
+ */
+bool cache_gate_is_busy(struct cache *c, u64 block);
 
 /**
  * cache_gate_enter_discard() - no block of a discard is published from here on
@@ -74,7 +83,7 @@ void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
  * Context: takes a lock of map.chain_locks, and gate.discard_lock.
  *
  * Return: 0; -EEXIST when the block has a slot; -EBUSY when a write or a discard of
- * it is in flight.
+ * it is in flight, or the write log has some of it.
  */
 int cache_gate_publish(struct cache *c, u32 slot, u64 block);
 

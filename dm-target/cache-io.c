@@ -16,6 +16,7 @@
 #include "cache-failover.h"
 #include "cache-fill.h"
 #include "cache-io.h"
+#include "cache-log-io.h"
 
 /* ---- Messages to the policy ---- */
 
@@ -34,6 +35,28 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 
 /* ---- Reads ---- */
 
+/* The write log's answer to a read. */
+enum log_result {
+	LOG_HAS_IT,
+	LOG_HAS_NOT,
+	LOG_LOOK_AGAIN,
+};
+
+/*
+ * Is (the rest of) the read in the write log?  W14: if not, the slot was looked for
+ * again, because extents leave the log after their block's slot is published.
+ */
+static noinline enum log_result read_log(struct cache *c, struct bio *bio,
+					 struct cache_bio *cb, bool worker, int *r)
+{
+	if (cache_log_read(c, bio, cb, worker, r))
+		return LOG_HAS_IT;
+	/* The index's locks were taken in between. */
+	smp_mb();
+	return slot_map_find(&c->map, cb->block) == SLOT_NONE ? LOG_HAS_NOT :
+								LOG_LOOK_AGAIN;
+}
+
 static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
@@ -48,6 +71,25 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		return DM_MAPIO_SUBMITTED;
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
+}
+
+/*
+ * A slot on its way in: the log has what is newer than the origin, until the slot is
+ * VALID (W14).
+ */
+static noinline enum log_result read_log_in_transit(struct cache *c,
+						    struct bio *bio,
+						    struct cache_bio *cb,
+						    bool worker, int *r)
+{
+	u32 slot, word;
+
+	if (cache_log_read(c, bio, cb, worker, r))
+		return LOG_HAS_IT;
+	slot = slot_map_find_own(&c->map, cb->block, &word);
+	return slot != SLOT_NONE && (slot_state(word) == SLOT_FILLING ||
+				     slot_state(word) == SLOT_EVICTING) ?
+		LOG_HAS_NOT : LOG_LOOK_AGAIN;
 }
 
 /* The origin is current, though a slot exists: it is on its way in or out. */
@@ -127,12 +169,22 @@ static __always_inline enum hit_result pin_for_read(struct cache *c,
 	return HIT_PINNED;
 }
 
-static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
+static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		    bool worker)
 {
+	enum log_result has;
 	u32 slot;
+	int r;
 
 	for (;;) {
 		slot = slot_map_find(&c->map, cb->block);
+		if (slot == SLOT_NONE && unlikely(READ_ONCE(c->log))) {
+			has = read_log(c, bio, cb, worker, &r);
+			if (has == LOG_HAS_IT)
+				return r;
+			if (has == LOG_LOOK_AGAIN)
+				continue;
+		}
 		if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
 		    !slot_is_needed(c, slot))
 			return map_read_passthrough(c, bio, slot);
@@ -145,6 +197,13 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		case HIT_PARKED:
 			return DM_MAPIO_SUBMITTED;
 		case HIT_ORIGIN:
+			if (unlikely(READ_ONCE(c->log))) {
+				has = read_log_in_transit(c, bio, cb, worker, &r);
+				if (has == LOG_HAS_IT)
+					return r;
+				if (has == LOG_LOOK_AGAIN)
+					continue;
+			}
 			return map_read_transit(c, bio, cb);
 		case HIT_PINNED:
 		case HIT_NO_INTENT:
@@ -313,6 +372,8 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 static bool map_write_miss(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, int *r)
 {
+	if (unlikely(READ_ONCE(c->log)) && cache_log_write(c, bio, cb, r))
+		return true;
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cache_admit_miss(c, bio, cb);
 		if (cache_wants_promotion(cb) && cache_keeps_dirty(c)) {
@@ -455,6 +516,8 @@ static int map_flush(struct cache *c, struct bio *bio)
 		bio_endio(bio);
 		return DM_MAPIO_SUBMITTED;
 	}
+	if (fast && unlikely(READ_ONCE(c->log)) && cache_log_flush(c, bio))
+		return DM_MAPIO_SUBMITTED;
 	bio_set_dev(bio, fast ? c->fast : c->origin);
 	return DM_MAPIO_REMAPPED;
 }
@@ -466,7 +529,7 @@ static int map_data(struct cache *c, struct bio *bio, struct cache_bio *cb,
 {
 	if (bio_data_dir(bio) == WRITE)
 		return map_write(c, bio, cb, worker);
-	return map_read(c, bio, cb);
+	return map_read(c, bio, cb, worker);
 }
 
 int cache_map_bio(struct cache *c, struct bio *bio)
@@ -474,10 +537,13 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	struct cache_bio *cb = cache_bio(bio);
 
 	cb->kind = BIO_PLAIN;
-	if (unlikely(!bio_sectors(bio) && (bio->bi_opf & REQ_PREFLUSH)))
+	if (unlikely(!bio_sectors(bio) && (bio->bi_opf & REQ_PREFLUSH))) {
+		cb->turn = false;
 		return map_flush(c, bio);
+	}
 
 	if (unlikely(bio_op(bio) == REQ_OP_DISCARD)) {
+		cb->turn = false;
 		cb->discard.registered = false;
 		cb->waited = false;
 		cb->block = CACHE_BLOCK_UNTIMED;
@@ -489,6 +555,8 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->block = cache_block_of(c, bio->bi_iter.bi_sector);
 	cb->verdict = NR_CACHE_VERDICTS;
 	cb->step = STEP_MAP;
+	cb->shun = false;
+	cb->turn = false;
 	cb->yielded = false;
 	cb->waited = false;
 	cb->fill = NULL;
@@ -564,6 +632,14 @@ static void process_bio(struct cache *c, struct bio *bio)
 	}
 }
 
+/* It has waited for room in the write log. */
+static noinline void process_in_turn(struct cache *c, struct bio *bio)
+{
+	cache_log_begin_turn(c->log, bio);
+	process_bio(c, bio);
+	cache_log_end_turn(c->log);
+}
+
 void cache_deferred_work(struct work_struct *work)
 {
 	struct cache *c = container_of(work, struct cache, wait.deferred_work);
@@ -579,7 +655,10 @@ void cache_deferred_work(struct work_struct *work)
 	blk_start_plug(&plug);
 	while ((bio = bio_list_pop(&bios))) {
 		cache_begin_grant(c, cache_bio(bio));
-		process_bio(c, bio);
+		if (unlikely(cache_bio(bio)->turn))
+			process_in_turn(c, bio);
+		else
+			process_bio(c, bio);
 		cache_end_grant(c);
 	}
 	blk_finish_plug(&plug);
@@ -637,6 +716,7 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	switch (kind) {
 	case BIO_PLAIN:
 	case BIO_BOTH:
+	case BIO_LOGGED:
 		break;
 	case BIO_PINNED_READ:
 		return end_read(c, bio, cb, error);
@@ -665,6 +745,11 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 		return cache_end_flush(c, bio, error);
 	case BIO_SUSPECT:
 		atomic_dec(&c->intents.nr_suspects);
+		break;
+	case BIO_ABSORBED:
+		return cache_log_end_write(c, bio, error);
+	case BIO_LOG_READ:
+		cache_log_end_read(c, bio, *error);
 		break;
 	}
 	return DM_ENDIO_DONE;

@@ -11,6 +11,7 @@
  * why that suffices.  It must not know of other engines or tables.
  */
 #include "cache-load.h"
+#include "cache-log-io.h"
 #include "cache-table.h"
 
 #include <linux/completion.h>
@@ -37,10 +38,6 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	r = pd_device_open_bdev(c->metadata, false, &c->pd);
 	if (!r)
 		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
-	if (!r && cmd_log_flag(c->cmd)) {
-		why = "a write log is in use, which this version cannot read";
-		r = -EINVAL;
-	}
 	if (r)
 		DMERR("metadata: %s", why);
 	return r;
@@ -59,6 +56,9 @@ static int begin_session(struct cache *c)
 	if (cache_session_distrusted(c->settings.session)) {
 		DMWARN("the metadata is older than the origin: starting with an empty cache");
 		r = cmd_unmap_all(c->cmd);
+		/* The write log is as old. */
+		if (!r && cmd_log_flag(c->cmd))
+			r = cmd_set_log_flag(c->cmd, false);
 	}
 	return r ? r : cache_settings_new_session(c);
 }
@@ -127,6 +127,13 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 	r = cmd_extend(c->cmd, bdev_nr_sectors(c->metadata) / CMD_BLOCK_SECTORS);
 	if (r)
 		return r;
+	if (cmd_log_flag(c->cmd)) {
+		r = cache_log_open(c, cmd_cache_blocks(c->cmd));
+		if (!r)
+			r = cache_log_fit(c, t->nr_slots);
+		if (r)
+			return r;
+	}
 	r = fit_cache_size(c, t->nr_slots);
 	if (r)
 		return r;
@@ -302,10 +309,17 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	struct load_context *lc = context;
 	struct cache *c = lc->c;
 	u32 word = SLOT_VALID;
+	int logged;
 
 	if (slot >= c->map.nr_slots)
 		return -EINVAL;
-	if (lc->unclean)
+	logged = cache_log_check_mapping(c, slot, block);
+	if (logged < 0) {
+		lc->why = "a cache block is mapped, and is the write log's";
+		return logged;
+	}
+	/* The commit that mapped it called it dirty. */
+	if (lc->unclean || logged)
 		dirty = true;
 	if (dirty)
 		word |= SLOT_ALL_DIRTY | SLOT_INTENT;
@@ -465,8 +479,15 @@ static void load_stats(struct cache *c)
 
 int cache_load(struct cache *c, struct cache_table *t, struct cache *before)
 {
-	int r = bring_up(c, t, before);
+	int r;
 
+	if (before && cache_log_alone_knows(before)) {
+		DMERR("write log: only the cache that is suspended knows all of it, because its ring cannot be written");
+		return -EILSEQ;
+	}
+	r = bring_up(c, t, before);
+	if (!r)
+		r = cache_log_begin(c);
 	if (r)
 		return r;
 	slot_map_build_free_list(&c->map);

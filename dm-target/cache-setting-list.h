@@ -33,6 +33,8 @@
 	SETTING(dirty_limit, "percent", 100, 1, 100,			\
 		"of the blocks dirty at most; other writes go to the origin") \
 	SETTING(writeback_idle, "seconds", 2, 0, 86400,			\
-		"without requests after which all is written back; 0: never")
+		"without requests after which all is written back; 0: never") \
+	SETTING(absorb, "0 or 1", 0, 0, 1,				\
+		"1: in writeback, small writes that miss go to the cache device")
 
 #endif

@@ -288,7 +288,7 @@ static inline void slot_pin_lent(struct slot *s)
 
 static inline void slot_unpin_lent(struct slot *s)
 {
-	/* Reads of the slot end before the slot may be written again. */
+	/* The read has ended before the slot may be written again. */
 	smp_mb__before_atomic();
 	atomic_sub(SLOT_PIN, &s->word);
 }

@@ -100,7 +100,7 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 	       (u32)cache_stat_sum(c, STAT_WRITE_MISSES),
 	       (u32)cache_stat_sum(c, STAT_DEMOTIONS),
 	       (u32)cache_stat_sum(c, STAT_PROMOTIONS),
-	       atomic_read(&c->nr_dirty));
+	       cache_nr_unsaved(c));
 	sz += emit_features(t, cmd_format(c->cmd), c->discard_passdown,
 			    result + sz, maxlen - sz);
 	DMEMIT("%u ", 2 * count_tunables(cache_core_tunables));
@@ -311,6 +311,30 @@ static const char *health_name(struct cache *c)
 	return READ_ONCE(c->degrade.fast_dead) ? "cache-device-failed" : "good";
 }
 
+static const char * const log_state_names[] = {
+	[CACHE_LOG_OFF] = "off",
+	[CACHE_LOG_ON] = "on",
+	[CACHE_LOG_DRAINS] = "drains",
+	[CACHE_LOG_UNKNOWN] = "unknown",
+};
+
+static unsigned int emit_log(struct cache *c, char *result, unsigned int maxlen)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+	unsigned int sz = 0;
+
+	if (!log)
+		return 0;
+	DMEMIT("log %s\n", READ_ONCE(log->failed) ? "failed" :
+	       log_state_names[READ_ONCE(log->state)]);
+	DMEMIT("log_segments %d\n", atomic_read(&log->nr_segments));
+	DMEMIT("log_blocks %lld\n", (s64)atomic64_read(&log->ix.nr_blocks));
+	DMEMIT("log_extents %llu\n", READ_ONCE(log->ix.nr_ring));
+	DMEMIT("log_unlogged %lld\n", (s64)atomic64_read(&log->ix.nr_unlogged));
+	DMEMIT("log_bytes %lld\n", (s64)atomic64_read(&log->ix.bytes));
+	return sz;
+}
+
 static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
@@ -321,6 +345,7 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
 	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
 	DMEMIT("free_slots %u\n", READ_ONCE(c->map.nr_free));
+	emit_log(c, result + sz, maxlen - sz);
 	return 1;
 }
 

@@ -16,6 +16,7 @@
  *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
  *   cache-commit.c     makes changes of the mapping durable, in groups
  *   cache-settings.c   keeps settings that were given by message
+ *   cache-log.c        the write log: its slots, its ring, bios that wait
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions
@@ -24,8 +25,12 @@
  *   cache-failover.c   goes on with bios that a device refused
  *   cache-both.c       writes to both devices
  *   cache-discard.c    unmaps what a discard covers
+ *   cache-log-io.c     absorbs writes, and reads what was absorbed
  *   cache-io.c         maps bios, ends them, and goes on with those that waited
+ *   cache-log-home.c   extents leave the write log
+ *   cache-log-state.c  turns the write log on and off
  *   cache-table.c      parses a table
+ *   cache-log-load.c   the write log from the disk, and its stop
  *   cache-load.c       from the disk to an engine, and back
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
  *   cache-status.c     status lines and messages
@@ -34,7 +39,8 @@
  * Locks.  The mutexes nest in this order; a spinlock may be taken under a mutex,
  * and none under another spinlock.  "plain": workers and device-mapper's calls
  * take it; "irqsave": the end of a bio takes it, too, perhaps in an interrupt.  A
- * hit takes none.
+ * hit takes none.  Two pairs nest all the same: the index's locks of segments inside
+ * those of its blocks and inside log.room_lock.
  *
  *   settings.lock           mutex    the text of the record (cache-settings.h)
  *   md_lock                 mutex    the metadata; health, and the mode of a failed cache
@@ -47,6 +53,9 @@
  *   gate.discard_lock       irqsave  ranges under discard
  *   admit.throttle.lock     irqsave  the budget of promotions
  *   degrade.held_lock       irqsave  bios that are held, tables that are being suspended
+ *   log.room_lock           irqsave  the open segment (cache-log.h)
+ *   log.lock                irqsave  bios that wait for the write log
+ *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
  *   writeback.failed_lock   plain    blocks that could not go home
  *   distrusted_lock         plain    sessions that are not believed (cache-degrade.c)
  *   registry_lock           plain    loaded policies (cache-policies.c)
@@ -79,6 +88,7 @@
 #include "cache-evict.h"
 #include "cache-gate.h"
 #include "cache-intents.h"
+#include "cache-log.h"
 #include "cache-mode.h"
 #include "cache-policies.h"
 #include "cache-policy.h"
@@ -175,6 +185,7 @@ struct cache {
 	struct cache_degrade degrade;
 	struct cache_record settings;
 	struct cache_tick tick;
+	struct cache_log *log;		/* or NULL; once there, it stays */
 
 	struct dm_io_client *io;
 	struct dm_kcopyd_client *copier;
@@ -261,6 +272,25 @@ static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
 	return blocks * 100 > c->map.nr_slots * percent;
 }
 
+/* Segments of the write log that may have the only copy of something. */
+static inline u32 cache_log_unsaved(const struct cache *c)
+{
+	const struct cache_log *log = READ_ONCE(c->log);
+
+	return unlikely(log) && !READ_ONCE(log->all_home) ?
+		atomic_read(&log->nr_segments) : 0;
+}
+
+/* All that is to go home: slots, and the flag of a log that is being emptied. */
+static inline u32 cache_nr_unsaved(const struct cache *c)
+{
+	const struct cache_log *log = READ_ONCE(c->log);
+	u32 nr = atomic_read(&c->nr_dirty) + cache_log_unsaved(c);
+
+	return nr || likely(!log) ||
+	       READ_ONCE(log->state) != CACHE_LOG_DRAINS ? nr : 1;
+}
+
 /*
  * Would a write make the slot with this word (0: no slot yet) dirty, although
  * dirty_limit is reached?  Any context.
@@ -285,20 +315,29 @@ static inline bool cache_writable(const struct cache *c)
 	return READ_ONCE(c->health) == HEALTH_GOOD;
 }
 
+static inline bool cache_bypassed(const struct cache *c)
+{
+	/* Pairs with set_health(): whatever is read next is read after the fence. */
+	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
+}
+
+/* W9: a ring that could not be written does not say all that the log has. */
+static inline bool cache_log_alone_knows(const struct cache *c)
+{
+	const struct cache_log *log = READ_ONCE(c->log);
+
+	return unlikely(log) && READ_ONCE(log->failed) && cache_log_unsaved(c) &&
+	       !cache_bypassed(c);
+}
+
 /*
  * A suspended engine that could not write its metadata any more may be the only
  * one that knows of dirty blocks.
  */
 static inline bool cache_alone_knows(const struct cache *c)
 {
-	return READ_ONCE(c->health) == HEALTH_READ_ONLY &&
-	       atomic_read(&c->nr_dirty);
-}
-
-static inline bool cache_bypassed(const struct cache *c)
-{
-	/* Pairs with set_health(): whatever is read next is read after the fence. */
-	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
+	return (READ_ONCE(c->health) == HEALTH_READ_ONLY &&
+		atomic_read(&c->nr_dirty)) || cache_log_alone_knows(c);
 }
 
 /*

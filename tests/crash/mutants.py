@@ -80,8 +80,8 @@ MUTANTS = {
         "fill->op.kind = COMMIT_MAP_CLEAN;"),
     "discard-does-not-wait": (
         "dm-target/cache-discard.c",
-        "if (cache_bypassed(c) || discard_wait(c, bio, d))",
-        "if (c || discard_wait(c, bio, d))"),
+        "if (!cache_bypassed(c) && !discard_wait(c, bio, d))",
+        "if (!c)"),
     "superblock-before-its-blocks": (
         "persistent-data/pd-transaction.c",
         "return r ? r : pd_device_flush(tm->dev);",
@@ -207,7 +207,7 @@ def copy_tree(*more):
     shutil.rmtree(WORK, ignore_errors=True)
     TREE.mkdir(parents=True)
     for part in ("Makefile", "dkms.conf", "scripts", "dm-target", "policies", "metadata",
-                 "persistent-data", "os") + more:
+                 "persistent-data", "write-log", "os") + more:
         run("cp", "-a", TOP / part, TREE)
 
 

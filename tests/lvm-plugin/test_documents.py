@@ -17,9 +17,9 @@ GIB = 1 << 30
 MADE_UP = {
     "name": "vg-data", "mode": "writeback", "used": 1551120, "total": 1638400, "dirty": 12044,
     "length": 2 * (1 << 40) // 512,
-    "core": "20 migration_threshold 2048 promote_ahead 384 max_promote_mbps 0 "
+    "core": "22 migration_threshold 2048 promote_ahead 384 max_promote_mbps 0 "
             "max_promote_share 50 fail_open 1 max_intents 32768 dirty_high 50 dirty_low 45 "
-            "dirty_limit 100 writeback_idle 2",
+            "dirty_limit 100 writeback_idle 2 absorb 0",
     "settings": "10 read_level 2 write_level 2 full_write_level 2 seq_cutoff 64 seq_again 1",
 }
 

@@ -67,9 +67,11 @@ def test_manual_has_the_setting(setting):
 def test_manual_has_the_counters():
     stats = page(TOP, "hearth-target.8").split("\n.B stats\n", 1)[1].split(".B policy_stats", 1)[0]
     assert re.findall(r"^\.TP\n\.B (\w+)$", stats, re.M) == \
-        ["mode", "health", *COUNTERS, "intents_held", "free_slots"]
+        ["mode", "health", *COUNTERS, "intents_held", "free_slots", "log"]
+    of_log = re.findall(r"\blog_\w+", stats.split("\n.B log\n", 1)[1])
+    assert len(of_log) == 5
     source = (TOP / "dm-target/cache-status.c").read_text()
-    for name in ("mode", "health", "intents_held", "free_slots"):
+    for name in ("mode", "health", "intents_held", "free_slots", "log", *of_log):
         assert f'DMEMIT("{name} %' in source
 
 

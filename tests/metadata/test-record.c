@@ -33,7 +33,6 @@ static const struct setting of_nhit[] = {
  * long as theirs will be. One that is in a list above leaves this one.
  */
 static const struct setting to_come[] = {
-	{ "absorb", 100 },
 	{ "absorb_memory", U32_MAX },
 	{ "origin_check", U32_MAX },
 	{ "idle_priority_bypass", 1 },

@@ -12,7 +12,8 @@ our_locks() {
 	sed -nE \
 		-e 's/.*(spin_lock_init|mutex_init|init_waitqueue_head)\((.*)\);.*/\2/p' \
 		-e 's/.*DEFINE_(SPINLOCK|MUTEX)\((.*)\).*/\2/p' \
-		"$TOP"/dm-target/*.c "$TOP"/policies/*.[ch] "$TOP"/persistent-data/*.c |
+		"$TOP"/dm-target/*.c "$TOP"/policies/*.[ch] \
+		"$TOP"/persistent-data/*.c "$TOP"/write-log/*.c |
 		sort -u
 }
 

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The paths of bios into the write log, and out of it.
+ *
+ * It owns the rules by which a write is absorbed or waits, and by which a read finds
+ * its pieces (W8, W13, W14).  It must not know how records become durable, nor where
+ * extents go later.
+ */
+#include "cache-admit.h"
+#include "cache-bio.h"
+#include "cache-log-io.h"
+
+/*
+ * A write of 32 KiB and more is large: the disk takes it nearly as fast as many small
+ * ones, and it would use the log up.  Not chosen by measurement.
+ */
+#define LARGE_SECTORS	64U
+/*
+ * So many writes may wait to be recorded without a flush, because their memory and
+ * the room in the ring that is kept for them come back only then.  A batch for 2,048
+ * takes nine blocks of the ring.  Not chosen by measurement.
+ */
+#define UNLOGGED_MAX	2048
+
+/* ---- Writes ---- */
+
+/*
+ * W1, W13: may anything be absorbed now?  Asked after the write was counted in, too.
+ * A worker that says no first sees the count afterwards.
+ */
+static bool may_absorb(struct cache_log *log)
+{
+	struct cache *c = log->c;
+
+	return READ_ONCE(log->state) == CACHE_LOG_ON &&
+	       !READ_ONCE(log->failed) && cache_keeps_dirty(c) &&
+	       cache_writable(c) && !READ_ONCE(c->degrade.fast_dead) &&
+	       !cache_flush_failed(c);
+}
+
+/*
+ * Is the write large, or does it follow a large one?  A large write that is not aligned
+ * to blocks comes as several, of which the last may be small.
+ */
+static bool is_large(struct cache_log *log, struct bio *bio)
+{
+	u64 begin = bio->bi_iter.bi_sector, end = bio_end_sector(bio);
+	u64 *ends = log->large_ends;
+	u32 bits = ilog2(LOG_NR_LARGE);
+
+	if (bio_sectors(bio) < LARGE_SECTORS &&
+	    READ_ONCE(ends[hash_64(begin, bits)]) != begin)
+		return false;
+	WRITE_ONCE(ends[hash_64(end, bits)], end);
+	return true;
+}
+
+/* Is it worth while to absorb a write to a block that has nothing in the log? */
+static bool is_wanted(struct cache_log *log, struct bio *bio,
+		      struct cache_bio *cb)
+{
+	return may_absorb(log) && !cb->shun && !is_large(log, bio);
+}
+
+/*
+ * Do others wait for room?  A bio whose turn it is comes behind those of its round
+ * that had theirs in vain, any other behind all.  Racy: a bio that comes at the same
+ * time may be the faster.
+ */
+static bool others_are_first(struct cache_log *log, struct bio *bio)
+{
+	if (READ_ONCE(log->nr_again))
+		return true;
+	return READ_ONCE(log->turn) != bio &&
+	       (READ_ONCE(log->nr_room) || READ_ONCE(log->nr_turns));
+}
+
+enum absorbed {
+	ABSORBED,
+	FOUND_SLOT,		/* look again */
+	NO_ROOM,		/* later there may be */
+	NOT_NOW,		/* the block has to leave first, or is about to */
+};
+
+static enum absorbed refused(int error)
+{
+	return error == -EBUSY ? NOT_NOW : NO_ROOM;
+}
+
+static void cancel(struct cache_log *log, struct log_write *w)
+{
+	log_index_cancel(&log->ix, w);
+	atomic_dec(&log->in_flight);
+}
+
+/* Counted in, then looked: a worker, or a promotion, does both the other way round. */
+static enum absorbed look_again(struct cache_log *log, struct log_write *w)
+{
+	atomic_inc(&log->in_flight);
+	/* Pairs with cache_gate_publish(), and with the worker's barriers. */
+	smp_mb();
+	if (slot_map_find(&log->c->map, w->run.block) != SLOT_NONE)
+		return FOUND_SLOT;
+	if (!may_absorb(log))
+		return NOT_NOW;
+	if (!log_ring_admits(&log->ring) || !cache_log_take_room(log, w))
+		return NO_ROOM;
+	/* stop_dirtying() sees the segment, or the mode is seen here. */
+	smp_mb();
+	return may_absorb(log) ? ABSORBED : NOT_NOW;
+}
+
+static enum absorbed count_in(struct cache_log *log, struct bio *bio,
+			      struct cache_bio *cb, struct log_write **write)
+{
+	struct cache *c = log->c;
+	u32 sector = bio->bi_iter.bi_sector - cache_block_start(c, cb->block);
+	enum absorbed r;
+	struct log_write *w;
+
+	if (cb->shun || !may_absorb(log))
+		return NOT_NOW;
+	if (others_are_first(log, bio))
+		return NO_ROOM;
+	w = log_index_reserve(&log->ix, cb->block, sector, bio_sectors(bio), true);
+	if (IS_ERR(w))
+		return refused(PTR_ERR(w));
+	r = look_again(log, w);
+	if (r != ABSORBED)
+		cancel(log, w);
+	*write = w;
+	return r;
+}
+
+static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
+		  struct log_write *w)
+{
+	struct cache *c = log->c;
+
+	if (cb->verdict == NR_CACHE_VERDICTS)
+		cache_admit_logged(c, bio, cb);
+	cache_stat_inc(c, STAT_LOG_WRITES);
+	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, bio_sectors(bio));
+	cb->kind = BIO_ABSORBED;
+	cb->logged.write = w;
+	cb->logged.fua = bio->bi_opf & REQ_FUA;
+	bio->bi_opf &= ~REQ_FUA;
+	bio->bi_iter.bi_sector = cache_block_start(c, w->run.slot) + w->run.at;
+	bio_set_dev(bio, c->fast);
+}
+
+/*
+ * A block that has extents takes every later write, because the origin alone must not
+ * be written (W6).  If that is not possible, the write waits.
+ */
+bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		     int *r)
+{
+	struct cache_log *log = c->log;
+	bool has = cache_log_has_block(log, cb->block);
+	struct log_write *w;
+	enum absorbed absorbed;
+
+	if (cache_bypassed(c) || (!has && !is_wanted(log, bio, cb)))
+		return false;
+	absorbed = count_in(log, bio, cb, &w);
+	*r = DM_MAPIO_SUBMITTED;
+	switch (absorbed) {
+	case ABSORBED:
+		issue(log, bio, cb, w);
+		*r = DM_MAPIO_REMAPPED;
+		return true;
+	case FOUND_SLOT:
+		return false;
+	case NO_ROOM:
+		if (has) {
+			cache_log_wait_for_room(log, bio);
+			return true;
+		}
+		cache_log_kick(log);
+		break;
+	case NOT_NOW:
+		if (has) {
+			cache_log_wait_to_leave(log, bio);
+			return true;
+		}
+		break;
+	}
+	return false;
+}
+
+/* The submitter of such a bio tries again, and waits. */
+static bool must_not_wait(struct bio *bio, blk_status_t *error)
+{
+	if (!(bio->bi_opf & REQ_NOWAIT) ||
+	    (*error != BLK_STS_AGAIN && *error != BLK_STS_NOTSUPP))
+		return false;
+	*error = BLK_STS_AGAIN;
+	return true;
+}
+
+/* W8: nothing was seen.  The write goes to the origin, when its block has left. */
+static int end_failed_write(struct cache *c, struct bio *bio,
+			    struct cache_bio *cb, blk_status_t *error)
+{
+	cancel(c->log, cb->logged.write);
+	if (must_not_wait(bio, error))
+		return DM_ENDIO_DONE;
+	cache_fast_error(c, STAT_CACHE_WRITE_ERRORS);
+	cache_rewind_bio(bio);
+	cb->shun = true;
+	cache_defer_bio(c, bio, STEP_MAP);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	struct cache_bio *cb = cache_bio(bio);
+	struct cache_log *log = c->log;
+
+	if (unlikely(*error))
+		return end_failed_write(c, bio, cb, error);
+	/* Found by readers before the bio ends (W8). */
+	log_index_seen(&log->ix, cb->logged.write);
+	/* Seen before it counts as ended: cache_log_save_failed() looks at both. */
+	smp_mb__before_atomic();
+	atomic_dec(&log->in_flight);
+	if (cb->logged.fua) {
+		cb->kind = BIO_LOGGED;
+		cache_log_add_flush(log, bio);
+		return DM_ENDIO_INCOMPLETE;
+	}
+	if (atomic64_read(&log->ix.nr_unlogged) > UNLOGGED_MAX)
+		queue_work(log->wq, &log->ring_work);
+	return DM_ENDIO_DONE;
+}
+
+/* ---- Reads ---- */
+
+static void piece_ended(struct bio *bio)
+{
+	struct log_piece *piece = container_of(bio, struct log_piece, bio);
+	struct bio *whole = piece->whole;
+
+	if (bio->bi_status && !whole->bi_status)
+		whole->bi_status = bio->bi_status;
+	if (piece->slot != SLOT_NONE)
+		slot_unpin_lent(slot_at(&piece->c->map, piece->slot));
+	bio_put(bio);
+	bio_endio(whole);
+}
+
+static void send_to(struct cache *c, struct bio *bio, const struct log_run *run)
+{
+	if (run->slot == LOG_NO_SLOT) {
+		cache_remap_origin(c, bio);
+		return;
+	}
+	bio->bi_iter.bi_sector = cache_block_start(c, run->slot) + run->at;
+	bio_set_dev(bio, c->fast);
+}
+
+/* The first sectors of the bio, as far as @run goes, are read by a bio of their own. */
+static bool split_off(struct cache_log *log, struct bio *bio,
+		      const struct log_run *run)
+{
+	struct bio *part = bio_split(bio, run->sectors, GFP_NOIO, &log->pieces);
+	struct log_piece *piece;
+
+	if (IS_ERR_OR_NULL(part))
+		return false;
+	piece = container_of(part, struct log_piece, bio);
+	piece->c = log->c;
+	piece->whole = bio;
+	piece->slot = run->slot == LOG_NO_SLOT ? SLOT_NONE : run->slot;
+	part->bi_end_io = piece_ended;
+	bio_inc_remaining(bio);
+	send_to(log->c, part, run);
+	submit_bio_noacct(part);
+	return true;
+}
+
+static void unpin_run(struct cache_log *log, const struct log_run *run)
+{
+	if (run->slot != LOG_NO_SLOT)
+		slot_unpin_lent(slot_at(&log->c->map, run->slot));
+}
+
+static void find_run(struct cache_log *log, struct bio *bio, u64 block,
+		     struct log_run *run)
+{
+	log_index_lookup(&log->ix, block,
+			 bio->bi_iter.bi_sector -
+			 cache_block_start(log->c, block), bio_sectors(bio), run);
+}
+
+/*
+ * May the origin serve the first sectors?  The log had nothing of them; the block may
+ * have come into the cache before that was seen (W14).
+ */
+static bool is_in_slot(struct cache *c, u64 block)
+{
+	u32 word;
+
+	/* The index's locks were taken before: the slot is looked for afterwards. */
+	smp_rmb();
+	return slot_map_find_own(&c->map, block, &word) != SLOT_NONE &&
+	       slot_state(word) != SLOT_FILLING &&
+	       slot_state(word) != SLOT_EVICTING;
+}
+
+/* @run is all that is left of the bio. */
+static bool serve_last(struct cache_log *log, struct bio *bio,
+		       struct cache_bio *cb, const struct log_run *run, int *r)
+{
+	struct cache *c = log->c;
+
+	if (run->slot == LOG_NO_SLOT)
+		return false;
+	if (cb->verdict == NR_CACHE_VERDICTS)
+		cache_admit_logged(c, bio, cb);
+	cache_stat_inc(c, STAT_LOG_READS);
+	cb->kind = BIO_LOG_READ;
+	cb->slot = run->slot;
+	send_to(c, bio, run);
+	*r = DM_MAPIO_REMAPPED;
+	return true;
+}
+
+bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		    bool worker, int *r)
+{
+	struct cache_log *log = c->log;
+	struct log_run run;
+
+	if (log_index_empty(&log->ix) || cache_bypassed(c))
+		return false;
+	for (;;) {
+		find_run(log, bio, cb->block, &run);
+		if (run.sectors == bio_sectors(bio))
+			return serve_last(log, bio, cb, &run, r);
+		if (!worker) {
+			/* The rest comes as a bio of its own. */
+			dm_accept_partial_bio(bio, run.sectors);
+			cb->iter = bio->bi_iter;
+			return serve_last(log, bio, cb, &run, r);
+		}
+		if (run.slot == LOG_NO_SLOT && is_in_slot(c, cb->block))
+			return false;
+		if (!split_off(log, bio, &run)) {
+			unpin_run(log, &run);
+			bio_io_error(bio);
+			*r = DM_MAPIO_SUBMITTED;
+			return true;
+		}
+	}
+}
+
+void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error)
+{
+	slot_unpin_lent(slot_at(&c->map, cache_bio(bio)->slot));
+	if (unlikely(error) && !(bio->bi_opf & (REQ_NOWAIT | REQ_RAHEAD)))
+		cache_fast_error(c, STAT_CACHE_READ_ERRORS);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The functions of the write log, for the files around it: cache-log.c has its
+ * segments, its ring and the bios that wait; cache-log-io.c the paths of bios;
+ * cache-log-state.c its worker, which turns it on and off; cache-log-load.c its way from
+ * the disk and its stop.  cache-log-home.h is for these files alone.
+ */
+#ifndef HEARTH_CACHE_LOG_IO_H
+#define HEARTH_CACHE_LOG_IO_H
+
+#include "cache-log.h"
+
+struct cache_table;
+
+/* A part of a read that a worker has split off, because it lies elsewhere. */
+struct log_piece {
+	struct cache *c;
+	struct bio *whole;
+	u32 slot;		/* pinned, or SLOT_NONE: the origin's */
+	struct bio bio;		/* last, because its vectors may follow */
+};
+
+/* ---- cache-log.c ---- */
+
+/**
+ * cache_log_make() - give an engine its log, empty and OFF
+ * @c: has none yet
+ * @work: cache_log_work()
+ *
+ * Context: process, sleeps; one caller at a time.  Return: 0 or -ENOMEM.
+ */
+int cache_log_make(struct cache *c, work_func_t work);
+
+/**
+ * cache_log_free() - free it; nothing is written
+ * @log: nobody uses it any more; may be NULL
+ *
+ * Context: process, sleeps.
+ */
+void cache_log_free(struct cache_log *log);
+
+/**
+ * cache_log_max_runs() - how many live extents the memory of the index is for
+ * @c: the engine
+ */
+u64 cache_log_max_runs(const struct cache *c);
+
+/**
+ * cache_log_share() - the slots that the log has, in percent of what it may have
+ * @log: the log
+ *
+ * Context: any.
+ */
+u32 cache_log_share(struct cache_log *log);
+
+/**
+ * cache_log_take_room() - place a write at the end of the open segment
+ * @log: the log
+ * @w: counted in
+ *
+ * Context: any, never sleeps; takes log.room_lock, map.free_lock, and locks of the
+ * index.  Return: false if the log may not have one more slot, or there is none.
+ */
+bool cache_log_take_room(struct cache_log *log, struct log_write *w);
+
+/**
+ * cache_log_add_segment() - a segment that was found by recovery
+ * @log: the log
+ * @slot: FREE, and not on the free list yet; is a segment of the index
+ *
+ * Context: no I/O runs.
+ */
+void cache_log_add_segment(struct cache_log *log, u32 slot);
+
+/**
+ * cache_log_close_open() - nobody appends to the open segment any more
+ * @log: the log
+ *
+ * Context: process; takes log.room_lock.
+ */
+void cache_log_close_open(struct cache_log *log);
+
+/**
+ * cache_log_reap() - give back the slots of all segments in which nothing is
+ * @log: the log
+ *
+ * Context: log.work, or when that cannot run; may sleep; takes log.room_lock.
+ */
+void cache_log_reap(struct cache_log *log);
+
+/**
+ * cache_log_ring_work() - write one batch of the ring, and end the flushes that wait
+ * @work: ring_work of the log
+ *
+ * Context: log.wq; sleeps.
+ */
+void cache_log_ring_work(struct work_struct *work);
+
+/**
+ * cache_log_write_ring() - have a batch written, and wait for its end
+ * @log: the log
+ *
+ * Context: process, sleeps.
+ */
+void cache_log_write_ring(struct cache_log *log);
+
+/**
+ * cache_log_flush() - a user's flush of the cache device
+ * @c: has a log
+ * @bio: BIO_FLUSH
+ *
+ * Context: any, never sleeps; takes log.lock.
+ *
+ * Return: false if nothing has to be recorded: the flush goes to the device.  True:
+ * the bio ends when all is recorded (W3), with an error if that failed.
+ */
+bool cache_log_flush(struct cache *c, struct bio *bio);
+
+/**
+ * cache_log_add_flush() - a bio ends with the next batch
+ * @log: the log
+ * @bio: BIO_FLUSH, or BIO_LOGGED: a write with FUA that readers find already
+ *
+ * Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_add_flush(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_wait_for_room() - a write tries again when there may be room
+ * @log: the log
+ * @bio: not the caller's any more
+ *
+ * In the order of coming.  Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_next_turns() - have all writes that wait for room try again, in order
+ * @log: the log
+ *
+ * A round of turns ends before the next begins, so none is overtaken.  Context:
+ * process; takes log.lock.  Return: false if none waits, or a round is under way;
+ * its end kicks log.work.
+ */
+bool cache_log_next_turns(struct cache_log *log);
+
+/**
+ * cache_log_wait_to_leave() - a write tries again when its block has left the log
+ * @log: the log
+ * @bio: not the caller's any more
+ *
+ * Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_begin_turn() - the worker is about to map a bio that had waited for room
+ * @log: the log
+ * @bio: has cb->turn, and loses it
+ *
+ * Context: the worker of deferred bios.
+ */
+void cache_log_begin_turn(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_end_turn() - the worker has mapped it; it may have ended
+ * @log: the log
+ *
+ * Context: as cache_log_begin_turn(); takes log.lock.
+ */
+void cache_log_end_turn(struct cache_log *log);
+
+/**
+ * cache_log_discard() - before a discard is passed down: is nothing of it in the log?
+ * @c: has a log
+ * @bio: the discard, registered in the gate
+ *
+ * Context: process; takes log.lock.
+ *
+ * Return: true if so.  False: the bio is deferred again (STEP_DISCARD) when what it
+ * covers has left, durably (W6).
+ */
+bool cache_log_discard(struct cache *c, struct bio *bio);
+
+/**
+ * cache_log_kick() - have log.work look for work
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ */
+void cache_log_kick(struct cache_log *log);
+
+/* ---- cache-log-io.c ---- */
+
+/**
+ * cache_log_write() - a write that has found no slot
+ * @c: has a log
+ * @bio: within one block
+ * @cb: what is kept with it
+ * @r: receives DM_MAPIO_*
+ *
+ * Context: any, never sleeps; takes log.lock, log.room_lock, locks of the index.
+ *
+ * Return: true: the log has the bio.  False: it goes on as if there were no log; or,
+ * if the block has a slot by now, it is looked at again.
+ */
+bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		     int *r);
+
+/**
+ * cache_log_read() - a read that has found no slot, or one in transit
+ * @c: has a log
+ * @bio: within one block; may be cut to its first part, which lies in one piece
+ * @cb: what is kept with it
+ * @worker: not in map(): the parts of which all but the last lie elsewhere are read by
+ *	bios of their own, for which the caller's ends last
+ * @r: receives DM_MAPIO_*
+ *
+ * Context: any if not @worker, else it may sleep for memory.
+ *
+ * Return: true: what is left of the bio is in the log, and *@r is set.  False: none
+ * of it is.  Then the caller looks for the slot again before the origin is read
+ * (W14).
+ */
+bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		    bool worker, int *r);
+
+/**
+ * cache_log_end_write() - an absorbed write has ended
+ * @c: the engine
+ * @bio: BIO_ABSORBED
+ * @error: in: the device's; out: the writer's
+ *
+ * Context: any, never sleeps.  Return: DM_ENDIO_*.
+ */
+int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error);
+
+/**
+ * cache_log_end_read() - a read of the log has ended
+ * @c: the engine
+ * @bio: BIO_LOG_READ
+ * @error: the device's
+ *
+ * Context: any, never sleeps.
+ */
+void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error);
+
+/* ---- cache-log-state.c ---- */
+
+/**
+ * cache_log_work() - turn the log on and off, and have extents leave it
+ * @work: work of the log
+ *
+ * Context: bg_wq; sleeps, does I/O, takes md_lock.
+ */
+void cache_log_work(struct work_struct *work);
+
+/**
+ * cache_log_tick() - once a second: is there something to do?
+ * @c: the engine, which may have no log
+ *
+ * Context: the tick; sleeps.
+ */
+void cache_log_tick(struct cache *c);
+
+/**
+ * cache_log_clear_flag() - the log is empty: clear the flag, and give all slots back
+ * @log: is not OFF; the worker does not run
+ *
+ * Context: process, sleeps; takes md_lock.  Return: false if it is not empty, or the
+ * metadata could not be written.
+ */
+bool cache_log_clear_flag(struct cache_log *log);
+
+/**
+ * cache_log_kept_slots() - the slots of a ring and its headers
+ * @geo: the ring
+ * @kept: receives SLOT_NR_KEPT ranges, for slot_map_keep()
+ */
+void cache_log_kept_slots(const struct log_geometry *geo,
+			  struct slot_range *kept);
+
+/* ---- cache-log-load.c ---- */
+
+/**
+ * cache_log_open() - the metadata has the flag: read header and ring
+ * @c: an engine that is being brought up; has no log
+ * @nr_slots: of the cache device, as the superblock has it
+ *
+ * Context: process, under md_lock; sleeps, does I/O.  Return: 0 or an error, which it
+ * has logged.
+ */
+int cache_log_open(struct cache *c, u32 nr_slots);
+
+/**
+ * cache_log_fit() - the cache device has grown, or the origin has shrunk
+ * @c: has a log, just opened
+ * @nr_slots: of the cache device, as it is
+ *
+ * Before the metadata has the new size.  Context and result: as above.
+ */
+int cache_log_fit(struct cache *c, u32 nr_slots);
+
+/**
+ * cache_log_check_mapping() - a slot is mapped: does that agree with the log?
+ * @c: the engine; may have no log
+ * @slot: the slot
+ * @block: its block
+ *
+ * Context: as above.  Return: 0; 1 if the block is in the log, too, and the mapping
+ * holds, dirty (W5); -EUCLEAN.
+ */
+int cache_log_check_mapping(struct cache *c, u32 slot, u64 block);
+
+/**
+ * cache_log_begin() - the mapping is loaded and committed: the log goes on
+ * @c: the engine; may have no log
+ *
+ * Blocks that are mapped, too, leave the log (W5).  Before the free list is built and
+ * anything is served.  Context and result: as above, without md_lock.
+ */
+int cache_log_begin(struct cache *c);
+
+/**
+ * cache_log_stop() - everything is recorded, and an empty log's flag cleared
+ * @c: the engine, without I/O and workers; may have no log
+ *
+ * Context: process, sleeps, takes md_lock.
+ */
+void cache_log_stop(struct cache *c);
+
+#endif

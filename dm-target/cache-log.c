@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The write log of an engine: its object, its segments, and the worker that writes
+ * its ring.
+ *
+ * It owns the slots that are lent to the log, the room at the end of the open
+ * segment, and the order in which records become durable.  Index and ring are those
+ * of write-log/, which know no kernel.  It must not know why a write is absorbed
+ * (cache-log-io.c), nor where extents go (cache-log-home.c).
+ */
+#include "cache-bio.h"
+#include "cache-log-io.h"
+
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+/*
+ * The index may take 64 MiB, some 3.5 GiB of scattered 4 KiB.  A cache whose
+ * slots cannot hold so many extents has less, but room for writes that are not recorded
+ * yet (UNLOGGED_MAX of cache-log-io.c), which take 136 bytes each.
+ */
+#define LOG_MAX_BYTES		(64ULL << 20)
+#define LOG_MIN_BYTES		(1ULL << 20)
+#define LOG_EXTENT_BYTES	72	/* of memory, for one alone in its block */
+/* An extent of 4 KiB, in sectors: what a scattered write is taken to be. */
+#define LOG_EXTENT_SECTORS	8
+#define LOG_NR_PIECES		16	/* children of reads that are always there */
+#define LOG_TRIES		3	/* of a ring block that needs no flush */
+/*
+ * On a full cache the log has an eighth of the slots, because blocks have to leave for
+ * it.  Above that it takes free slots only, and leaves a sixteenth.  Neither was
+ * chosen by measurement.
+ */
+#define LOG_SHARE		8
+#define LOG_SPARE_SHARE		16
+/*
+ * A discard looks for so many of its blocks itself.  The rest is left to log.work,
+ * because users' bios wait behind the worker that a discard has.  Not chosen by
+ * measurement.
+ */
+#define LOG_DISCARD_LOOKS	1024
+
+/* ---- The index's memory and pins ---- */
+
+static void *index_alloc(void *ctx, size_t bytes, bool nowait)
+{
+	return kmalloc(bytes, (nowait ? GFP_NOWAIT : GFP_NOIO) | __GFP_NOWARN);
+}
+
+static void index_free(void *ctx, void *p, size_t bytes)
+{
+	kfree(p);
+}
+
+static void index_pin(void *ctx, u32 slot)
+{
+	struct cache *c = ctx;
+
+	slot_pin_lent(slot_at(&c->map, slot));
+}
+
+static bool index_pinned(void *ctx, u32 slot)
+{
+	struct cache *c = ctx;
+
+	return slot_lent_is_pinned(slot_at(&c->map, slot));
+}
+
+static const struct log_index_ops index_ops = {
+	.alloc = index_alloc,
+	.free = index_free,
+	.pin = index_pin,
+	.pinned = index_pinned,
+};
+
+/* ---- The cache device, for the ring ---- */
+
+static int dev_io(struct cache_log *log, blk_opf_t opf, u64 sector, u32 sectors,
+		  void *data)
+{
+	struct dm_io_region where = {
+		.bdev = log->c->fast,
+		.sector = sector,
+		.count = sectors,
+	};
+	struct dm_io_request req = {
+		.bi_opf = opf,
+		.client = log->io,
+	};
+
+	if (is_vmalloc_addr(data)) {
+		req.mem.type = DM_IO_VMA;
+		req.mem.ptr.vma = data;
+	} else {
+		req.mem.type = DM_IO_KMEM;
+		req.mem.ptr.addr = data;
+	}
+	return compat_dm_io(&req, 1, &where, NULL);
+}
+
+static int dev_read(void *ctx, u64 sector, u32 sectors, void *data)
+{
+	return dev_io(ctx, REQ_OP_READ, sector, sectors, data);
+}
+
+static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
+		     unsigned int flags)
+{
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META;
+
+	if (flags & LOG_PREFLUSH)
+		opf |= REQ_PREFLUSH;
+	if (flags & LOG_FUA)
+		opf |= REQ_FUA;
+	return dev_io(ctx, opf, sector, sectors, (void *)data);
+}
+
+/* ---- Segments ---- */
+
+/* May the log have one more slot?  Racy. */
+static bool may_grow(struct cache_log *log)
+{
+	struct cache *c = log->c;
+	u32 nr = atomic_read(&log->nr_segments);
+
+	if (nr < c->map.nr_slots / LOG_SHARE)
+		return true;
+	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / LOG_SPARE_SHARE &&
+	       !cache_blocks_exceed(c, (u64)nr + atomic_read(&c->nr_dirty),
+				    READ_ONCE(c->limits.dirty_limit));
+}
+
+u32 cache_log_share(struct cache_log *log)
+{
+	struct cache *c = log->c;
+	u32 nr = atomic_read(&log->nr_segments);
+	u32 most = c->map.nr_slots / LOG_SHARE;
+	u32 free = READ_ONCE(c->map.nr_free);
+	u32 spare = c->map.nr_slots / LOG_SPARE_SHARE;
+
+	if (free > spare)
+		most = max(most, nr + free - spare);
+	return min_t(u64, 100, (u64)nr * 100 / max(most, 1U));
+}
+
+static void give_slot_back(struct cache_log *log, u32 slot)
+{
+	slot_map_take_back(&log->c->map, slot);
+	atomic_dec(&log->nr_segments);
+}
+
+static u32 new_segment(struct cache_log *log)
+{
+	struct cache *c = log->c;
+	u32 slot;
+
+	if (!may_grow(log))
+		return SLOT_NONE;
+	slot = slot_map_alloc(&c->map);
+	if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
+		cache_want_slots(c);
+	if (slot == SLOT_NONE)
+		return SLOT_NONE;
+	slot_map_lend(&c->map, slot);
+	/* Counted before anything is in it, see cache_log_is_open_for(). */
+	atomic_inc(&log->nr_segments);
+	if (!log_segment_open(&log->ix, slot, true))
+		return slot;
+	give_slot_back(log, slot);
+	return SLOT_NONE;
+}
+
+/* Take room at the end of the open segment for the write, all in one piece. */
+static bool append(struct cache_log *log, struct log_write *w)
+{
+	lockdep_assert_held(&log->room_lock);
+	if (log->open == SLOT_NONE ||
+	    log->fill + w->run.sectors > log->c->block_sectors)
+		return false;
+	log_write_place(&log->ix, w, log->open, log->fill);
+	log->fill += w->run.sectors;
+	return true;
+}
+
+static void retire_open_locked(struct cache_log *log)
+{
+	lockdep_assert_held(&log->room_lock);
+	if (log->open != SLOT_NONE)
+		slot_list_push(&log->c->map, &log->full, log->open);
+	log->open = SLOT_NONE;
+}
+
+bool cache_log_take_room(struct cache_log *log, struct log_write *w)
+{
+	unsigned long flags;
+	bool taken;
+	u32 slot;
+
+	spin_lock_irqsave(&log->room_lock, flags);
+	taken = append(log, w);
+	spin_unlock_irqrestore(&log->room_lock, flags);
+	if (taken)
+		return true;
+
+	slot = new_segment(log);
+	if (slot == SLOT_NONE)
+		return false;
+	spin_lock_irqsave(&log->room_lock, flags);
+	taken = append(log, w);
+	if (!taken) {
+		retire_open_locked(log);
+		log->open = slot;
+		log->fill = 0;
+		append(log, w);
+		slot = SLOT_NONE;
+	}
+	spin_unlock_irqrestore(&log->room_lock, flags);
+	/* Another write has opened one meanwhile. */
+	if (slot != SLOT_NONE && !log_segment_close(&log->ix, slot, false))
+		give_slot_back(log, slot);
+	return true;
+}
+
+void cache_log_add_segment(struct cache_log *log, u32 slot)
+{
+	slot_map_lend(&log->c->map, slot);
+	atomic_inc(&log->nr_segments);
+	slot_list_push(&log->c->map, &log->full, slot);
+}
+
+void cache_log_close_open(struct cache_log *log)
+{
+	spin_lock_irq(&log->room_lock);
+	retire_open_locked(log);
+	spin_unlock_irq(&log->room_lock);
+}
+
+/* Give back what is free in a list of segments; the rest goes to @busy. */
+static void reap_list(struct cache_log *log, u32 list, u32 *busy)
+{
+	u32 slot;
+
+	while ((slot = slot_list_pop(&log->c->map, &list)) != SLOT_NONE) {
+		if (!log_segment_close(&log->ix, slot, false))
+			give_slot_back(log, slot);
+		else
+			slot_list_push(&log->c->map, busy, slot);
+		cond_resched();
+	}
+}
+
+void cache_log_reap(struct cache_log *log)
+{
+	u32 busy = SLOT_NONE, full;
+
+	spin_lock_irq(&log->room_lock);
+	full = log->full;
+	log->full = SLOT_NONE;
+	spin_unlock_irq(&log->room_lock);
+	reap_list(log, full, &busy);
+	reap_list(log, log->reaping, &busy);
+	log->reaping = busy;
+}
+
+/* ---- The ring ---- */
+
+/*
+ * W9: a block whose write needed a flush is not written again, because the next flush
+ * proves nothing about what the first one dropped: then the cache device cannot flush.
+ */
+static int write_ring_block(struct cache_log *log, const struct log_io *io)
+{
+	int tries = io->flags & LOG_PREFLUSH ? 1 : LOG_TRIES, r;
+
+	do {
+		r = dev_write(log, io->sector, io->sectors, io->data, io->flags);
+	} while (r && --tries);
+	return r;
+}
+
+/* W2, W9: after a flush that failed nothing is recorded any more. */
+static bool ring_is_well(struct cache_log *log)
+{
+	return !READ_ONCE(log->failed) &&
+	       !READ_ONCE(log->c->degrade.fast_flush_failed);
+}
+
+/* *@began: was there anything to record? */
+static int write_batch(struct cache_log *log, bool *began)
+{
+	struct log_io io;
+	int r;
+
+	*began = false;
+	if (!ring_is_well(log))
+		return -EIO;
+	if (!log->ring.blocks)
+		return 0;
+	*began = log_ring_begin(&log->ring);
+	if (!*began)
+		return 0;
+	while ((r = log_ring_next(&log->ring, &io)) > 0) {
+		r = write_ring_block(log, &io);
+		log_ring_end(&log->ring, r);
+		if (r)
+			break;
+		cache_stat_add(log->c, STAT_LOG_RING_SECTORS, io.sectors);
+	}
+	return r;
+}
+
+static void end_logged(struct bio *bio, int error)
+{
+	bio->bi_status = errno_to_blk_status(error);
+	bio_endio(bio);
+}
+
+/* Nothing had to be recorded: then a flush is the device's own. */
+static void end_flush(struct cache *c, struct bio *bio, int error, bool began)
+{
+	if (error) {
+		cache_bio(bio)->kind = BIO_PLAIN;
+		cache_hold_bio(c, bio, STEP_END_FLUSH);
+		return;
+	}
+	if (began) {
+		cache_bio(bio)->kind = BIO_PLAIN;
+		bio_endio(bio);
+		return;
+	}
+	bio_set_dev(bio, c->fast);
+	submit_bio_noacct(bio);
+}
+
+static void end_flushes(struct cache_log *log, struct bio_list *bios, int error,
+			bool began)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios))) {
+		if (cache_bio(bio)->kind == BIO_FLUSH) {
+			end_flush(log->c, bio, error, began);
+			continue;
+		}
+		cache_bio(bio)->kind = BIO_PLAIN;
+		end_logged(bio, error);
+	}
+}
+
+static void ring_failed(struct cache_log *log, int error)
+{
+	struct cache *c = log->c;
+
+	if (READ_ONCE(log->failed))
+		return;
+	WRITE_ONCE(c->degrade.fast_flush_failed, true);
+	WRITE_ONCE(log->failed, true);
+	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
+	      error);
+	queue_work(c->commit_wq, &c->degrade.work);
+	cache_log_kick(log);
+}
+
+void cache_log_ring_work(struct work_struct *work)
+{
+	struct cache_log *log = container_of(work, struct cache_log, ring_work);
+	struct bio_list bios;
+	bool began;
+	int r;
+
+	/* A flush that does not see it finds what it waits for unlogged, or durable. */
+	WRITE_ONCE(log->batch_runs, true);
+	/* Pairs with is_recorded(). */
+	smp_mb();
+	spin_lock_irq(&log->lock);
+	bios = log->flushes;
+	bio_list_init(&log->flushes);
+	spin_unlock_irq(&log->lock);
+
+	r = write_batch(log, &began);
+	if (r)
+		ring_failed(log, r);
+	/* All of the batch is durable, or the ring has failed. */
+	smp_store_release(&log->batch_runs, false);
+	end_flushes(log, &bios, r, began);
+	wake_up_all(&log->wait);
+}
+
+void cache_log_write_ring(struct cache_log *log)
+{
+	queue_work(log->wq, &log->ring_work);
+	flush_work(&log->ring_work);
+}
+
+/* W3: is everything that was absorbed and has ended durable, and recorded? */
+static bool is_recorded(struct cache_log *log)
+{
+	if (READ_ONCE(log->ix.unlogged))
+		return false;
+	/* Pairs with cache_log_ring_work(). */
+	smp_rmb();
+	return !READ_ONCE(log->batch_runs);
+}
+
+bool cache_log_flush(struct cache *c, struct bio *bio)
+{
+	struct cache_log *log = c->log;
+
+	if (is_recorded(log) || !ring_is_well(log))
+		return false;
+	cache_leave_submitter(bio);
+	cache_log_add_flush(log, bio);
+	return true;
+}
+
+void cache_log_add_flush(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+
+	/* Queued under the lock: afterwards the last bio, and the cache, may be gone. */
+	spin_lock_irqsave(&log->lock, flags);
+	bio_list_add(&log->flushes, bio);
+	queue_work(log->wq, &log->ring_work);
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/* ---- Bios that wait ---- */
+
+static void park_locked(struct cache_log *log, struct bio_list *list,
+			struct bio *bio)
+{
+	lockdep_assert_held(&log->lock);
+	bio_list_add(list, bio);
+	cache_log_kick(log);
+}
+
+static void park(struct cache_log *log, struct bio_list *list, struct bio *bio)
+{
+	unsigned long flags;
+
+	cache_leave_submitter(bio);
+	spin_lock_irqsave(&log->lock, flags);
+	park_locked(log, list, bio);
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/* A bio that has had its turn in vain stays before those that came later. */
+void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+
+	cache_leave_submitter(bio);
+	spin_lock_irqsave(&log->lock, flags);
+	if (READ_ONCE(log->turn) == bio) {
+		WRITE_ONCE(log->nr_again, log->nr_again + 1);
+		park_locked(log, &log->again, bio);
+	} else {
+		WRITE_ONCE(log->nr_room, log->nr_room + 1);
+		park_locked(log, &log->room, bio);
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+bool cache_log_next_turns(struct cache_log *log)
+{
+	struct bio_list bios;
+	struct bio *bio;
+
+	spin_lock_irq(&log->lock);
+	if (log->nr_turns || (!log->nr_again && !log->nr_room)) {
+		spin_unlock_irq(&log->lock);
+		return false;
+	}
+	bios = log->again;
+	bio_list_merge(&bios, &log->room);
+	bio_list_init(&log->again);
+	bio_list_init(&log->room);
+	WRITE_ONCE(log->nr_turns, log->nr_again + log->nr_room);
+	WRITE_ONCE(log->nr_again, 0);
+	WRITE_ONCE(log->nr_room, 0);
+	bio_list_for_each(bio, &bios)
+		cache_bio(bio)->turn = true;
+	spin_unlock_irq(&log->lock);
+
+	while ((bio = bio_list_pop(&bios)))
+		cache_defer_bio(log->c, bio, STEP_MAP);
+	return true;
+}
+
+void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio)
+{
+	park(log, &log->leavers, bio);
+}
+
+bool cache_log_discard(struct cache *c, struct bio *bio)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+	struct cache_discard *d = &cache_bio(bio)->discard;
+	u64 block, end;
+
+	if (d->left_log || cache_bypassed(c) || log_index_empty(&log->ix))
+		return true;
+	end = min(d->last, d->first + LOG_DISCARD_LOOKS);
+	for (block = d->first; block < end; block++)
+		if (log_index_has(&log->ix, block))
+			break;
+	if (block == d->last)
+		return true;
+	d->cursor = block;
+	park(log, &log->discards, bio);
+	return false;
+}
+
+void cache_log_begin_turn(struct cache_log *log, struct bio *bio)
+{
+	cache_bio(bio)->turn = false;
+	WRITE_ONCE(log->turn, bio);
+}
+
+void cache_log_end_turn(struct cache_log *log)
+{
+	spin_lock_irq(&log->lock);
+	WRITE_ONCE(log->turn, NULL);
+	WRITE_ONCE(log->nr_turns, log->nr_turns - 1);
+	if (!log->nr_turns && (log->nr_room || log->nr_again))
+		cache_log_kick(log);
+	spin_unlock_irq(&log->lock);
+}
+
+void cache_log_kick(struct cache_log *log)
+{
+	queue_work(log->c->bg_wq, &log->work);
+}
+
+/* ---- The object ---- */
+
+bool cache_log_has_block(struct cache_log *log, u64 block)
+{
+	return !log_index_empty(&log->ix) && !cache_bypassed(log->c) &&
+	       log_index_has(&log->ix, block);
+}
+
+/* The index may take so much: room for extents of 4 KiB in all slots. */
+static u64 bytes_for(const struct cache *c)
+{
+	u64 extents = div_u64((u64)c->map.nr_slots * c->block_sectors,
+			      LOG_EXTENT_SECTORS);
+
+	return clamp_t(u64, extents * LOG_EXTENT_BYTES, LOG_MIN_BYTES,
+		       LOG_MAX_BYTES);
+}
+
+u64 cache_log_max_runs(const struct cache *c)
+{
+	return div_u64(bytes_for(c), LOG_EXTENT_BYTES);
+}
+
+static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
+{
+	log->c = c;
+	log->dev.read = dev_read;
+	log->dev.write = dev_write;
+	log->dev.ctx = log;
+	spin_lock_init(&log->room_lock);
+	log->open = SLOT_NONE;
+	log->full = SLOT_NONE;
+	log->reaping = SLOT_NONE;
+	spin_lock_init(&log->lock);
+	bio_list_init(&log->flushes);
+	bio_list_init(&log->room);
+	bio_list_init(&log->again);
+	bio_list_init(&log->leavers);
+	bio_list_init(&log->discards);
+	init_waitqueue_head(&log->wait);
+	INIT_WORK(&log->ring_work, cache_log_ring_work);
+	INIT_WORK(&log->work, work);
+	log->backoff = jiffies;
+	log->start_after = jiffies;
+	memset(log->large_ends, 0xff, sizeof(log->large_ends));
+}
+
+static int alloc_parts(struct cache_log *log)
+{
+	log->blocks = kvmalloc_array(LOG_HOME_BLOCKS, sizeof(*log->blocks),
+				     GFP_KERNEL);
+	log->runs = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->runs), GFP_KERNEL);
+	log->copies = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->copies),
+				     GFP_KERNEL);
+	log->wq = alloc_ordered_workqueue("hearth-log",
+					  WQ_MEM_RECLAIM | WQ_HIGHPRI);
+	if (!log->blocks || !log->runs || !log->copies || !log->wq)
+		return -ENOMEM;
+	return bioset_init(&log->pieces, LOG_NR_PIECES,
+			   offsetof(struct log_piece, bio), 0);
+}
+
+int cache_log_make(struct cache *c, work_func_t work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct cache_log *log = kvzalloc(sizeof(*log), GFP_KERNEL);
+	int r = -ENOMEM;
+
+	if (!log)
+		goto out;
+	init_log(log, c, work);
+	r = alloc_parts(log);
+	if (!r) {
+		log->io = dm_io_client_create();
+		r = PTR_ERR_OR_ZERO(log->io);
+		if (r)
+			log->io = NULL;
+	}
+	if (!r)
+		r = log_index_init(&log->ix, &index_ops, c, c->block_sectors,
+				   bytes_for(c));
+	if (r) {
+		cache_log_free(log);
+		goto out;
+	}
+	/* A CPU that sees the log sees what is in it. */
+	smp_store_release(&c->log, log);
+out:
+	memalloc_noio_restore(noio);
+	return r;
+}
+
+void cache_log_free(struct cache_log *log)
+{
+	if (!log)
+		return;
+	if (log->wq)
+		destroy_workqueue(log->wq);
+	if (log->ring.blocks)
+		log_ring_exit(&log->ring);
+	if (log->ix.buckets)
+		log_index_exit(&log->ix);
+	if (log->io)
+		dm_io_client_destroy(log->io);
+	bioset_exit(&log->pieces);
+	kvfree(log->copies);
+	kvfree(log->runs);
+	kvfree(log->blocks);
+	kvfree(log);
+}
