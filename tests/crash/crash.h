@@ -131,6 +131,8 @@ void print_sector(const char *what, const uint8_t *data);
 struct meta_view {
 	bool formatted;
 	bool clean;		/* CLEAN_SHUTDOWN */
+	bool write_log;		/* a write log is in use */
+	uint32_t nr_segments;	/* of it; set by log_lay_over() */
 	unsigned int format;
 	uint32_t block_sectors;
 	uint32_t nr_slots;
@@ -155,6 +157,22 @@ void meta_compose(const struct meta_view *v, const uint8_t *fast,
 uint32_t meta_unequal(const struct meta_view *v, const uint8_t *fast,
 		      const uint8_t *origin, uint64_t origin_sectors, bool dirty);
 
+/* ---- writelog.c: what the write log on the disks says ---- */
+
+/*
+ * Reads the write log, for which @v has the flag, and lays its extents over @to,
+ * which meta_compose() has made.  Prints what is wrong, and then returns false.
+ */
+bool log_lay_over(struct meta_view *v, const uint8_t *meta, uint64_t meta_sectors,
+		  const uint8_t *fast, uint64_t fast_sectors, uint8_t *to,
+		  uint64_t sectors);
+/*
+ * As hearth-metadata settle: all of the log goes to @origin, and the flag is cleared.
+ * All three change.
+ */
+bool log_goes_home(uint8_t *meta, uint64_t meta_sectors, uint8_t *fast,
+		   uint64_t fast_sectors, uint8_t *origin, uint64_t origin_sectors);
+
 /* ---- dm.c: device-mapper ---- */
 
 struct dm_dev {
@@ -172,6 +190,8 @@ int dm_suspend(struct dm_dev *d);
 int dm_resume(struct dm_dev *d);
 void dm_remove(struct dm_dev *d);
 int dm_message(struct dm_dev *d, const char *message);
+/* Sends the message stats, and returns its answer, which the caller frees. */
+char *dm_stats(struct dm_dev *d);
 void dm_status(struct dm_dev *d, char *status, size_t len);
 
 /* ---- world.c: the devices, and the table that the cache has ---- */
@@ -220,6 +240,8 @@ struct cache_counts {
 void world_counts(struct world *w, struct cache_counts *c);
 void world_delays(struct world *w, uint32_t meta, uint32_t fast, uint32_t origin);
 bool world_wait_clean(struct world *w, unsigned int seconds);
+/* Waits until writes are absorbed. */
+bool world_wait_log(struct world *w, unsigned int seconds);
 
 /* ---- record.c: the contents of a recording ---- */
 
@@ -230,6 +252,7 @@ bool world_wait_clean(struct world *w, unsigned int seconds);
 struct recording {
 	uint64_t seed;
 	uint32_t nr_configs;
+	bool absorbs;		/* writes of the load, which miss, go to a write log */
 	char script[16];
 	struct config configs[MAX_CONFIGS];
 	uint64_t end;		/* offset of the log's end */

@@ -31,7 +31,7 @@ enum crash_kind {
 	LOG_MARK,		/* written to /dev/crashdisk; .of: its number */
 };
 
-#define LOG_FUA		1u	/* a bit of .flags */
+#define CRASH_FUA		1u	/* a bit of .flags */
 #define LOG_FAILED	2u
 
 struct crash_entry {

@@ -13,6 +13,7 @@
 
 #define INTENTS_SETTING "max_intents "
 #define REPAIRED_CUTS 4		/* one cut in so many opens repaired metadata */
+#define SETTLED_CUTS 16		/* the write log of one in so many is settled */
 #define BLOCKS_UNDER_WAY 16	/* four requests, of up to four blocks each */
 
 /* ---- The table that the cache has after the cut ---- */
@@ -63,6 +64,12 @@ static bool look(struct crash *x, struct replay *r, struct meta_view *v,
 		return false;
 	}
 	meta_compose(v, fast, origin, x->buf, sectors);
+	if (v->write_log &&
+	    !log_lay_over(v, x->w.memory[DISK_META], x->w.head->disk_sectors[DISK_META],
+			  fast, x->w.head->disk_sectors[DISK_FAST], x->buf, sectors)) {
+		printf("  %s: the write log is damaged\n", when);
+		return false;
+	}
 	if (meta_unequal(v, fast, origin, sectors, false)) {
 		printf("  %s: copies of clean blocks differ\n", when);
 		return false;
@@ -99,18 +106,34 @@ static bool intents_bounded(const struct crash *x, const struct meta_view *v)
 /* ---- With the engine ---- */
 
 /*
+ * The segments of a write log count as dirty blocks, and the flag alone as one.
+ */
+static uint32_t most_dirty(const struct meta_view *v)
+{
+	return v->nr_dirty + v->nr_segments + v->write_log;
+}
+
+/*
  * A full cache frees a few slots in advance.  Until that is committed, the
- * engine counts such a block as resident and as demoted.
+ * engine counts such a block as resident and as demoted.  A segment of a write log
+ * in which everything was superseded is given back.
  */
 static void settled_counts(struct crash *x, const struct meta_view *v,
 			   struct cache_counts *c)
 {
 	for (int i = 0; i < 200; i++) {
 		world_counts(&x->w, c);
-		if (c->resident + c->demotions <= v->nr_mapped)
+		if (c->resident + c->demotions <= v->nr_mapped &&
+		    (x->stock || c->dirty <= most_dirty(v)))
 			return;
 		usleep(50000);
 	}
+}
+
+/* So many blocks may have to leave, because the ring of a new write log is to lie there. */
+static uint32_t room_for_ring(const struct crash *x, const struct meta_view *v)
+{
+	return x->rec.absorbs && !v->write_log ? v->nr_slots / 8 : 0;
 }
 
 static bool counts_match(struct crash *x, const struct meta_view *v)
@@ -123,12 +146,13 @@ static bool counts_match(struct crash *x, const struct meta_view *v)
 		return false;
 	}
 	/* Write-back may have begun, but no block can have become dirty. */
-	if (!x->stock && c.dirty > v->nr_dirty) {
-		printf("  the engine has %u dirty blocks, the disk has %u\n", c.dirty, v->nr_dirty);
+	if (!x->stock && c.dirty > most_dirty(v)) {
+		printf("  the engine has %u dirty blocks, the disk has %u, and %u segments\n",
+		       c.dirty, v->nr_dirty, v->nr_segments);
 		return false;
 	}
 	if (c.resident + c.demotions != v->nr_mapped ||
-	    c.demotions > v->nr_slots / 8 + 2) {
+	    c.demotions > v->nr_slots / 8 + 2 + room_for_ring(x, v)) {
 		printf("  not warm: %u blocks resident, %u demoted, %u on the disk\n",
 		       c.resident, c.demotions, v->nr_mapped);
 		return false;
@@ -387,6 +411,45 @@ static bool written_back_by_tool(struct crash *x, const struct config *c)
 	return ok;
 }
 
+static uint8_t *copy_of_disk(struct crash *x, int disk)
+{
+	size_t bytes = x->w.head->disk_sectors[disk] * SECTOR;
+	uint8_t *copy = malloc(bytes);
+
+	if (!copy)
+		die("no memory");
+	return memcpy(copy, x->w.memory[disk], bytes);
+}
+
+/* Settles the log of a copy of the disks, which then have the same without a log. */
+static bool settled_by_tool(struct crash *x, const struct config *c)
+{
+	uint64_t meta_sectors = x->w.head->disk_sectors[DISK_META];
+	struct meta_view v;
+	uint8_t *disk[NR_DISKS];
+	bool ok;
+
+	for (int i = 0; i < NR_DISKS; i++)
+		disk[i] = copy_of_disk(x, i);
+	ok = log_goes_home(disk[DISK_META], meta_sectors, disk[DISK_FAST],
+			   x->w.head->disk_sectors[DISK_FAST], disk[DISK_ORIGIN],
+			   c->origin_sectors) &&
+	     meta_read(&v, disk[DISK_META], meta_sectors);
+	if (ok && v.write_log) {
+		printf("  settled: the flag of the write log is set\n");
+		ok = false;
+	}
+	if (ok) {
+		meta_compose(&v, disk[DISK_FAST], disk[DISK_ORIGIN], x->buf,
+			     c->origin_sectors);
+		ok = !replay_check_top(&x->main, x->buf, c->origin_sectors, "settled");
+	}
+	x->tally.settled++;
+	for (int i = 0; i < NR_DISKS; i++)
+		free(disk[i]);
+	return ok;
+}
+
 /* The engine opens the repaired metadata from here on. */
 static bool put_repaired(struct crash *x, struct meta_view *v)
 {
@@ -425,6 +488,8 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 	x->tally.looked++;
 	x->tally.mapped += v.nr_mapped;
 	x->tally.dirty += v.nr_dirty;
+	x->tally.logged += v.write_log;
+	x->tally.segments += v.nr_segments;
 	x->tally.differ += meta_unequal(&v, x->w.memory[DISK_FAST],
 					x->w.memory[DISK_ORIGIN],
 					c->origin_sectors, true);
@@ -433,13 +498,15 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 		ok = tools_agree(x, &v);
 	if (ok && v.formatted && number % 64 == 32)
 		ok = tools_pass(x, x->repaired);
+	if (ok && v.write_log && number % SETTLED_CUTS == 3)
+		ok = settled_by_tool(x, c);
 	if (ok && activate && v.formatted && number % REPAIRED_CUTS == 1)
 		ok = put_repaired(x, &v);
 	if (ok && activate) {
 		world_sizes(&x->w, c);
 		ok = activated_cut(x, c, &v);
 		x->tally.cuts++;
-	} else if (ok && number % 64 == 63 && v.nr_dirty) {
+	} else if (ok && number % 64 == 63 && v.nr_dirty && !v.write_log) {
 		/* cache_writeback 1.1 crashes when it has nothing to write. */
 		ok = written_back_by_tool(x, c);
 	}
@@ -474,6 +541,29 @@ static bool stock_crash(struct crash *x, const struct config *c)
 	return second_cut(x, c, true);
 }
 
+/* A write log is in use: stock must refuse the volume, and write nothing. */
+static bool stock_refuses(struct crash *x, const struct config *c, bool crash)
+{
+	uint8_t *before = copy_of_disk(x, DISK_META);
+	int64_t us;
+	bool ok;
+
+	begin_session(x);
+	us = world_activate(&x->w, c);
+	if (us >= 0)
+		world_deactivate(&x->w);
+	end_session(x);
+	ok = us < 0 && !memcmp(before, x->w.memory[DISK_META],
+			       x->w.head->disk_sectors[DISK_META] * SECTOR);
+	if (!ok)
+		printf("  stock does not refuse a volume with a write log, or writes to it\n");
+	free(before);
+	x->tally.stock_refused++;
+	if (crash)
+		engine_load("hearth");
+	return ok;
+}
+
 bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool crash)
 {
 	struct config c;
@@ -493,6 +583,8 @@ bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool cras
 	    (!repair_keeps(x, &v) || !put_repaired(x, &v)))
 		return false;
 	world_sizes(&x->w, &c);
+	if (v.write_log)
+		return stock_refuses(x, &c, crash);
 	save_disks(x);
 	begin_session(x);
 	ok = open_and_read(x, &x->main, &c, &v, x->first, "opened by stock", &us);

@@ -24,6 +24,9 @@ struct tally {
 	uint64_t repairs_opened;	/* by an engine */
 	uint64_t repair_lost, repair_guessed;	/* sums of blocks */
 	uint64_t mapped, dirty;	/* summed over the states */
+	uint64_t logged, segments;	/* states with a write log; sum of segments */
+	uint64_t settled;	/* write logs, by hearth-metadata's code */
+	uint64_t stock_refused;	/* states with a write log */
 	uint64_t differ;	/* dirty blocks with different copies */
 	uint64_t timed, us_after_cut, us_after_clean;
 	uint64_t stock_cuts, stock_crashes;

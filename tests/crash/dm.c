@@ -104,16 +104,34 @@ void dm_remove(struct dm_dev *d)
 		die("cannot remove %s: %s", d->name, strerror(-r));
 }
 
+static int send(struct dm_ioctl *io, const char *message)
+{
+	struct dm_target_msg *msg = (void *)((char *)io + io->data_start);
+
+	strcpy(msg->message, message);
+	return run(DM_TARGET_MSG, io);
+}
+
 int dm_message(struct dm_dev *d, const char *message)
 {
 	struct dm_ioctl *io = request(d->name, 0);
-	struct dm_target_msg *msg = (void *)((char *)io + io->data_start);
-	int r;
+	int r = send(io, message);
 
-	strcpy(msg->message, message);
-	r = run(DM_TARGET_MSG, io);
 	free(io);
 	return r;
+}
+
+char *dm_stats(struct dm_dev *d)
+{
+	struct dm_ioctl *io = request(d->name, 0);
+	int r = send(io, "stats");
+	char *answer;
+
+	if (r)
+		die("no stats of %s: %s", d->name, strerror(-r));
+	answer = strdup((const char *)io + io->data_start);
+	free(io);
+	return answer;
 }
 
 void dm_status(struct dm_dev *d, char *status, size_t len)

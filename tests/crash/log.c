@@ -51,7 +51,7 @@ static struct op *add_op(struct log *log, const struct crash_entry *e)
 	struct op *op = &log->ops[e->disk][log->nr_ops[e->disk]++];
 
 	op->kind = e->kind;
-	op->fua = e->flags & LOG_FUA;
+	op->fua = e->flags & CRASH_FUA;
 	op->sector = e->sector;
 	op->sectors = e->sectors;
 	op->data = (const uint8_t *)(e + 1);

@@ -296,6 +296,12 @@ static void summary(const struct tally *t)
 	print_mean("means of a state: blocks mapped ", t->mapped, t->looked);
 	print_mean(", dirty ", t->dirty, t->looked);
 	print_mean(", of those different on the origin ", t->differ, t->looked);
+	if (t->logged) {
+		printf("\n%llu states had a write log, %llu of them were settled, %llu refused by stock",
+		       (unsigned long long)t->logged, (unsigned long long)t->settled,
+		       (unsigned long long)t->stock_refused);
+		print_mean("; mean of its segments ", t->segments, t->logged);
+	}
 	print_mean("\nmeans of an activation: us after a cut ", t->us_after_cut, t->timed);
 	print_mean(", after a clean stop ", t->us_after_clean, t->timed);
 	printf(" (%llu each)\n%llu cuts failed\n", (unsigned long long)t->timed,

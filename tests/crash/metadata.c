@@ -46,6 +46,7 @@ static bool view(struct meta_view *v, struct cmd *cmd)
 
 	v->formatted = true;
 	v->clean = cmd_opened_clean(cmd);
+	v->write_log = cmd_log_flag(cmd);
 	v->format = cmd_format(cmd);
 	v->block_sectors = cmd_data_block_size(cmd);
 	v->nr_slots = cmd_cache_blocks(cmd);

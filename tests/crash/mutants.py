@@ -26,6 +26,8 @@ TREE = WORK / "tree"
 # seconds for a recording and its cuts
 LIMIT = 40 * int(os.environ.get("HEARTH_SLACK", "3"))
 SEEDS = "1006 1004 1001 1003 1011"
+# for rules of the write log, whose names begin with "log-"
+LOG_SEEDS = "1300 1306 1301 1302 1304"
 
 # name: file, the code as it is (once in the file), the code that breaks the rule, and how many cuts
 # of each recording stock opens (default 0; the session of the first is cut again)
@@ -91,6 +93,43 @@ MUTANTS = {
         "cmd->opened_clean = flags & CMD_SB_CLEAN_SHUTDOWN;",
         "cmd->opened_clean = flags | CMD_SB_CLEAN_SHUTDOWN;",
         1),
+    # W1 to W14 of docs/write-log.md
+    "log-used-before-its-flag": (
+        "dm-target/cache-log-state.c",
+        "r = commit_flag(log->c, true);",
+        "r = 0;"),
+    "log-flag-cleared-too-early": (
+        "dm-target/cache-log-state.c",
+        "if (!is_empty(log))\n\t\treturn false;\n\t/* The last block",
+        "if (!is_empty(log) && !commit_flag(log->c, false))\n\t\treturn false;\n\t/* The last block"),
+    "log-record-before-its-data": (
+        "dm-target/cache-log.c",
+        "if (flags & LOG_PREFLUSH)",
+        "if (!ctx)"),
+    "log-flush-before-records": (
+        "dm-target/cache-log.c",
+        "if (is_recorded(log) || !ring_is_well(log))",
+        "if (log)"),
+    "log-fua-write-not-recorded": (
+        "dm-target/cache-log-io.c",
+        "cb->logged.fua = bio->bi_opf & REQ_FUA;",
+        "cb->logged.fua = false;"),
+    "log-home-without-flush": (
+        "dm-target/cache-log-home.c",
+        "if (cache_flush_origin(log->c)) {",
+        "if (!log) {"),
+    "log-promotion-beside-it": (
+        "dm-target/cache-gate.c",
+        "if (!cache_gate_is_busy(c, block) && !log_has(c, block))",
+        "if (!cache_gate_is_busy(c, block))"),
+    "log-keeps-what-is-discarded": (
+        "dm-target/cache-discard.c",
+        "if (unlikely(READ_ONCE(c->log)) && !cache_log_discard(c, bio))",
+        "if (!c)"),
+    "log-not-read-in-transit": (
+        "dm-target/cache-log-io.c",
+        "if (run.slot == LOG_NO_SLOT && is_in_slot(c, cb->block))",
+        "if (run.slot == LOG_NO_SLOT)"),
 }
 
 # The same for rules about devices that fail; the last words are the suite and the test that notices it.
@@ -168,7 +207,7 @@ END
 test_mutant() {{
     cp {work}/$1.ko /run/mutant.ko
     $CRASH_ENGINE hearth
-    for seed in {seeds}; do
+    for seed in $3; do
         timeout {limit} ./crashtest $seed 1 12 80 $2 >>{work}/$1.log 2>&1
         command dmsetup remove_all
         grep -q FAILED {work}/$1.log && break
@@ -237,8 +276,10 @@ def in_guest(script):
 
 
 def test(names):
-    guest = GUEST.format(top=TOP, work=WORK, seeds=SEEDS, limit=LIMIT)
-    guest += "".join(f"test_mutant {n} {(MUTANTS[n][3:] or [0])[0]}\n" for n in names)
+    guest = GUEST.format(top=TOP, work=WORK, limit=LIMIT)
+    for name in names:
+        seeds = LOG_SEEDS if name.startswith("log-") else SEEDS
+        guest += f"test_mutant {name} {(MUTANTS[name][3:] or [0])[0]} '{seeds}'\n"
     in_guest(guest)
     said = [report(name) for name in names]
     return all(said)

@@ -50,6 +50,18 @@ static void change(struct session *s)
 	world_mark(s->w, 2 * k + 1);
 }
 
+/* Adds "NAME VALUE" to the settings of the table. */
+static void add_setting(struct config *c, const char *setting)
+{
+	char name[16], rest[sizeof(c->policy)] = "";
+	unsigned int nr;
+
+	if (sscanf(c->policy, "%15s %u %127[^\n]", name, &nr, rest) < 2)
+		die("no policy: %s", c->policy);
+	snprintf(c->policy, sizeof(c->policy), "%s %u %.90s %s", name, nr + 2, rest,
+		 setting);
+}
+
 static void to_mode(struct session *s, const char *mode)
 {
 	strcpy(s->c.mode, mode);
@@ -119,6 +131,22 @@ static void script_modes(struct session *s)
 	work(s, 4);
 }
 
+/* The write log is emptied under load, and its flag cleared and set again. */
+static void turn_off_and_on(struct session *s)
+{
+	if (dm_message(&s->w->cache, "absorb 0"))
+		die("message absorb");
+	work(s, 2);
+	if (dm_message(&s->w->cache, "absorb 1"))
+		die("message absorb");
+	/* This takes seconds, in which a load would fill the recording. */
+	stop_load(s);
+	if (!world_wait_log(s->w, 60))
+		die("nothing is absorbed any more");
+	start_load(s);
+	work(s, 2);
+}
+
 static void script_overlay(struct session *s)
 {
 	bool back = !strcmp(s->c.mode, "writeback") || !strcmp(s->c.mode, "writeonly");
@@ -126,6 +154,8 @@ static void script_overlay(struct session *s)
 	to_mode(s, back ? "writeback" : "writethrough");
 	for (int i = 0; i < 3; i++) {
 		work(s, 2);
+		if (s->rec->absorbs)
+			turn_off_and_on(s);
 		if (dm_message(&s->w->cache, back ? "mode writeonly" : "mode writearound"))
 			die("message mode");
 		work(s, 2);
@@ -177,10 +207,13 @@ static void script_policy(struct session *s)
 		"cleaner 0", "lru 2 max_promote_share 100", "nhit 2 max_promote_share 100",
 		"smq 8 read_level 0 write_level 0 full_write_level 0 max_promote_share 100",
 	};
+	bool absorbs = s->rec->absorbs;
 
 	for (unsigned int i = 0; i < 4; i++) {
 		work(s, 4);
 		strcpy(s->c.policy, policies[i]);
+		if (absorbs && i)
+			add_setting(&s->c, "absorb 1");
 		change(s);
 	}
 	work(s, 4);
@@ -227,6 +260,12 @@ static const char *const policies[] = {
 
 static const uint32_t blocks[] = { 64, 128, 192, 256 };
 
+/* The seeds of which the suite says so have a write log. */
+static bool absorbs(uint64_t seed)
+{
+	return seed % 1000 / 100 == 3;
+}
+
 static const struct script *choose(struct config *c, uint64_t seed)
 {
 	uint64_t n = seed;
@@ -242,6 +281,10 @@ static const struct script *choose(struct config *c, uint64_t seed)
 	c->fast_sectors = 3 * MIB;
 	c->origin_sectors = 6 * MIB + 40;
 	c->passdown = n % 7 != 3;
+	if (absorbs(seed)) {
+		strcpy(c->mode, "writeback");
+		add_setting(c, "absorb 1");
+	}
 	return &scripts[(n + n / 8) % NR_SCRIPTS];
 }
 
@@ -254,6 +297,7 @@ void record(struct world *w, struct recording *rec, uint64_t seed)
 	memset(rec, 0, sizeof(*rec));
 	script = choose(&s.c, seed);
 	rec->seed = seed;
+	rec->absorbs = absorbs(seed);
 	strcpy(rec->script, script->name);
 	for (int i = 0; i < NR_DISKS; i++)
 		memset(w->memory[i], 0, w->head->disk_sectors[i] * SECTOR);
@@ -268,6 +312,8 @@ void record(struct world *w, struct recording *rec, uint64_t seed)
 	if (r < 0)
 		die("a new cache: %s", strerror(-r));
 	world_mark(w, 1);
+	if (rec->absorbs && !world_wait_log(w, 60))
+		die("nothing is absorbed");
 	s.load = load_new(w->top.node, w->head, seed, 4);
 	start_load(&s);
 	script->run(&s);

@@ -109,6 +109,7 @@ static bool same_geometry(const struct job *j, const struct meta_view *after)
 
 	return after->nr_slots == j->v->nr_slots &&
 	       after->block_sectors == j->v->block_sectors && after->clean &&
+	       after->write_log == j->v->write_log &&
 	       (!format_known || after->format == j->v->format);
 }
 
@@ -166,6 +167,7 @@ static bool repair(struct job *j)
 	if (j->damage && !j->block) {
 		o.block_size = j->v->block_sectors;
 		o.cache_blocks = j->v->nr_slots;
+		o.write_log = j->v->write_log;
 	}
 	if (pd_device_open_backend(&in, true, &dev))
 		die("no memory");

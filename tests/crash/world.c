@@ -218,6 +218,21 @@ void world_delays(struct world *w, uint32_t meta, uint32_t fast, uint32_t origin
 	w->head->delay_us[DISK_ORIGIN] = origin;
 }
 
+bool world_wait_log(struct world *w, unsigned int seconds)
+{
+	bool on = false;
+	char *stats;
+
+	for (unsigned int i = 0; i < seconds * 50 && !on; i++) {
+		if (i)
+			usleep(20000);
+		stats = dm_stats(&w->cache);
+		on = strstr(stats, "\nlog on\n");
+		free(stats);
+	}
+	return on;
+}
+
 bool world_wait_clean(struct world *w, unsigned int seconds)
 {
 	struct cache_counts c;

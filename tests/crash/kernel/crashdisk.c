@@ -100,7 +100,7 @@ static u64 log_submit(struct bio *bio, unsigned int disk)
 {
 	struct crash_entry e = {
 		.disk = disk,
-		.flags = bio->bi_opf & REQ_FUA ? LOG_FUA : 0,
+		.flags = bio->bi_opf & REQ_FUA ? CRASH_FUA : 0,
 		.sectors = bio_sectors(bio),
 		.sector = bio->bi_iter.bi_sector,
 	};

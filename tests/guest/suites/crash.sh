@@ -44,6 +44,18 @@ test_cuts() {
 	cuts "$1" 1 19 60 0
 }
 
+# The hundreds of the seed have the recording use a write log. Seeds 300 to 307 use all
+# scripts but that of seed 311, which changes modes.
+#@ smp hearth-only timeout=120 fast on=300..307,311 slow=308..310,312..323
+test_cuts_of_the_log() {
+	cuts "$1" 1 19 60 0
+}
+
+#@ smp hearth-only fast timeout=120
+test_logs_refused_by_stock() {
+	cuts 350 1 4 20 8
+}
+
 #@ smp hearth-only fast timeout=60
 test_cuts_opened_by_stock() {
 	cuts 100 1 4 40 3
