@@ -10,7 +10,6 @@
 # cost the CPU nothing. Only their heads do, for the superblocks. The rows with an fsync
 # have an SSD with a write cache, which keeps everything, because null_blk has no other.
 
-ABSORB_PERCENT=50
 ABSORB_MIB=256		# of the SSD
 ABSORB_FROM=64g		# of the volume: behind its head
 ABSORB_ROWS="depth-1 depth-16 twice whole-8 whole-32 line-512 line-4k
@@ -64,11 +63,16 @@ wanted() {
 	[[ -z ${BENCH_ROWS:-} || ,$BENCH_ROWS, = *,$1,* ]]
 }
 
-# absorbs PERCENT: has hearth's cache c absorb, unless the engine has no such setting.
+# absorbs 0|1: whether hearth's cache c absorbs, unless the engine has no such setting.
 absorbs() {
-	local percent=$1
-	dmsetup message c 0 absorb "$percent" || percent=0
-	[ "$1" = 0 ] || figure absorb-percent "$percent"
+	local setting=$1
+	dmsetup message c 0 absorb "$setting" || setting=0
+	[ "$1" = 0 ] || figure absorb-setting "$setting"
+	[ "$setting" = 0 ] || until_true 60 is_absorbing || fail "the write log is not on"
+}
+
+is_absorbing() {
+	dmsetup message c 0 stats | grep -qx 'log on'
 }
 
 # make_stack STACK: makes the stack new, and sets DEV to it and AT to where the jobs
@@ -80,7 +84,7 @@ make_stack() {
 	writecache) make_writecache ;;
 	bcache) make_bcache; DEV=/dev/bcache0 ;;
 	stock) empty_cache stock writeback ;;
-	hearth) empty_cache hearth writeback; absorbs $ABSORB_PERCENT ;;
+	hearth) empty_cache hearth writeback; absorbs 1 ;;
 	esac
 }
 
@@ -121,7 +125,7 @@ absorb_four() {
 	if [ "$1" = hearth ]; then
 		seq 0 63 >"$T/blocks"
 		cache_with hearth writeback $((ABSORB_MIB * 16)) <"$T/blocks"
-		absorbs $ABSORB_PERCENT
+		absorbs 1
 		DEV=/dev/mapper/c
 		job "$name-alone" $DEV --time_based "${read[@]}" --runtime=1
 		job "$name-first" $DEV --time_based --runtime=40 "${read[@]}" --rate_iops=50 "${write[@]}"
@@ -143,7 +147,7 @@ zipf_reads() {
 		--size=$((ABSORB_MIB * 2))m --iodepth=8
 }
 
-# absorb_zipf PERCENT: the ratio of hits of zipf reads, after 20 s to warm up
+# absorb_zipf 0|1: the ratio of hits of zipf reads, after 20 s to warm up
 absorb_zipf() {
 	local hits all
 	plain_ssd
@@ -168,7 +172,7 @@ absorb_home() {
 	writeback_floor
 	writeback_time stock
 	empty_cache hearth writeback
-	absorbs $ABSORB_PERCENT
+	absorbs 1
 	writeback_waits hearth
 	before=$(sectors_written "$DISK")
 	writeback_dirty "$WB_BLOCKS"
@@ -189,7 +193,7 @@ absorb_tree() {
 	grep_devices
 	for engine in stock hearth; do
 		empty_cache $engine writeback
-		[ $engine = stock ] || absorbs $ABSORB_PERCENT
+		[ $engine = stock ] || absorbs 1
 		grep_on "tree-$engine" /dev/mapper/c
 		dmsetup remove c
 	done
@@ -217,7 +221,7 @@ bench_absorb() {
 		if wanted four && runs_on four "$stack"; then absorb_four "$stack"; fi
 	done
 	if wanted zipf; then
-		absorb_zipf $ABSORB_PERCENT
+		absorb_zipf 1
 		absorb_zipf 0
 	fi
 	remove_devices
