@@ -81,6 +81,8 @@ struct cache_info {
 	char policy[32], health[32];
 	uint64_t count[NR_COUNTERS];
 	uint64_t intents_held;
+	char log[16];		/* state of the write log; empty: there is none */
+	uint64_t log_segments;	/* blocks of the cache device that the log has */
 
 	struct setting settings[MAX_SETTINGS];	/* in effect */
 	unsigned int nr_settings;
@@ -133,6 +135,8 @@ uint64_t cache_bypasses(const struct cache_info *c);
 /* True if the table's mode lets blocks become dirty. */
 bool cache_writes_back(const struct cache_info *c);
 bool cache_healthy(const struct cache_info *c);
+/* True if data lie in the write log, or may: then only hearth opens the volume. */
+bool cache_log_in_use(const struct cache_info *c);
 
 /* ---- io.c ---- */
 

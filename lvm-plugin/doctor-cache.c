@@ -134,6 +134,15 @@ static void examine_policy(const struct cache_info *c)
 	      c->policy);
 }
 
+/* The metadata's flag keeps the kernel's own target away while the log is in use. */
+static void examine_log(const struct cache_info *c)
+{
+	if (cache_log_in_use(c))
+		found(NOTE, "write-log", c->name, NULL,
+		      "the write log is in use: only hearth opens this volume, and before another kernel does, 'hearth settle %s' empties the log",
+		      c->name);
+}
+
 void examine_cache(const struct cache_info *c)
 {
 	examine_health(c);
@@ -144,4 +153,5 @@ void examine_cache(const struct cache_info *c)
 	examine_devices(c);
 	examine_geometry(c);
 	examine_policy(c);
+	examine_log(c);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * hearth drain, split and uncache: all dirty blocks are written back, with progress.
+ * hearth settle: all that is in the write log is.
  *
  * For a volume of LVM's, lvm2 does the work and keeps its own record of it (-qq keeps
  * it from printing a line every half second).  This file watches, and passes Ctrl-C
@@ -34,7 +35,9 @@ struct progress {
 	char name[2 * DM_NAME_MAX];
 	double began, seen, reported;
 	double block_bytes;
-	uint64_t at_first, dirty;
+	uint64_t at_first, dirty;	/* blocks */
+	bool of_log;			/* @dirty counts the write log's blocks alone */
+	bool log_in_use, healthy;	/* at the last look */
 	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
 };
@@ -100,6 +103,11 @@ static void end_of_line(const struct progress *p)
 		fputc('\n', stderr);
 }
 
+static uint64_t count_of(const struct progress *p, const struct cache_info *c)
+{
+	return p->of_log ? c->log_segments : c->dirty;
+}
+
 /* Looks at the cache once more.  False if it is no cache any longer. */
 static bool look(struct progress *p)
 {
@@ -111,7 +119,9 @@ static bool look(struct progress *p)
 		return false;
 	c = caches_find(&cs, p->name);
 	if (c) {
-		measure(p, c->dirty);
+		measure(p, count_of(p, c));
+		p->log_in_use = cache_log_in_use(c);
+		p->healthy = !strcmp(c->health, "good");
 		found = true;
 	}
 	caches_free(&cs);
@@ -310,6 +320,59 @@ static int detach(const struct options *o, const char *how, const char *what)
 	caches_free(&cs);
 	return r;
 }
+
+/* ---- The write log ---- */
+
+/* With absorb=0 nothing new enters the log, and the target empties it. */
+static int stop_absorbing(const struct cache_info *c)
+{
+	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
+	char *args[] = { (char *)c->name, "absorb=0" };
+	const struct options set = { .args = args, .nr_args = 2 };
+
+	return absorb && strcmp(absorb, "0") ? hearth_set(&set) : EXIT_OK;
+}
+
+static int wait_until_settled(struct progress *p)
+{
+	while (look(p) && p->log_in_use) {
+		report(p);
+		if (!p->healthy) {
+			end_of_line(p);
+			complain("%s: a device fails, so that the write log cannot be emptied; see FAILURES in hearth-target(8)",
+				 p->name);
+			return EXIT_FAILED;
+		}
+		if (pause_for(POLL)) {
+			end_of_line(p);
+			return EXIT_INTERRUPTED;
+		}
+	}
+	end_of_line(p);
+	return EXIT_OK;
+}
+
+int hearth_settle(const struct options *o)
+{
+	struct progress p;
+	struct caches cs;
+	struct cache_info *c;
+	int r = caches_get(&cs, o->args[0], &c);
+
+	if (r)
+		return r;
+	start(&p, c, o->json);
+	p.of_log = true;
+	p.at_first = p.dirty = c->log_segments;
+	catch_signals();
+	r = stop_absorbing(c) ?: wait_until_settled(&p);
+	if (r != EXIT_FAILED)
+		print_result(&p, "settled", r, o->json);
+	caches_free(&cs);
+	return r;
+}
+
+/* ---- For other subcommands ---- */
 
 int drain_and_uncache(const struct cache_info *c, bool quiet)
 {

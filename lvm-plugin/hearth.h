@@ -61,6 +61,7 @@ int hearth_top(const struct options *o);
 int hearth_get(const struct options *o);
 int hearth_set(const struct options *o);
 int hearth_drain(const struct options *o);
+int hearth_settle(const struct options *o);
 int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
 int hearth_cache(const struct options *o);

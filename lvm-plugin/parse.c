@@ -246,6 +246,10 @@ void cache_parse_stats(struct cache_info *c, char *words)
 			COPY(c->health, value);
 		else if (!strcmp(line, "intents_held"))
 			c->intents_held = strtoull(value, NULL, 10);
+		else if (!strcmp(line, "log"))
+			COPY(c->log, value);
+		else if (!strcmp(line, "log_segments"))
+			c->log_segments = strtoull(value, NULL, 10);
 		for (i = 0; i < FIRST_IO; i++)
 			if (!strcmp(line, counter_names[i]))
 				c->count[i] = strtoull(value, NULL, 10);
@@ -321,4 +325,9 @@ bool cache_writes_back(const struct cache_info *c)
 bool cache_healthy(const struct cache_info *c)
 {
 	return !strcmp(c->health, "good") && !c->needs_check;
+}
+
+bool cache_log_in_use(const struct cache_info *c)
+{
+	return c->log[0] && strcmp(c->log, "off");
 }

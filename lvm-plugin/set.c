@@ -506,6 +506,17 @@ static void warn_of_single_ssd(const struct cache_info *c, const struct wishes *
 		complain("warning: blocks will be dirty on a cache device that is not mirrored; if it is lost, so is their content (a pool on RAID 1: hearth(8), EXAMPLES)");
 }
 
+/* A volume whose write log is in use is refused by the kernel's own target. */
+static void warn_of_log(const struct cache_info *c, const struct wishes *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++)
+		if (!strcmp(w->all[i].key, "absorb") && strcmp(w->all[i].value, "0"))
+			complain("note: while the write log is in use, no kernel without hearth opens the volume; 'hearth settle %s' ends that",
+				 c->name);
+}
+
 int hearth_set(const struct options *o)
 {
 	struct wishes w = { .dry = o->dry };
@@ -526,6 +537,7 @@ int hearth_set(const struct options *o)
 		assign(c, &w);
 		warn_of_policy(&w);
 		warn_of_single_ssd(c, &w);
+		warn_of_log(c, &w);
 		r = change(c, &w);
 		if (!o->dry)
 			r = r ?: look_again(o, &w);

@@ -140,6 +140,11 @@ static void print_space(const struct cache_info *c)
 	printf("%s, %.1f%% of what is used\n",
 	       size_text(a, c->dirty * cache_block_bytes(c)),
 	       100 * share(c->dirty, c->used));
+	if (!c->log[0])
+		return;
+	label("write log");
+	printf("%s, %s on the SSD\n", c->log,
+	       size_text(a, c->log_segments * cache_block_bytes(c)));
 }
 
 static void print_ratio(const char *what, uint64_t hits, uint64_t misses)

@@ -48,7 +48,7 @@ class Fake:
             "features": "2 metadata2 writeback", "table_args": "0", "length": 262144,
             "core": "2 migration_threshold 2048", "settings": "4 read_level 2 seq_cutoff 64",
             "suspended": 0, "start": 0, "alone": 1, "health": "good",
-            "stats": {}, "io": (100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130),
+            "stats": {}, "log": None, "segments": 0, "io": (100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130),
             "fast_io": (80, 0, 1600, 8, 60, 0, 2000, 12),
             "origin_io": (20, 0, 400, 42, 30, 0, 900, 75),
         }
@@ -69,7 +69,8 @@ class Fake:
         self.write(f"{name}.stats{nth}", "".join(
             [f"mode {v['mode']}\n", f"health {v['health']}\n"] +
             [f"{k} {n}\n" for k, n in counters.items()] +
-            ["intents_held 3\n", "free_slots 9\n"]))
+            ["intents_held 3\n", "free_slots 9\n"] +
+            ([f"log {v['log']}\nlog_segments {v['segments']}\nlog_blocks 7\n"] if v["log"] else [])))
         for devno, io in ((v["devno"], "io"), ("253:1", "fast_io"), ("253:3", "origin_io")):
             self.write(f"sys/dev/block/{devno}/stat", " ".join(map(str, v[io])))
         if name not in self.names:

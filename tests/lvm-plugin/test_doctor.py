@@ -114,6 +114,7 @@ def test_modules(sound, version, core, smq, level, ident):
     ({"stats": {"origin_errors": 1}}, "warning", "device-errors"),
     ({"stats": {"retired_blocks": 1}}, "warning", "device-errors"),
     ({"policy": "lru"}, "note", "policy"),
+    ({"log": "drains"}, "note", "write-log"),
     ({"total": 100000}, "note", "metadata-small"),
 ])
 def test_cache(sound, kw, level, ident):

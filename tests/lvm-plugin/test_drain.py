@@ -80,6 +80,61 @@ def test_interrupted_too_late(lv):
                         "lvchange -qq -y --cachemode writeback -- vg/lv"]
 
 
+ABSORBS = "6 read_level 2 seq_cutoff 64 absorb 1"
+SETTLED = "6 read_level 2 seq_cutoff 64 absorb 0"
+
+
+def settling(dm, table="0", **last):
+    """A cache whose write log gets empty from look to look; 64 other blocks stay dirty."""
+    dm.cache(settings=ABSORBS, log="on", segments=48, table_args=table)
+    for i in range(2, 30):
+        state = {"table_args": table, "settings": SETTLED,
+                 "log": "drains" if i < 7 else "off", "segments": max(0, 48 - 8 * i)}
+        dm.cache(listing=i, **(state | (last if i >= 7 else {})))
+
+
+def test_settle(dm):
+    settling(dm)
+    r = dm.json("settle", "vg/lv", schema="drain")
+    assert r["complete"] and r["action"] == "settled"
+    assert r["written_back_bytes"] == 48 << 16 and r["dirty_bytes"] == 0
+    assert dm.log() == ["message vg-lv absorb 0"]
+
+
+def test_settle_without_a_log(dm):
+    dm.cache()
+    assert dm.out("settle", "vg/lv").startswith("vg/lv: settled; 0 B written back")
+    assert dm.log() == []
+
+
+def test_settle_a_setting_of_the_table(dm):
+    """lvm2 would put absorb=1 there again."""
+    settling(dm, table="2 absorb 1")
+    dm.command("lvchange", """echo "lvchange $*" >>"$HEARTH_FAKE/log" """)
+    dm.out("settle", "vg/lv")
+    assert dm.log() == ["lvchange -qq -y --cachesettings absorb=0 -- vg/lv"]
+
+
+def test_settle_with_a_failing_device(dm):
+    settling(dm, log="failed", segments=8, health="cache-device-failed")
+    why = dm.run("settle", "vg/lv", code=1).stderr
+    assert "the write log cannot be emptied" in why
+
+
+def test_settle_interrupted(dm):
+    settling(dm, log="drains", segments=8)
+    code, out, _ = interrupted(dm, "settle", "vg/lv")
+    assert code == 130 and "the same command goes on" in out
+    assert dm.log() == ["message vg-lv absorb 0"]
+
+
+def test_set_absorb_says_how_to_end_it(dm):
+    dm.cache(settings=SETTLED)
+    dm.cache(listing=2, settings=ABSORBS)
+    why = dm.complaint(0, "set", "vg/lv", "absorb=1")
+    assert "'hearth settle vg/lv' ends that" in why
+
+
 def test_by_hand(dm):
     dm.cache("c", lvm=False, dirty=64, table_args="2 read_level 1")
     for i in range(2, 9):

@@ -343,6 +343,13 @@ def of(args, name):
     return [a.format(name) for a in args] + [name] * (not any("{}" in a for a in args))
 
 
+def test_write_log(dm):
+    dm.cache(log="on", segments=48)
+    assert "\n  write log   on, 3 MiB on the SSD\n" in dm.out("status", "vg/lv")
+    dm.cache()
+    assert "write log" not in dm.out("status", "vg/lv")
+
+
 @pytest.mark.parametrize("args", OF_A_CACHE, ids=" ".join)
 def test_one_clear_line(dm, args):
     """Each subcommand has one line for an unknown volume, one without a cache, no device-mapper, no root."""
