@@ -281,12 +281,15 @@ static void put_all(FILE *out, const struct file *f, const struct cache_info *c,
 {
 	static const uint64_t zero[NR_COUNTERS];
 	unsigned int i;
+	double age;
 
 	put_head(out, f, c);
 	fputs("base", out);
 	put_counters(out, zero);
 	for (i = 0; r && i < r->nr; i++) {
-		if (f->when - r->sums[i].when > SPAN)
+		/* The future is of a clock that was wrong. */
+		age = f->when - r->sums[i].when;
+		if (age > SPAN || age < 0)
 			continue;
 		put_line(out, r->sums[i].when, r->sums[i].used, r->sums[i].dirty,
 			 r->sums[i].count);

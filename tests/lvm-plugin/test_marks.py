@@ -153,6 +153,20 @@ def test_the_record_is_bounded(dm):
     assert counts(dm, "1d")[0]["promotions"] == pytest.approx(290, abs=3)
 
 
+def test_a_clock_that_was_wrong(dm):
+    """Lines of the future go, and the record stays bounded."""
+    dm.cache()
+    dm.out("status")
+    head, base, *lines = record(dm).read_text().splitlines()
+    line = lines[-1].split(" ", 2)[2]
+    future = [f"at {int(time.time()) + 86400 * 365 + 300 * i} {line}" for i in range(600)]
+    record(dm).write_text("\n".join([head, base, *future, ""]))
+    is_old(dm)
+    dm.out("status")
+    assert record(dm).read_text().count("\nat ") == 1
+    assert counts(dm, "begin")[1]["since"]["seconds"] < 60
+
+
 @pytest.mark.parametrize("spoil", [lambda t: t[:-20], lambda t: t + "at 17 nonsense\n",
                                    lambda t: t.replace("\nat ", "\nat x", 1)], ids=["cut", "nonsense", "first"])
 def test_a_broken_record(dm, spoil):
