@@ -22,7 +22,7 @@ RELEASE = os.environ.get("HEARTH_RELEASE", "bookworm")
 PACKAGES = (
     "mount linux-image-amd64 linux-headers-amd64 kmod initramfs-tools dracut-core busybox zstd cpio file "
     "lvm2 dmsetup thin-provisioning-tools dkms build-essential debhelper dh-dkms "
-    "libarchive-dev libdevmapper-dev lintian rpm git"
+    "libarchive-dev libdevmapper-dev libjs-dygraphs lintian rpm git"
 ).split()
 GUEST_PACKAGES = (
     "systemd-sysv udev kmod mount lvm2 dmsetup thin-provisioning-tools e2fsprogs "
