@@ -21,9 +21,13 @@
 #include "sysfs.h"
 #include "text.h"
 
-/* The page and the script, as they are in their files; the linker has them from there. */
+/*
+ * The page and the script, as they are in their files; the linker has them from there.
+ * They are global, because -flto may put this text and its users into two objects.
+ */
 #define EMBED(symbol, file)						\
 	asm(".pushsection .rodata, \"a\", %progbits\n"			\
+	    ".globl " #symbol "\n.hidden " #symbol "\n"		\
 	    ".type " #symbol ", %object\n"				\
 	    #symbol ": .incbin \"" file "\"\n.byte 0\n"			\
 	    ".size " #symbol ", . - " #symbol "\n.popsection\n");	\
