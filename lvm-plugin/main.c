@@ -187,8 +187,8 @@ static void help_all(FILE *out)
 		fprintf(out, "  %-11s %-*s%s%s\n", s->name, ARGS_WIDTH, s->args,
 			gap, s->what);
 	}
-	fputs("\nA CACHE is VG/LV or a device-mapper name. 'hearth SUBCOMMAND --help' lists\n"
-	      "options; hearth(8) explains everything. LVM makes a cache: see EXAMPLES there.\n",
+	/* With the shell's prompt the text just fits a terminal of 24 lines. */
+	fputs("\nCACHE: VG/LV or a device-mapper name. See hearth SUBCOMMAND --help, hearth(8).\n",
 	      out);
 }
 

@@ -42,6 +42,10 @@ def test_help_fits_80_columns(dm):
         assert max(map(len, dm.out(*args, "--help").splitlines())) <= 80
 
 
+def test_help_fits_24_lines_with_the_prompt(dm):
+    assert len(dm.out("--help").splitlines()) <= 23
+
+
 def owned(dm):
     """Returns the words of hearth set --help that name a policy, and the entries below each."""
     text = dm.out("set", "--help").split("\nSettings of the ", 1)[1]
