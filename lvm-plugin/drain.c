@@ -44,13 +44,19 @@ struct progress {
 
 /* ---- Progress ---- */
 
-static void start(struct progress *p, const struct cache_info *c, bool quiet)
+static uint64_t count_of(const struct progress *p, const struct cache_info *c)
+{
+	return p->of_log ? c->log_segments : c->dirty;
+}
+
+static void start(struct progress *p, const struct cache_info *c, bool of_log, bool quiet)
 {
 	memset(p, 0, sizeof(*p));
+	p->of_log = of_log;
 	snprintf(p->name, sizeof(p->name), "%s", c->name);
 	p->began = p->seen = p->reported = now();
 	p->block_bytes = cache_block_bytes(c);
-	p->at_first = p->dirty = c->dirty;
+	p->at_first = p->dirty = count_of(p, c);
 	p->rate = NAN;
 	p->quiet = quiet;
 	p->terminal = isatty(2);
@@ -101,11 +107,6 @@ static void end_of_line(const struct progress *p)
 {
 	if (p->terminal && p->shown)
 		fputc('\n', stderr);
-}
-
-static uint64_t count_of(const struct progress *p, const struct cache_info *c)
-{
-	return p->of_log ? c->log_segments : c->dirty;
 }
 
 /* Looks at the cache once more.  False if it is no cache any longer. */
@@ -254,7 +255,7 @@ static int begin(const struct options *o, struct progress *p,
 
 	if (r)
 		return r;
-	start(p, *c, o->json);
+	start(p, *c, false, o->json);
 	catch_signals();
 	r = drain_check_health(*c);
 	if (r)
@@ -361,9 +362,7 @@ int hearth_settle(const struct options *o)
 
 	if (r)
 		return r;
-	start(&p, c, o->json);
-	p.of_log = true;
-	p.at_first = p.dirty = c->log_segments;
+	start(&p, c, true, o->json);
 	catch_signals();
 	r = stop_absorbing(c) ?: wait_until_settled(&p);
 	if (r != EXIT_FAILED)
@@ -381,7 +380,7 @@ int drain_and_uncache(const struct cache_info *c, bool quiet)
 	};
 	struct progress p;
 
-	start(&p, c, quiet);
+	start(&p, c, false, quiet);
 	return watch(&p, argv);
 }
 
