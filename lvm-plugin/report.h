@@ -33,23 +33,25 @@ REPORT_FUNCTION(report_real);		/* double; NAN prints nothing */
 	(sizeof(heading) - 1 > 6 ? (int32_t)sizeof(heading) - 1 : 6)
 
 /* The rows of a table of fields.  A column is as wide as its heading, or wider. */
-#define TEXT_FIELD(type, member, id, heading, desc)		\
-	{ 1, DM_REPORT_FIELD_TYPE_STRING, offsetof(type, member),	\
-	  COLUMN_WIDTH(heading), id, heading, report_text, desc }
-#define NUMBER_FIELD(type, member, id, heading, desc)		\
-	{ 1, DM_REPORT_FIELD_TYPE_NUMBER, offsetof(type, member),	\
-	  COLUMN_WIDTH(heading), id, heading, report_number, desc }
-#define BYTES_FIELD(type, member, id, heading, desc)		\
-	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
-	  COLUMN_WIDTH(heading), id, heading, report_bytes, desc }
-#define PERCENT_FIELD(type, member, id, heading, desc)		\
-	{ 1, DM_REPORT_FIELD_TYPE_SIZE, offsetof(type, member),		\
-	  COLUMN_WIDTH(heading), id, heading, report_percent, desc }
-
+#define REPORT_FIELD(type, member, id, heading, kind, print, desc)	\
+	{ 1, kind, offsetof(type, member), COLUMN_WIDTH(heading), id,	\
+	  heading, print, desc }
+#define TEXT_FIELD(type, member, id, heading, desc)			\
+	REPORT_FIELD(type, member, id, heading,				\
+		     DM_REPORT_FIELD_TYPE_STRING, report_text, desc)
+#define NUMBER_FIELD(type, member, id, heading, desc)			\
+	REPORT_FIELD(type, member, id, heading,				\
+		     DM_REPORT_FIELD_TYPE_NUMBER, report_number, desc)
+#define BYTES_FIELD(type, member, id, heading, desc)			\
+	REPORT_FIELD(type, member, id, heading,				\
+		     DM_REPORT_FIELD_TYPE_SIZE, report_bytes, desc)
+#define PERCENT_FIELD(type, member, id, heading, desc)			\
+	REPORT_FIELD(type, member, id, heading,				\
+		     DM_REPORT_FIELD_TYPE_SIZE, report_percent, desc)
 #define REAL_FIELD(type, member, id, heading, desc)			\
-	{ 1, DM_REPORT_FIELD_TYPE_SIZE | DM_REPORT_FIELD_ALIGN_RIGHT,	\
-	  offsetof(type, member), COLUMN_WIDTH(heading), id, heading,	\
-	  report_real, desc }
+	REPORT_FIELD(type, member, id, heading,				\
+		     DM_REPORT_FIELD_TYPE_SIZE | DM_REPORT_FIELD_ALIGN_RIGHT, \
+		     report_real, desc)
 
 struct report;
 
