@@ -193,8 +193,9 @@ static int apply_op(struct cache *c, struct commit_op *op)
 	return 0;
 }
 
-static int apply_group(struct cache *c, struct group *g)
+static int apply_group(struct cache *c, void *arg)
 {
+	struct group *g = arg;
 	struct commit_op *op;
 	int r;
 
@@ -210,11 +211,8 @@ static int apply_group(struct cache *c, struct group *g)
 	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 
-/*
- * I1: 0 means that the whole group is durable.  After an error no later commit
- * has a part of it.
- */
-static int commit_group(struct cache *c, struct group *g)
+int cache_commit_change(struct cache *c, const char *what,
+			int (*change)(struct cache *c, void *arg), void *arg)
 {
 	unsigned int noio;
 	int r;
@@ -223,14 +221,21 @@ static int commit_group(struct cache *c, struct group *g)
 	noio = memalloc_noio_save();
 	r = cache_writable(c) ? 0 : -EROFS;
 	if (!r) {
-		r = apply_group(c, g);
+		r = change(c, arg);
 		if (!r)
 			r = cmd_commit(c->cmd, true);
 		if (r)
-			cache_metadata_failed(c, "commit", r);
+			cache_metadata_failed(c, what, r);
 	}
 	memalloc_noio_restore(noio);
 	mutex_unlock(&c->md_lock);
+	return r;
+}
+
+static int commit_group(struct cache *c, struct group *g)
+{
+	int r = cache_commit_change(c, "commit", apply_group, g);
+
 	cache_stat_inc(c, STAT_COMMITS);
 	return r;
 }

@@ -76,6 +76,22 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
 			    bool (*change)(struct cache *c, u32 slot));
 
 /**
+ * cache_commit_change() - change the metadata, and commit it
+ * @c: the engine
+ * @what: the words for the log, if that fails
+ * @change: makes the change, under md_lock, where memory comes without I/O; returns
+ *	0 or an error
+ * @arg: for @change
+ *
+ * Context: sleeps, takes md_lock.
+ *
+ * Return: 0 if the change is durable (I1); -EROFS if the metadata may not be written;
+ * or the error, after which no later commit has a part of the change.
+ */
+int cache_commit_change(struct cache *c, const char *what,
+			int (*change)(struct cache *c, void *arg), void *arg);
+
+/**
  * cache_commit_work() - commit one group
  * @work: commit.work of the engine
  *

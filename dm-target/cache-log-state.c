@@ -11,7 +11,6 @@
 #include "cache-log-io.h"
 
 #include <linux/delay.h>
-#include <linux/sched/mm.h>
 
 /* A ring takes an eighth of the slots at most.  Not chosen by measurement. */
 #define RING_SHARE		8
@@ -25,25 +24,16 @@
 
 /* ---- The flag ---- */
 
+static int set_flag(struct cache *c, void *in_use)
+{
+	return cmd_set_log_flag(c->cmd, *(bool *)in_use);
+}
+
 /* Durable on return.  After an error the disk has the old flag, or the new one. */
 static int commit_flag(struct cache *c, bool in_use)
 {
-	unsigned int noio;
-	int r;
-
-	mutex_lock(&c->md_lock);
-	noio = memalloc_noio_save();
-	r = cache_writable(c) ? 0 : -EROFS;
-	if (!r) {
-		r = cmd_set_log_flag(c->cmd, in_use);
-		if (!r)
-			r = cmd_commit(c->cmd, true);
-		if (r)
-			cache_metadata_failed(c, "commit of the write log's flag", r);
-	}
-	memalloc_noio_restore(noio);
-	mutex_unlock(&c->md_lock);
-	return r;
+	return cache_commit_change(c, "commit of the write log's flag", set_flag,
+				   &in_use);
 }
 
 /* ---- The ring's place ---- */
