@@ -41,11 +41,10 @@ static u32 most_room(void)
 	return class_room(ARRAY_SIZE(class_bytes) - 1);
 }
 
-static int class_for(u32 nr)
+/* The least class from @class on that has room for @nr extents; or -EFBIG. */
+static int class_for(u32 nr, u8 class)
 {
-	u8 class;
-
-	for (class = 0; class < ARRAY_SIZE(class_bytes); class++)
+	for (; class < ARRAY_SIZE(class_bytes); class++)
 		if (class_room(class) >= nr)
 			return class;
 	return -EFBIG;
@@ -105,6 +104,8 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	if (!ix->buckets || !ix->segments) {
 		os_free(ix->buckets);
 		os_free(ix->segments);
+		/* The caller looks at it to see whether there is an index. */
+		ix->buckets = NULL;
 		return -ENOMEM;
 	}
 	atomic64_set(&ix->bytes, (sizeof(*ix->buckets) << ix->bucket_bits) +
@@ -334,19 +335,19 @@ void log_index_settle(struct log_index *ix)
 
 /* ---- Blocks ---- */
 
-static u32 block_bucket(const struct log_index *ix, u64 block)
+u32 log_index_bucket(const struct log_index *ix, u64 block)
 {
 	return hash_64(block, ix->bucket_bits);
 }
 
 static spinlock_t *block_lock(struct log_index *ix, u64 block)
 {
-	return &ix->locks[block_bucket(ix, block) % LOG_NR_LOCKS];
+	return &ix->locks[log_index_bucket(ix, block) % LOG_NR_LOCKS];
 }
 
 static struct log_block **find_block(struct log_index *ix, u64 block)
 {
-	struct log_block **link = &ix->buckets[block_bucket(ix, block)];
+	struct log_block **link = &ix->buckets[log_index_bucket(ix, block)];
 
 	lockdep_assert_held(block_lock(ix, block));
 	while (*link && (*link)->block != block)
@@ -393,6 +394,31 @@ static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more
 	return min(b->nr + b->reserved + more, 2 * ix->block_sectors);
 }
 
+/* The class that has room for @more extents: the block's own, if it has; or -EFBIG. */
+static int class_needed(struct log_index *ix, const struct log_block *b, u32 more)
+{
+	u32 room = room_needed(ix, b, more);
+
+	if (!b)
+		return class_for(room, 0);
+	if (b->reserved + more > U16_MAX)
+		return -EFBIG;
+	return class_for(room, b->class);
+}
+
+/* Put the block of *@link, or @block if there is none, into this memory. */
+static void move_block(struct log_index *ix, struct log_block **link, u64 block,
+		       struct log_block *new, u8 class)
+{
+	if (*link) {
+		replace_block(ix, link, new, class);
+		return;
+	}
+	init_block(new, block, class);
+	*link = new;
+	atomic64_add(1, &ix->nr_blocks);
+}
+
 /*
  * Lock @block, and have it exist with room for @more extents, which are
  * reserved. *@link is where it hangs. On an error nothing is locked.
@@ -401,31 +427,27 @@ static int lock_with_room(struct log_index *ix, u64 block, u32 more,
 			  bool nowait, bool bounded, struct log_block ***link,
 			  unsigned long *flags)
 {
-	struct log_block *new = NULL, *b;
+	struct log_block *new = NULL;
 	int class, have = -1, r;
 
 	for (;;) {
 		spin_lock_irqsave(block_lock(ix, block), *flags);
 		*link = find_block(ix, block);
-		b = **link;
-		class = class_for(room_needed(ix, b, more));
-		if (b && b->reserved + more > U16_MAX)
-			class = -EFBIG;
-		r = class;
-		if (class < 0)
+		class = class_needed(ix, **link, more);
+		r = min(class, 0);
+		if (r || (**link && (**link)->class >= class))
 			break;
-		r = 0;
-		if (b && b->class >= class)
+		/* Without sleep, so the lock may be held. */
+		if (nowait) {
+			have = class;
+			new = index_alloc(ix, class_bytes[class], true, bounded, &r);
+		}
+		if (nowait && !new)
 			break;
 		if (new && have >= class) {
-			if (b) {
-				replace_block(ix, *link, new, have);
-			} else {
-				init_block(new, block, have);
-				**link = new;
-				atomic64_add(1, &ix->nr_blocks);
-			}
+			move_block(ix, *link, block, new, have);
 			new = NULL;
+			r = 0;
 			break;
 		}
 		spin_unlock_irqrestore(block_lock(ix, block), *flags);
@@ -433,7 +455,7 @@ static int lock_with_room(struct log_index *ix, u64 block, u32 more,
 		if (new)
 			index_free(ix, new, class_bytes[have]);
 		have = class;
-		new = index_alloc(ix, class_bytes[class], nowait, bounded, &r);
+		new = index_alloc(ix, class_bytes[class], false, bounded, &r);
 		if (!new)
 			return r;
 	}
@@ -463,7 +485,7 @@ static void shrink_block(struct log_index *ix, struct log_block **link)
 		atomic64_sub(1, &ix->nr_blocks);
 		return;
 	}
-	class = class_for(room_needed(ix, b, 0));
+	class = class_for(room_needed(ix, b, 0), 0);
 	if (b->reserved || class >= b->class)
 		return;
 	new = index_alloc(ix, class_bytes[class], true, false, &r);
@@ -491,18 +513,20 @@ static bool adjoin(const struct log_extent *a, const struct log_extent *b)
 	       a->at + a->last + 1 == b->at;
 }
 
-static void add_extent(struct log_block *b, struct log_extent e)
+/* Returns where it is in the block. */
+static u32 add_extent(struct log_block *b, struct log_extent e)
 {
 	u32 i = b->nr;
 
 	if (WARN_ON_ONCE(b->nr >= class_room(b->class)))
-		return;
+		return 0;
 	while (i && b->extents[i - 1].sector > e.sector) {
 		b->extents[i] = b->extents[i - 1];
 		i--;
 	}
 	b->extents[i] = e;
 	b->nr++;
+	return i;
 }
 
 /* Keep the extents of which keep is set. */
@@ -526,10 +550,10 @@ static void split_at(struct log_block *b, u32 border, u16 flag,
 	struct log_extent *e, half;
 	u32 i;
 
-	for (i = 0; i < b->nr; i++) {
+	for (i = 0; i < b->nr && b->extents[i].sector < border; i++) {
 		e = &b->extents[i];
-		if (!(e->flags & flag) || e->sector >= border ||
-		    end_of(e) <= border || (place && !same_place(e, place)))
+		if (!(e->flags & flag) || end_of(e) <= border ||
+		    (place && !same_place(e, place)))
 			continue;
 		half = *e;
 		half.sector = border;
@@ -541,20 +565,38 @@ static void split_at(struct log_block *b, u32 border, u16 flag,
 	}
 }
 
-/* Take a flag off what a range of sectors has at this place, or at any. */
-static void clear_flag(struct log_index *ix, struct log_block *b,
+/* Has any extent with @flag one of these sectors? */
+static bool has_flag(const struct log_block *b, const struct log_run *range,
+		     u16 flag)
+{
+	u32 end = range->sector + range->sectors, i;
+
+	for (i = 0; i < b->nr && b->extents[i].sector < end; i++)
+		if ((b->extents[i].flags & flag) &&
+		    end_of(&b->extents[i]) > range->sector)
+			return true;
+	return false;
+}
+
+/*
+ * Take a flag off what a range of sectors has at this place, or at any. Returns
+ * false if no extent has changed, as with most writes.
+ */
+static bool clear_flag(struct log_index *ix, struct log_block *b,
 		       const struct log_run *range, u16 flag,
 		       const struct log_run *place)
 {
 	u32 end = range->sector + range->sectors, i;
 
+	if (!has_flag(b, range, flag))
+		return false;
 	split_at(b, range->sector, flag, place);
 	split_at(b, end, flag, place);
-	for (i = 0; i < b->nr; i++) {
+	for (i = 0; i < b->nr && b->extents[i].sector < end; i++) {
 		struct log_extent *e = &b->extents[i];
 
 		if (!(e->flags & flag) || e->sector < range->sector ||
-		    e->sector >= end || (place && !same_place(e, place)))
+		    (place && !same_place(e, place)))
 			continue;
 		if (flag == LOG_SEEN) {
 			count_in_segment(ix, e->slot, (struct change) {
@@ -566,6 +608,13 @@ static void clear_flag(struct log_index *ix, struct log_block *b,
 		e->flags &= ~flag;
 	}
 	drop_extents(b);
+	return true;
+}
+
+/* May these neighbours be one extent? */
+static bool may_join(const struct log_extent *a, const struct log_extent *b)
+{
+	return a->flags == b->flags && adjoin(a, b);
 }
 
 /* Join neighbours of which the one continues the other. */
@@ -576,13 +625,22 @@ static void tidy(struct log_block *b)
 	for (i = 1; i < b->nr; i++) {
 		struct log_extent *last = &b->extents[n], *e = &b->extents[i];
 
-		if (last->flags == e->flags && adjoin(last, e))
+		if (may_join(last, e))
 			last->last += e->last + 1;
-		else
-			b->extents[++n] = *e;
+		else if (++n < i)
+			b->extents[n] = *e;
 	}
 	if (b->nr)
 		b->nr = n + 1;
+}
+
+/* The same, if only extent @i has changed since. */
+static void tidy_at(struct log_block *b, u32 i)
+{
+	const struct log_extent *e = &b->extents[i];
+
+	if ((i && may_join(e - 1, e)) || (i + 1 < b->nr && may_join(e, e + 1)))
+		tidy(b);
 }
 
 /* ---- Runs of the ring ---- */
@@ -608,17 +666,17 @@ struct runs {
 static struct runs count_runs(const struct log_index *ix,
 			      const struct log_block *b)
 {
+	const struct log_extent *before = NULL, *e;
 	struct runs runs = { 0 };
-	u32 i, before = b->nr;
 
-	for (i = next_in_ring(b, -1); i < b->nr; i = next_in_ring(b, i)) {
-		const struct log_extent *e = &b->extents[i];
-
-		if (before == b->nr || !same_run(&b->extents[before], e)) {
+	for (e = b->extents; e < b->extents + b->nr; e++) {
+		if (!(e->flags & LOG_RING))
+			continue;
+		if (!before || !same_run(before, e)) {
 			runs.nr++;
 			runs.old += (e->flags & LOG_ROUND) != ix->parity;
 		}
-		before = i;
+		before = e;
 	}
 	return runs;
 }
@@ -702,6 +760,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 		.block = block, .slot = LOG_NO_SLOT,
 		.sector = sector, .sectors = sectors,
 	};
+	w->keep = LOG_KEEP_NOT;
 	r = lock_with_room(ix, block, WRITE_ROOM, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
@@ -776,13 +835,16 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 void log_index_seen(struct log_index *ix, struct log_write *w)
 {
 	const struct log_run run = w->run;
+	const enum log_keep keep = w->keep;
+	bool lengthens, superseded;
 	struct log_block *b;
 	unsigned long flags;
-	bool lengthens;
+	u32 i;
 
 	spin_lock_irqsave(block_lock(ix, run.block), flags);
 	b = *find_block(ix, run.block);
 	b->writes--;
+	b->kept = max_t(u8, b->kept, keep);
 	count_in_segment(ix, run.slot, (struct change) {
 		.writes = -1, .unlogged = run.sectors, .seen = run.sectors });
 	/*
@@ -792,11 +854,14 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	lengthens = list_unlogged(ix, w);
 	if (lengthens)
 		b->reserved -= WRITE_ROOM;
-	clear_flag(ix, b, &run, LOG_SEEN, NULL);
-	add_extent(b, (struct log_extent) {
+	superseded = clear_flag(ix, b, &run, LOG_SEEN, NULL);
+	i = add_extent(b, (struct log_extent) {
 		.slot = run.slot, .sector = run.sector, .last = run.sectors - 1,
 		.at = run.at, .flags = LOG_SEEN });
-	tidy(b);
+	if (superseded)
+		tidy(b);
+	else
+		tidy_at(b, i);
 	spin_unlock_irqrestore(block_lock(ix, run.block), flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);
@@ -1047,6 +1112,47 @@ u32 log_index_writes(struct log_index *ix, u64 block)
 	return writes;
 }
 
+bool log_index_keep(struct log_index *ix, u64 block, enum log_keep keep)
+{
+	struct log_block *b;
+	unsigned long flags;
+
+	spin_lock_irqsave(block_lock(ix, block), flags);
+	b = *find_block(ix, block);
+	if (b)
+		b->kept = keep ? max_t(u8, b->kept, keep) : keep;
+	spin_unlock_irqrestore(block_lock(ix, block), flags);
+	return b;
+}
+
+enum log_keep log_index_kept(struct log_index *ix, u64 block)
+{
+	enum log_keep kept;
+	const struct log_block *b;
+	unsigned long flags;
+
+	spin_lock_irqsave(block_lock(ix, block), flags);
+	b = *find_block(ix, block);
+	kept = b && has_seen(b) ? b->kept : LOG_KEEP_NOT;
+	spin_unlock_irqrestore(block_lock(ix, block), flags);
+	return kept;
+}
+
+bool log_index_covers(struct log_index *ix, u64 block)
+{
+	const struct log_block *b;
+	unsigned long flags;
+	u32 sectors = 0, i;
+
+	spin_lock_irqsave(block_lock(ix, block), flags);
+	b = *find_block(ix, block);
+	for (i = 0; b && i < b->nr; i++)
+		if (b->extents[i].flags & LOG_SEEN)
+			sectors += b->extents[i].last + 1;
+	spin_unlock_irqrestore(block_lock(ix, block), flags);
+	return sectors == ix->block_sectors;
+}
+
 void log_index_leave(struct log_index *ix, const struct log_run *run)
 {
 	struct log_block **link;
@@ -1090,6 +1196,22 @@ struct log_write *log_index_take_unlogged(struct log_index *ix)
 	return first;
 }
 
+/* The extent that is this run and nothing else, if readers find it. */
+static struct log_extent *find_seen(struct log_block *b,
+				    const struct log_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < b->nr && b->extents[i].sector <= run->sector; i++) {
+		struct log_extent *e = &b->extents[i];
+
+		if ((e->flags & LOG_SEEN) && e->sector == run->sector &&
+		    end_of(e) == run->sector + run->sectors && same_place(e, run))
+			return e;
+	}
+	return NULL;
+}
+
 /* Set RING on the run's sectors, which have no RING. */
 static void set_ring(struct log_index *ix, struct log_block *b,
 		     const struct log_run *run)
@@ -1128,22 +1250,50 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 			.flags = LOG_RING | ix->parity });
 }
 
+/*
+ * The same for one extent, whose sectors have no RING. Runs on either side of it were
+ * two, and may be one with it now. It is of this round.
+ */
+static void set_ring_of(struct log_index *ix, struct log_block *b,
+			struct log_extent *e)
+{
+	u32 i = e - b->extents, before = i, next = next_in_ring(b, i), joins = 0;
+
+	e->flags |= LOG_RING | ix->parity;
+	while (before && !(b->extents[before - 1].flags & LOG_RING))
+		before--;
+	if (before)
+		joins += same_run(&b->extents[before - 1], e);
+	if (next < b->nr)
+		joins += same_run(e, &b->extents[next]);
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - joins);
+	tidy_at(b, i);
+}
+
 void log_index_put(struct log_index *ix, struct log_write *w)
 {
 	const struct log_run run = w->run;
+	struct log_extent *seen;
 	struct log_block **link;
 	unsigned long flags;
 	struct runs before;
 
 	spin_lock_irqsave(block_lock(ix, run.block), flags);
 	link = find_block(ix, run.block);
-	before = count_runs(ix, *link);
-	clear_flag(ix, *link, &run, LOG_RING, NULL);
-	set_ring(ix, *link, &run);
 	(*link)->reserved -= WRITE_ROOM;
 	count_in_segment(ix, run.slot, (struct change) {
 		.unlogged = -run.sectors, .ring = run.sectors });
-	ring_changed(ix, link, before);
+	seen = find_seen(*link, &run);
+	if (seen && !has_flag(*link, &run, LOG_RING)) {
+		set_ring_of(ix, *link, seen);
+		list_for_round(ix, *link);
+		shrink_block(ix, link);
+	} else {
+		before = count_runs(ix, *link);
+		clear_flag(ix, *link, &run, LOG_RING, NULL);
+		set_ring(ix, *link, &run);
+		ring_changed(ix, link, before);
+	}
 	spin_unlock_irqrestore(block_lock(ix, run.block), flags);
 	atomic64_sub(1, &ix->nr_unlogged);
 	free_write(ix, w);
@@ -1343,31 +1493,46 @@ void log_index_replayed(struct log_index *ix)
 	log_index_settle(ix);
 }
 
+static int visit_bucket(struct log_index *ix,
+			int (*fn)(void *ctx, const struct log_run *run),
+			void *ctx, u32 bucket)
+{
+	spinlock_t *lock = &ix->locks[bucket % LOG_NR_LOCKS];
+	const struct log_block *b;
+	unsigned long flags;
+	struct log_run run;
+	int r = 0;
+	u32 k;
+
+	spin_lock_irqsave(lock, flags);
+	for (b = ix->buckets[bucket]; b && !r; b = b->next)
+		for (k = 0; k < b->nr && !r; k++) {
+			if (!(b->extents[k].flags & LOG_SEEN))
+				continue;
+			set_run(&run, b->block, &b->extents[k]);
+			r = fn(ctx, &run);
+		}
+	spin_unlock_irqrestore(lock, flags);
+	return r;
+}
+
+int log_index_visit_from(struct log_index *ix,
+			 int (*fn)(void *ctx, const struct log_run *run),
+			 void *ctx, u32 first)
+{
+	u32 nr = 1U << ix->bucket_bits, i;
+	int r = 0;
+
+	for (i = 0; i < nr && !r; i++)
+		r = visit_bucket(ix, fn, ctx, (first + i) & (nr - 1));
+	return r;
+}
+
 int log_index_for_each(struct log_index *ix,
 		       int (*fn)(void *ctx, const struct log_run *run),
 		       void *ctx)
 {
-	const struct log_block *b;
-	unsigned long flags;
-	int r = 0;
-	u32 i, k;
-
-	for (i = 0; i < 1U << ix->bucket_bits && !r; i++) {
-		spinlock_t *lock = &ix->locks[i % LOG_NR_LOCKS];
-
-		spin_lock_irqsave(lock, flags);
-		for (b = ix->buckets[i]; b && !r; b = b->next)
-			for (k = 0; k < b->nr && !r; k++) {
-				struct log_run run;
-
-				if (!(b->extents[k].flags & LOG_SEEN))
-					continue;
-				set_run(&run, b->block, &b->extents[k]);
-				r = fn(ctx, &run);
-			}
-		spin_unlock_irqrestore(lock, flags);
-	}
-	return r;
+	return log_index_visit_from(ix, fn, ctx, 0);
 }
 
 #ifndef __KERNEL__

@@ -54,6 +54,14 @@ struct log_extent {
 
 static_assert(sizeof(struct log_extent) == 12);
 
+/* Is a block to go into the cache instead of home?  The higher, the stronger. */
+enum log_keep {
+	LOG_KEEP_NOT,
+	LOG_KEEP_IF_COVERED,	/* as the next, and if readers find all of it here */
+	LOG_KEEP_IF_FREE,	/* while slots are free, which was why it is wanted */
+	LOG_KEEP,
+};
+
 struct log_block {
 	struct log_block *next;		/* hash chain */
 	u64 block;
@@ -62,7 +70,8 @@ struct log_block {
 	u16 reserved;			/* extents that may still come */
 	u16 writes;			/* in flight */
 	u8 class;			/* of its memory */
-	u8 closed;			/* new writes wait: count of closers */
+	u8 closed : 6;			/* new writes wait: count of closers */
+	u8 kept : 2;			/* enum log_keep */
 	struct log_extent extents[];
 };
 
@@ -100,6 +109,7 @@ struct log_run {
 struct log_write {
 	struct log_write *next;
 	struct log_run run;
+	enum log_keep keep;	/* once it is seen, as log_index_keep() */
 };
 
 /*
@@ -273,6 +283,22 @@ void log_index_open(struct log_index *ix, u64 block);
 u32 log_index_writes(struct log_index *ix, u64 block);
 
 /*
+ * Is the block to go into the cache instead of home? The mark stays until a
+ * stronger one replaces it, LOG_KEEP_NOT takes it off, or the block has left the
+ * log. log_index_keep() returns false if the block is not in the log;
+ * log_index_kept() says LOG_KEEP_NOT, also if readers find nothing of it yet. Any
+ * context.
+ */
+bool log_index_keep(struct log_index *ix, u64 block, enum log_keep keep);
+enum log_keep log_index_kept(struct log_index *ix, u64 block);
+
+/*
+ * Do readers find all of the block? It stays so until runs of it leave. Any
+ * context.
+ */
+bool log_index_covers(struct log_index *ix, u64 block);
+
+/*
  * The run left the log: its GONE is durable. Readers do not find it any more,
  * where it is still the newest. Any context.
  */
@@ -314,11 +340,17 @@ void log_index_replayed(struct log_index *ix);
 
 /*
  * Call @fn for each run of SEEN extents, in no order; stops at the first result
- * other than 0 and returns it. @fn must not call the index.
+ * other than 0 and returns it. @fn must not call the index. Any context.
  */
 int log_index_for_each(struct log_index *ix,
 		       int (*fn)(void *ctx, const struct log_run *run),
 		       void *ctx);
+/* The same, from a bucket of the hash on, and round. */
+int log_index_visit_from(struct log_index *ix,
+			 int (*fn)(void *ctx, const struct log_run *run),
+			 void *ctx, u32 first);
+/* The bucket of a block. */
+u32 log_index_bucket(const struct log_index *ix, u64 block);
 
 #ifndef __KERNEL__
 /* The counts and flags are what the extents say; for tests. */

@@ -70,7 +70,7 @@ int log_header_write(const struct log_dev *dev, const struct log_geometry *geo)
 		r = dev->write(dev->ctx,
 			       log_header_sector(geo->block_sectors,
 						 geo->nr_slots, copy),
-			       LOG_BLOCK_SECTORS, h, LOG_PREFLUSH | LOG_FUA);
+			       LOG_BLOCK_SECTORS, h, LOG_FUA);
 	os_free(h);
 	return r;
 }
@@ -91,6 +91,21 @@ static void seal_block(struct log_disk_block *b, u64 tail, bool sync)
 	b->csum = cpu_to_le32(log_block_csum(b));
 }
 
+/* All of the ring's place is written, because a part that cannot be is found now. */
+static int wipe_ring(const struct log_dev *dev, const struct log_geometry *geo,
+		     const void *zeros, u32 blocks)
+{
+	u32 at, n;
+	int r = 0;
+
+	for (at = 0; at < geo->ring_blocks && !r; at += n) {
+		n = min(blocks, geo->ring_blocks - at);
+		r = dev->write(dev->ctx, log_ring_sector(geo, at),
+			       n * LOG_BLOCK_SECTORS, zeros, 0);
+	}
+	return r;
+}
+
 int log_ring_create(const struct log_dev *dev, const struct log_geometry *geo)
 {
 	struct log_disk_block *b;
@@ -98,13 +113,17 @@ int log_ring_create(const struct log_dev *dev, const struct log_geometry *geo)
 
 	if (r)
 		return r;
-	b = os_zalloc(sizeof(*b));
+	b = os_zalloc(LOG_BURST * sizeof(*b));
 	if (!b)
 		return -ENOMEM;
+	r = wipe_ring(dev, geo, b, LOG_BURST);
+	if (r)
+		goto out;
 	start_block(b, geo, 1);
 	seal_block(b, 1, true);
 	r = dev->write(dev->ctx, log_ring_sector(geo, 1), LOG_BLOCK_SECTORS, b,
 		       LOG_PREFLUSH | LOG_FUA);
+out:
 	os_free(b);
 	return r ? r : log_header_write(dev, geo);
 }

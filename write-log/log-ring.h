@@ -135,7 +135,8 @@ int log_header_write(const struct log_dev *dev, const struct log_geometry *geo);
  * log_ring_create() - a header, and an empty ring with its first block
  *
  * Durable afterwards. The flag may be set then, and not before (W1). @geo->id is
- * random. May sleep. Return: 0, -EINVAL, -ENOMEM or the device's error.
+ * random. All of the ring's place is written. May sleep. Return: 0, -EINVAL,
+ * -ENOMEM or the device's error.
  */
 int log_ring_create(const struct log_dev *dev, const struct log_geometry *geo);
 

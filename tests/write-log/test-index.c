@@ -387,10 +387,13 @@ static void compare(struct ref *r)
 {
 	log_index_check(&r->ix);
 	for (u32 b = 0; b < BLOCKS; b++) {
-		bool has = false;
+		bool has = false, all = true;
 
-		for (u32 k = 0; k < SECTORS; k++)
+		for (u32 k = 0; k < SECTORS; k++) {
 			has |= r->seen[b][k] != NOWHERE;
+			all &= r->seen[b][k] != NOWHERE;
+		}
+		assert_int_equal(log_index_covers(&r->ix, b), all);
 		for (u32 i = 0; i < r->nr_writes; i++)
 			has |= r->writes[i]->run.block == b;
 		assert_int_equal(log_index_has(&r->ix, b), has);
@@ -513,6 +516,33 @@ static void test_no_memory(void **state)
 }
 
 /* ---- Memory ---- */
+
+static u32 allocations_left;
+
+static bool next_fails(void)
+{
+	return !allocations_left--;
+}
+
+/* A caller asks the index whether it was made, and only then frees it. */
+static void test_not_made(void **state)
+{
+	struct log_index ix;
+	struct host h;
+
+	(void)state;
+	host_make(&h, 1000);
+	for (u32 good = 0; good < 2; good++) {
+		memset(&ix, 0, sizeof(ix));
+		allocations_left = good;
+		os_alloc_fails = next_fails;
+		assert_int_equal(log_index_init(&ix, &host_ops, &h, 128, 1 << 20),
+				 -ENOMEM);
+		os_alloc_fails = NULL;
+		assert_null(ix.buckets);
+	}
+	host_free(&h);
+}
 
 #define SCATTERED	400000u
 
@@ -705,6 +735,74 @@ static u32 leave_in_parts(struct log_index *ix, struct host *h)
 	return parts;
 }
 
+/* A write to sectors that are at the same place in segment 0, to be kept. */
+static struct log_write *write_to_keep(struct log_index *ix, u64 block,
+				       u16 sector, u32 sectors)
+{
+	struct log_write *w = log_index_reserve(ix, block, sector, sectors, true);
+
+	assert_false(IS_ERR(w));
+	log_write_place(ix, w, 0, sector);
+	w->keep = LOG_KEEP;
+	return w;
+}
+
+/* A block stays marked while it grows, and the mark goes with its last extent. */
+static void test_kept(void **state)
+{
+	struct log_write *w;
+	struct log_index ix;
+	struct host h;
+
+	(void)state;
+	host_make(&h, 1);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	assert_ok(log_segment_open(&ix, 0, true));
+	assert_false(log_index_keep(&ix, 0, LOG_KEEP));
+	w = log_index_reserve(&ix, 0, 0, 1, true);
+	assert_false(IS_ERR(w));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP));
+	/* Readers find nothing of it yet. */
+	assert_false(log_index_kept(&ix, 0));
+	assert_int_equal(log_one(&ix, 0, 0, 0, 0, 1), 1);
+	assert_true(log_index_kept(&ix, 0));
+	log_index_cancel(&ix, w);
+	for (u32 i = 1; i < 32; i++)
+		assert_int_equal(log_one(&ix, 0, 0, 2 * i, 2 * i, 1), 1);
+	assert_true(log_index_kept(&ix, 0));
+	assert_int_equal(leave_in_parts(&ix, &h), 1);
+	assert_false(log_index_kept(&ix, 0));
+	assert_int_equal(log_one(&ix, 0, 0, 0, 100, 1), 1);
+	assert_false(log_index_kept(&ix, 0));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_NOT));
+	assert_false(log_index_kept(&ix, 0));
+
+	/* A write brings the mark with it, if it ends well. */
+	w = write_to_keep(&ix, 0, 0, 4);
+	assert_false(log_index_kept(&ix, 0));
+	log_index_cancel(&ix, w);
+	assert_false(log_index_kept(&ix, 0));
+	log_index_seen(&ix, write_to_keep(&ix, 0, 101, 4));
+	assert_true(log_index_kept(&ix, 0));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_NOT));
+	/* The stronger mark stays. */
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_COVERED));
+	assert_int_equal(log_index_kept(&ix, 0), LOG_KEEP_IF_COVERED);
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_FREE));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_COVERED));
+	assert_int_equal(log_index_kept(&ix, 0), LOG_KEEP_IF_FREE);
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP));
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_FREE));
+	assert_int_equal(log_index_kept(&ix, 0), LOG_KEEP);
+	assert_true(log_index_keep(&ix, 0, LOG_KEEP_NOT));
+	/* It lengthens the one before. */
+	log_index_seen(&ix, write_to_keep(&ix, 0, 105, 4));
+	assert_true(log_index_kept(&ix, 0));
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
 /* A block of 1 MiB with as many extents as it takes can still be emptied. */
 static void test_full_block_leaves(void **state)
 {
@@ -852,6 +950,8 @@ int main(void)
 		cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_lengthened),
 		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_not_made),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_full_block_leaves),
 		cmocka_unit_test(test_many_unlogged),

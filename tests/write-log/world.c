@@ -65,7 +65,8 @@ struct history {
 };
 
 enum kind { ALL_ALIKE, MUCH_REUSE, MUCH_FLAG, MUCH_HOME, NR_KINDS };
-enum state { NONE, HOME, MOVE, MAPPED, EVICT, DISCARD };
+/* COPY: its sectors of the origin are copied, while writes to it are absorbed. */
+enum state { NONE, HOME, COPY, MOVE, MAPPED, EVICT, DISCARD };
 /* UNKNOWN: the flag could not be cleared; on the disk it may be. */
 enum absorb { OFF, SETTING, ON, CLEARING, UNKNOWN };
 
@@ -1069,14 +1070,23 @@ static void publish(u32 block, u32 slot, const struct log_run *runs, int n)
 	w.result->moves++;
 }
 
-static void copy_into(u32 block, u32 slot, const struct log_run *runs, int n)
+static void read_block(u32 block, u64 *image)
 {
-	u32 ids[SECTORS];
-	u64 image[SECTORS];
-
 	for (u32 i = 0; i < SECTORS; i++) {
 		image[i] = disk_read(&w.origin, on_origin(block, i));
 		yield();
+	}
+}
+
+/* @image: the block as it is on the origin, or NULL. */
+static void copy_into(u32 block, u32 slot, const struct log_run *runs, int n, u64 *image)
+{
+	u32 ids[SECTORS];
+	u64 whole[SECTORS];
+
+	if (!image) {
+		image = whole;
+		read_block(block, image);
 	}
 	lay_over(runs, n, image);
 	for (u32 i = 0; i < SECTORS; i++)
@@ -1105,16 +1115,35 @@ static void move_in_place(u32 block, const struct log_run *runs, int n)
 	w.segment[slot] = false;
 }
 
+/*
+ * While a block has extents, nothing changes it on the origin (W13). So it may be read
+ * there before new writes have to wait.
+ */
+static bool read_early(u32 block, u64 *image)
+{
+	if (keeps(W13_EARLY_COPY) && !has_extents(block))
+		return false;
+	if (one_in(&w.rng, 3))
+		return false;
+	w.state[block] = COPY;
+	while (w.origin_writes[block] && keeps(W13_KEEP_GATE))
+		yield();
+	read_block(block, image);
+	return true;
+}
+
 /* Into the cache: a promotion if the block has no extents. */
 static void move(void)
 {
 	u32 block = idle_block(false, false), slot = LOG_NO_SLOT;
 	struct log_run runs[SECTORS];
-	bool close = keeps(W5_CLOSED);
+	bool close = keeps(W5_CLOSED), early;
+	u64 image[SECTORS];
 	int n;
 
 	if (block == BLOCKS)
 		return;
+	early = read_early(block, image);
 	w.state[block] = MOVE;
 	if (close && log_index_close(&w.ix, block))
 		fault("close");
@@ -1133,7 +1162,7 @@ static void move(void)
 		}
 		if (slot != LOG_NO_SLOT) {
 			w.used[slot] = true;
-			copy_into(block, slot, runs, n);
+			copy_into(block, slot, runs, n, early ? image : NULL);
 			publish(block, slot, runs, n);
 		} else {
 			unpin(runs, n);

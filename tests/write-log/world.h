@@ -39,6 +39,7 @@
 	X(W10_VALID_FIRST)	/* what went home before it was logged gets a VALID */ \
 	X(W13_HOME_GATE)	/* going home waits for writes to the origin */ \
 	X(W13_KEEP_GATE)	/* into the cache waits for all writes in flight */ \
+	X(W13_EARLY_COPY)	/* only a block with extents is read before writes wait */ \
 	X(W13_UNMAPPED)		/* absorbed only when the unmapping is durable */ \
 	X(W14_PIN)		/* readers pin */ \
 	X(W14_SLOT_AGAIN)	/* a reader that found neither looks for a slot again */ \
