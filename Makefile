@@ -16,6 +16,8 @@ MODULES := $(shell sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1.ko/p' dkms.conf)
 # Where others look for what is theirs to find, whatever PREFIX is.
 DRACUTDIR    ?= /usr/lib/dracut/modules.d
 INITRAMFSDIR ?= /usr/share/initramfs-tools
+KERNELDIR    ?= /etc/kernel/postinst.d
+INSTALLDIR   ?= /usr/lib/kernel/install.d
 LIBDIR       ?= /usr/lib/hearth
 SRCDIR       ?= /usr/src/hearth-$(VERSION)
 PYTEST  := build/venv/bin/pytest -p no:cacheprovider
@@ -26,7 +28,7 @@ TOOLS   := $(patsubst %/Makefile,%,$(wildcard tools/Makefile lvm-plugin/Makefile
 # The manual pages. Pages with .in are templates: scripts/man-page puts in the settings
 # and counters of build/lists, which scripts/lists makes of the headers that have them.
 PAGES   := $(patsubst man/%,build/man/%,$(patsubst %.in,%,$(wildcard man/*.[78] man/*.[78].in)))
-LISTS   := dm-target/cache-setting-list.h dm-target/cache-counters.h $(wildcard policies/*.[ch])
+LISTS   := dm-target/cache-setting-list.h dm-target/cache-counters.h dm-target/cache-latency.h $(wildcard policies/*.[ch])
 
 all: modules tools man
 
@@ -67,7 +69,7 @@ documents: man
 
 # A target that tests, benches or demonstrates runs setup first, once. The modules
 # are made afterwards, because setup may bring the kernel's headers.
-setup setup-fuzz setup-debug-kernel:
+setup setup-fuzz setup-debug-kernel setup-cluster:
 	@scripts/setup $(patsubst -%,%,$(@:setup%=%))
 
 modules-ready: setup
@@ -76,7 +78,7 @@ modules-ready: setup
 test: setup
 	scripts/test fast
 
-test-full: setup
+test-full: setup-cluster
 	scripts/test full
 
 # Tests in user space, under sanitizers.
@@ -127,7 +129,8 @@ soak: modules-ready
 
 # Figures in a guest whose clock counts instructions: make bench measures all of
 # them and writes docs/performance.md, make bench-check fails when one misses its
-# limit. S='hit writeback' chooses sections; S=absorb is in neither unless it is named.
+# limit. S='hit writeback' chooses sections; absorb and peers are in neither unless
+# they are named. tests/bench/README.md has more.
 bench: modules-ready
 	$(BENCH) run $(S)
 
@@ -146,15 +149,20 @@ kernels: setup
 lint: setup
 	scripts/lint $(P)
 
-demo: modules-ready
+demo: modules-ready tools
 	scripts/demo
 
 # The files outside the modules: programs, man pages, hooks of initramfs generators.
-BOOT_FILES := $(LIBDIR)/hearth-on-cache $(LIBDIR)/hearth-degraded \
-	$(foreach f,module-setup hearth-timeout hearth-emergency,$(DRACUTDIR)/90hearth/$(f).sh) \
-	$(foreach f,hooks scripts/local-block scripts/panic,$(INITRAMFSDIR)/$(f)/hearth)
+BOOT_FILES := $(LIBDIR)/hearth-on-cache $(LIBDIR)/hearth-degraded $(LIBDIR)/hearth-origin \
+	$(foreach f,module-setup hearth-timeout hearth-emergency hearth-answer hearth-forget,$(DRACUTDIR)/90hearth/$(f).sh) \
+	$(foreach f,hooks $(addprefix scripts/,init-top local-block local-bottom panic),$(INITRAMFSDIR)/$(f)/hearth) \
+	$(KERNELDIR)/hearth $(INSTALLDIR)/95-hearth.install
+
+# An initramfs has copies of modules, which these targets do not touch.
+say-initramfs = $(if $(DESTDIR),,@echo "If / is cached, renew the initramfs before a restart: update-initramfs -u, or dracut --force")
 
 install: all install-modules install-tools install-man install-boot
+	$(say-initramfs)
 
 install-modules:
 	install -d $(DESTDIR)$(MODDIR)
@@ -173,6 +181,8 @@ install-boot:
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(BOOT_FILES))))
 	install boot/* $(DESTDIR)$(LIBDIR)
 	install dracut-module/90hearth/* $(DESTDIR)$(DRACUTDIR)/90hearth
+	install kernel-hooks/hearth $(DESTDIR)$(KERNELDIR)
+	install kernel-hooks/95-hearth.install $(DESTDIR)$(INSTALLDIR)
 	cd initramfs-tools && for f in $$(find . -name hearth); do \
 		install $$f $(DESTDIR)$(INITRAMFSDIR)/$$f || exit; done
 
@@ -181,12 +191,13 @@ install-dkms:
 	install -d $(addprefix $(DESTDIR)$(SRCDIR)/,dm-target/compat policies metadata persistent-data \
 		write-log os)
 	install -m 644 dkms.conf $(DESTDIR)$(SRCDIR)
-	install -m 644 dm-target/Kbuild dm-target/*.[ch] $(DESTDIR)$(SRCDIR)/dm-target
+	install -m 644 dm-target/Kbuild $(filter-out %.mod.c,$(wildcard dm-target/*.[ch])) $(DESTDIR)$(SRCDIR)/dm-target
 	install -m 644 dm-target/compat/*.c $(DESTDIR)$(SRCDIR)/dm-target/compat
 	for d in policies metadata persistent-data write-log os; do \
 		install -m 644 $$d/*.[ch] $(DESTDIR)$(SRCDIR)/$$d || exit; done
 
 uninstall:
+	$(if $(DESTDIR),,lvm-plugin/hearth-leave)
 	rm -f $(addprefix $(DESTDIR)$(MODDIR)/,$(MODULES))
 	rm -f $(patsubst build/man/%,$(DESTDIR)$(MANDIR)/man7/%,$(filter %.7,$(PAGES)))
 	rm -f $(patsubst build/man/%,$(DESTDIR)$(MANDIR)/man8/%,$(filter %.8,$(PAGES)))
@@ -196,6 +207,7 @@ uninstall:
 	for d in $(sort $(dir $(BOOT_FILES))) $(MODDIR); do \
 		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d || exit; done
 	$(if $(DESTDIR),,depmod $(KVER))
+	$(say-initramfs)
 
 # Debian packages, into build/deb, of a clone or of an unpacked source archive.
 deb:
@@ -206,12 +218,17 @@ deb:
 	cd build/deb/hearth-$(VERSION) && dpkg-buildpackage -us -uc
 
 # RPM packages, into build/rpm. Where the names of packages are not those of Fedora:
-# make rpm RPMFLAGS=--nodeps.
+# make rpm RPMFLAGS=--nodeps. Fedora has no package of Dygraphs, so this machine's copy, from
+# Debian's package or from npm's, is packed with the source.
+rpm: DYGRAPHS ?= $(wildcard /usr/share/javascript/dygraphs)
 rpm:
 	@scripts/needs rpm
 	rm -rf build/rpm
 	mkdir -p build/rpm
-	scripts/source-files | tar -czf build/rpm/hearth-$(VERSION).tar.gz -T - --transform 's|^|hearth-$(VERSION)/|'
+	scripts/source-files | tar -cf build/rpm/hearth-$(VERSION).tar -T - --transform 's|^|hearth-$(VERSION)/|'
+	$(if $(DYGRAPHS),tar -rhf build/rpm/hearth-$(VERSION).tar -C $(DYGRAPHS) dygraph.min.js dygraph.min.css \
+		--transform 's|^|hearth-$(VERSION)/dygraphs/|')
+	gzip build/rpm/hearth-$(VERSION).tar
 	rpmbuild -bb $(RPMFLAGS) -D '_sourcedir $(CURDIR)/build/rpm' -D '_topdir $(CURDIR)/build/rpm' rpm/hearth.spec
 
 # Packages, DKMS and initramfs images in a Debian tree under build/boot, and
@@ -227,5 +244,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants build/man build/lists build/documents
 
-.PHONY: all modules tools lists man documents setup setup-fuzz setup-debug-kernel modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: all modules tools lists man documents setup setup-fuzz setup-debug-kernel setup-cluster modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb rpm clean

@@ -14,6 +14,9 @@
  * block's next miss asks again.  It must not know how a block is copied, and no
  * hit comes here.
  */
+#include <linux/iocontext.h>
+#include <linux/ioprio.h>
+
 #include "cache-bio.h"
 
 /* An unused budget is saved up to this time. */
@@ -193,7 +196,7 @@ static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 	if (cache_drains(c) || !may_migrate(c, op == CACHE_OP_READ))
 		return STAT_BYPASS_BUSY;
 	if (!READ_ONCE(c->map.nr_free)) {
-		cache_want_slots(c);
+		cache_reserve_lacks(c);
 		return STAT_BYPASS_NO_SLOT;
 	}
 	switch (throttle_ask(c)) {
@@ -220,10 +223,36 @@ static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 		if (cache_keeps_dirty(c))
 			io->flags |= CACHE_IO_NO_FETCH;
 	}
-	if (READ_ONCE(c->map.nr_free) > c->evict.reserve)
+	if (cache_reserve_has_more(c))
 		io->flags |= CACHE_IO_FREE_SLOTS;
 	if (unlikely(used))
 		io->load = migration_share(c, used);
+}
+
+/*
+ * Has the program asked for the idle class (ionice -c 3), as backups, scrubs and
+ * indexers do?  A bio has a class of its own if its program gave it one.  A bio that
+ * the page cache makes has none, and then the program's holds.  The program is current,
+ * unless the bio waited for the worker.
+ */
+static bool is_idle_class(const struct bio *bio)
+{
+	const struct io_context *program = current->io_context;
+	int prio = bio->bi_ioprio;
+
+	if (IOPRIO_PRIO_CLASS(prio) == IOPRIO_CLASS_NONE && program)
+		prio = READ_ONCE(program->ioprio);
+	return IOPRIO_PRIO_CLASS(prio) == IOPRIO_CLASS_IDLE;
+}
+
+/*
+ * The program reads once what nobody waits for.  The policy is not told, because it
+ * would take the second backup for a use.
+ */
+static bool passes_as_idle(struct cache *c, const struct bio *bio)
+{
+	return unlikely(is_idle_class(bio)) &&
+	       !READ_ONCE(c->limits.promote_idle);
 }
 
 void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
@@ -233,6 +262,11 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 	describe_miss(c, bio, &cb->io);
 	cache_stat_inc(c, cb->io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISSES : STAT_READ_MISSES);
+	if (passes_as_idle(c, bio)) {
+		cb->verdict = CACHE_BYPASS_LIMIT;
+		cache_stat_inc(c, STAT_BYPASS_IDLE);
+		return;
+	}
 	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
 	if (!cache_wants_promotion(cb)) {
 		cache_stat_inc(c, bypass_stat[cb->verdict]);
@@ -247,13 +281,25 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 						    CACHE_BYPASS_LIMIT;
 }
 
-/* Neither budget nor room is asked for: what is absorbed is the user's own write. */
+/*
+ * Neither budget nor room is asked for: what is absorbed is the user's own write.  If
+ * the rest of its block is ever read, then when the block leaves the log, with the
+ * disk's head there.
+ */
 void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	describe_miss(c, bio, &cb->io);
+	if (cb->io.op == CACHE_OP_WRITE)
+		cb->io.flags |= CACHE_IO_NO_FETCH;
 	cache_stat_inc(c, cb->io.op == CACHE_OP_WRITE ?
 		       STAT_WRITE_MISSES : STAT_READ_HITS);
+	if (passes_as_idle(c, bio)) {
+		cb->verdict = CACHE_BYPASS_LIMIT;
+		return;
+	}
 	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
+	if (cache_wants_promotion(cb) && !mode_promotes(READ_ONCE(c->mode), cb->io.op))
+		cb->verdict = CACHE_BYPASS_POLICY;
 }
 
 /* ---- A promotion that begins ---- */
@@ -271,12 +317,22 @@ bool cache_admit_stands(struct cache *c)
 /* Half of the readers' room, and a limited budget, are left to requests. */
 bool cache_admit_ahead(struct cache *c)
 {
-	return READ_ONCE(c->map.nr_free) >
-	       max(c->evict.reserve, c->map.nr_slots / CACHE_AHEAD_SPARES) &&
+	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / CACHE_AHEAD_SPARES &&
+	       cache_reserve_has_more(c) &&
 	       cache_writable(c) && migrations_run(c) &&
 	       !READ_ONCE(c->limits.max_promote_mbps) &&
 	       cache_block_fits(c, atomic_read(&c->admit.reading_sectors),
 				READ_ONCE(c->limits.migration_threshold)) &&
+	       throttle_ask(c) == THROTTLE_OK;
+}
+
+/* Above dirty_low write-back would only take it home: the log can do that itself. */
+bool cache_admit_from_log(struct cache *c)
+{
+	return cache_writable(c) && migrations_run(c) && cache_keeps_dirty(c) &&
+	       !cache_drains(c) &&
+	       !cache_blocks_exceed(c, cache_nr_unsaved(c),
+				    READ_ONCE(c->limits.dirty_low)) &&
 	       throttle_ask(c) == THROTTLE_OK;
 }
 
@@ -292,8 +348,7 @@ u32 cache_admit_slot(struct cache *c, enum cache_verdict why)
 {
 	u32 slot = slot_map_alloc(&c->map);
 
-	if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
-		cache_want_slots(c);
+	cache_reserve_used(c, slot);
 	if (slot == SLOT_NONE)
 		count_bypass(c, why, STAT_BYPASS_NO_SLOT);
 	return slot;

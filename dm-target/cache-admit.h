@@ -57,7 +57,8 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb);
  * cache_admit_logged() - the same for a bio that the write log serves
  * @c: the engine
  * @bio: a read or write within one block that has no slot
- * @cb: what is kept with it; the policy's verdict is @cb->verdict
+ * @cb: what is kept with it; the policy's verdict is @cb->verdict, if the mode promotes
+ *	such requests
  *
  * A read counts as a hit, because the cache device serves it.  Context: any.
  */
@@ -87,11 +88,19 @@ bool cache_admit_stands(struct cache *c);
 bool cache_admit_ahead(struct cache *c);
 
 /**
+ * cache_admit_from_log() - whether a block of the write log may come in
+ * @c: the engine
+ *
+ * Context: takes admit.throttle.lock.
+ */
+bool cache_admit_from_log(struct cache *c);
+
+/**
  * cache_admit_slot() - take a free slot for a promotion
  * @c: the engine
  * @why: the verdict that lets the block in
  *
- * Kicks the eviction when fewer slots than the reserve are left.  Context: takes
+ * Kicks the eviction when too few slots are left.  Context: takes
  * map.free_lock.
  *
  * Return: the slot, or SLOT_NONE, which is counted unless no request missed the

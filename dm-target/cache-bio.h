@@ -34,7 +34,8 @@ struct cache_bio {
 	u16 gate;
 	u8 kind;		/* enum bio_kind */
 	/* In one byte, because a hit sets all of them: in one store. */
-	u8 step : 4;		/* enum bio_step */
+	u8 step : 3;		/* enum bio_step */
+	u8 logged_io : 1;	/* the write log took it, or served it */
 	u8 shun : 1;		/* the write log has failed to write it */
 	u8 turn : 1;		/* it is its turn to take room in the write log */
 	u8 yielded : 1;		/* it has waited for its turn */
@@ -44,7 +45,7 @@ struct cache_bio {
 	bool granted;		/* while deferred: @waits_on is granted to it */
 	struct cache_io io;	/* what the policy is told; not on a stack for speed */
 	u64 block;
-	u64 began;		/* if cache_bio_is_timed(); ns */
+	u64 began;		/* if cache_bio_is_timed(): when it came, ns */
 	struct bvec_iter iter;	/* before it was issued, to issue it again */
 	blk_status_t origin_status;
 	blk_status_t fast_status;
@@ -77,10 +78,13 @@ static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 /*
  * Requests to one block of 64 are timed, so that the others cost next to
  * nothing.  The first of the 64 is not the one, because aligned file system
- * metadata lies there.
+ * metadata lies there.  All flushes are timed, because a device takes far longer for
+ * one.
  */
 #define CACHE_TIMED_BLOCKS	64
-#define CACHE_BLOCK_UNTIMED	0	/* the block of a bio that is for no block */
+/* A bio that is for no block has one of these in place of a block. */
+#define CACHE_BLOCK_UNTIMED	0
+#define CACHE_BLOCK_FLUSH	U64_MAX	/* timed, and no block has this number */
 
 /* Does the time of this bio count?  Its block must be set. */
 static inline bool cache_bio_is_timed(const struct cache_bio *cb)

@@ -52,6 +52,11 @@ static bool take_units(struct cache *c, struct cache_bio *cb,
 	return true;
 }
 
+bool cache_claim_all_units(struct cache *c, struct cache_bio *cb)
+{
+	return take_units(c, cb, ~0UL);
+}
+
 /*
  * False when the units are free by now.  While units_wanted is not zero, a bio
  * that found a unit taken is parked here.  cache_return_units() wakes it, and

@@ -58,6 +58,16 @@ enum hit_result cache_claim_both(struct cache *c, struct bio *bio,
 				 enum dm_cache_mode mode);
 
 /**
+ * cache_claim_all_units() - keep writes to both devices from a slot
+ * @c: the engine
+ * @cb: of no bio; @cb->slot is the slot, not pinned
+ *
+ * Until cache_return_units().  Writes that go to the slot alone are not kept from it.
+ * Context: any, never sleeps.  Return: false if such a write is under way or waits.
+ */
+bool cache_claim_all_units(struct cache *c, struct cache_bio *cb);
+
+/**
  * cache_return_units() - give units back, and wake the bios that wait for them
  * @c: the engine
  * @cb: of a write that has units

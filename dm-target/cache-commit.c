@@ -109,6 +109,12 @@ int cache_flush_devices(struct cache *c)
 	return unflushed(c) ? -EIO : 0;
 }
 
+int cache_flush_fast(struct cache *c)
+{
+	flush_devices(c, FLUSH_FAST);
+	return unflushed(c) & FLUSH_FAST ? -EIO : 0;
+}
+
 int cache_flush_origin(struct cache *c)
 {
 	flush_devices(c, FLUSH_ORIGIN);
@@ -343,7 +349,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 		return false;
 	if ((op->kind == COMMIT_CLEAR_DIRTY || op->kind == COMMIT_HOME) &&
 	    (nr >= atomic_read(&c->nr_dirty) ||
-	     READ_ONCE(c->map.nr_free) < c->evict.reserve))
+	     cache_reserve_is_short(c)))
 		return false;
 	return !(slot_word(slot_at(&c->map, op->slot)) & SLOT_WAITERS);
 }

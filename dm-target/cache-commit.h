@@ -121,6 +121,16 @@ int cache_commit_sync(struct cache *c);
 int cache_flush_devices(struct cache *c);
 
 /**
+ * cache_flush_fast() - flush the cache device
+ * @c: the engine
+ *
+ * Context: sleeps.
+ *
+ * Return: 0; -EIO if it could not flush, now or ever before.
+ */
+int cache_flush_fast(struct cache *c);
+
+/**
  * cache_flush_origin() - flush the origin
  * @c: the engine
  *

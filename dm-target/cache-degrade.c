@@ -265,7 +265,7 @@ static void retry_fence(struct cache *c)
 /* Is anything in the cache that the origin may not have? */
 static bool anything_dirty(struct cache *c)
 {
-	return atomic_read(&c->nr_dirty) || cache_log_unsaved(c) ||
+	return cache_nr_dirty_and_log(c) ||
 	       (READ_ONCE(c->degrade.origin_flush_failed) &&
 		atomic_read(&c->nr_intents));
 }

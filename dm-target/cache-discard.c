@@ -66,7 +66,14 @@ static bool discard_wait(struct cache *c, struct bio *bio,
 		    cache_begin_unmap(c, slot, d->cursor, true,
 				      CACHE_REMOVED_DISCARDED))
 			continue;
-		if (slot_is_busy(word) && cache_wait_for_slot(c, slot, word, bio))
+		if (!slot_is_busy(word))
+			continue;
+		if (cache_log_is_stuck(c, d->cursor)) {
+			d->refused = true;
+			cache_defer_bio(c, bio, STEP_DISCARD);
+			return false;
+		}
+		if (cache_wait_for_slot(c, slot, word, bio))
 			return false;
 	}
 	return true;

@@ -26,8 +26,6 @@
  * from the same pool.  Not chosen by measurement.
  */
 #define MIGRATION_POOL		128
-/* See reserve_for(). */
-#define RESERVE_MIN		64U
 /* The policy's tick() and the halving of errors count in seconds. */
 #define TICK			HZ
 
@@ -119,6 +117,7 @@ static void init_locks(struct cache *c)
 	cache_wait_init(c);
 	spin_lock_init(&c->policy_lock);
 	cache_yield_init(c);
+	cache_lately_init(c);
 	spin_lock_init(&c->gate.discard_lock);
 	INIT_LIST_HEAD(&c->gate.discards);
 	spin_lock_init(&c->degrade.held_lock);
@@ -198,14 +197,15 @@ static void destroy_engine(struct kref *ref)
 		destroy_workqueue(c->wq);
 	if (c->commit_wq)
 		destroy_workqueue(c->commit_wq);
-	cache_log_free(c->log);
 	cache_policy_destroy(c);
 	if (c->cmd)
 		cmd_close(c->cmd);
 	if (c->pd)
 		pd_device_close(c->pd);
+	/* It waits for the end of copies, which wake the log's worker. */
 	if (c->copier)
 		dm_kcopyd_client_destroy(c->copier);
+	cache_log_free(c->log);
 	if (c->io)
 		dm_io_client_destroy(c->io);
 	mempool_exit(&c->evict.pool);
@@ -217,17 +217,6 @@ static void destroy_engine(struct kref *ref)
 	free_percpu(c->streams);
 	free_percpu(c->stats);
 	kvfree(c);
-}
-
-/*
- * Slots that are kept free: promotions take them while evictions are committed, so
- * the reserve has to last for a commit.  It costs hits where all that is used would
- * just fit into the cache, so a small cache gives up no more than a sixteenth, and a
- * large one a 512th.  None of the three numbers was chosen by measurement.
- */
-static u32 reserve_for(u32 nr_slots)
-{
-	return max3(nr_slots / 512, min(RESERVE_MIN, nr_slots / 16), 1U);
 }
 
 static int build_parts(struct cache *c, struct cache_table *t)
@@ -272,7 +261,7 @@ static int build_engine(struct cache_table *t, struct cache *before,
 	c->block_shift = is_power_of_2(t->block_sectors) ?
 			 ilog2(t->block_sectors) : -1;
 	c->part_shift = order_base_2(t->block_sectors) - ilog2(SLOT_NR_PARTS);
-	c->evict.reserve = reserve_for(t->nr_slots);
+	cache_reserve_init(c, t->nr_slots);
 	c->quiescing = true;
 	c->writeback.backoff = jiffies;
 	c->intents.last_wanted = jiffies;
@@ -311,7 +300,9 @@ static struct cache *find_engine(dev_t dev)
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
 	return cache_writable(c) && !c->broken && !c->degrade.fast_dead &&
-	       !cache_flush_failed(c) && c->block_sectors == t->block_sectors &&
+	       !cache_flush_failed(c) &&
+	       !(c->checked.put_off && t->mode != MODE_PASSTHROUGH) &&
+	       c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
 	       c->metadata == t->metadata->bdev &&
@@ -405,6 +396,8 @@ static int reuse_engine(struct cache *c, struct cache_table *t)
 		return r;
 	set_devices(c, t);
 	cache_settings_apply(c, t);
+	if (cache_writable(c))
+		cache_follow_mode(c, t->mode);
 	return 0;
 }
 
@@ -656,6 +649,10 @@ void cache_engine_run(struct cache *c)
 {
 	WRITE_ONCE(c->quiescing, false);
 	WRITE_ONCE(c->tick.last_io, jiffies);
+	/* Only now the table is among those that are told. */
+	if (c->checked.untold)
+		tell_tables(c);
+	c->checked.untold = false;
 	queue_delayed_work(c->wq, &c->tick.work, TICK);
 	cache_kick_writeback(c);
 	/* A log that was recovered drains, until its worker has looked. */
@@ -678,6 +675,9 @@ void cache_engine_quiesce(struct cache_table *t)
 	if (runs_alone(t)) {
 		WRITE_ONCE(c->quiescing, true);
 		wake_up_all(&c->wait.migrations);
+		/* If its ring has failed, bios wait that would not end otherwise. */
+		if (c->log)
+			cache_log_kick(c->log);
 	}
 	mutex_unlock(&engines_lock);
 	if (!t->suspending) {

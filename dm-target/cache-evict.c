@@ -5,10 +5,9 @@
  * It owns the life of an EVICTING slot.  The mapping leaves the disk before the
  * slot is used for anything else and before the origin alone is written (I1).
  *
- * A small reserve of slots is kept free, so that no promotion waits for an
- * eviction.  Dirty blocks are never evicted here: they are reported to the
- * write-back, which cleans them and asks again.  It must not know which block is
- * worth keeping, nor how a dirty one goes home.
+ * cache-reserve.c says how many slots are freed.  Dirty blocks are never evicted
+ * here: they are reported to the write-back, which cleans them and asks again.  It
+ * must not know which block is worth keeping, nor how a dirty one goes home.
  */
 #include "cache-trace.h"
 
@@ -187,15 +186,6 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 	spin_unlock(&c->policy_lock);
 }
 
-static unsigned int slots_wanted(struct cache *c)
-{
-	u32 target = min(c->evict.reserve + c->evict.reserve / 2 + 1,
-			 max(c->map.nr_slots / 2, 1U));
-	u32 nr_free = READ_ONCE(c->map.nr_free);
-
-	return nr_free < target ? min(target - nr_free, EVICT_BATCH) : 0;
-}
-
 /* Evict up to @nr blocks; returns how many were found. */
 static unsigned int evict_round(struct cache *c, unsigned int nr)
 {
@@ -224,7 +214,7 @@ void cache_evict_work(struct work_struct *work)
 	unsigned int tries = 4, nr;
 
 	while (tries-- && !READ_ONCE(c->quiescing) && cache_writable(c)) {
-		nr = slots_wanted(c);
+		nr = min(cache_reserve_wanted(c), EVICT_BATCH);
 		if (!nr)
 			break;
 		/* The next round counts what this one has freed. */

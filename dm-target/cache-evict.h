@@ -29,14 +29,13 @@ struct migration {
 };
 
 struct cache_evict {
-	u32 reserve;			/* free slots to keep */
 	atomic_t nr_unmaps;		/* queued, and not committed yet */
 	mempool_t pool;			/* of struct migration, write-back's too */
 	struct work_struct work;
 };
 
 /**
- * cache_evict_work() - free slots until the reserve is there again
+ * cache_evict_work() - free as many slots as the reserve lacks
  * @work: evict.work of the engine
  *
  * Context: bg_wq; sleeps, waits for commits, takes policy_lock.

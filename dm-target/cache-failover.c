@@ -124,7 +124,8 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 				return false;
 			continue;
 		}
-		if (health != HEALTH_GOOD || cache_kept(c, word)) {
+		if (health != HEALTH_GOOD || cache_kept(c, word) ||
+		    cache_log_is_stuck(c, cb->block)) {
 			bio_io_error(bio);
 			return false;
 		}
@@ -180,9 +181,9 @@ static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 	if (!cache_writable(c))
 		return word & SLOT_UNWRITTEN ? take_dirty_back(c, slot, word) :
 					       LEAVE_GO;
-	return cache_begin_unmap(c, slot, cb->block, false,
-				 CACHE_REMOVED_INVALID) ? LEAVE_LOOK :
-							  LEAVE_WAIT;
+	if (cache_begin_unmap(c, slot, cb->block, false, CACHE_REMOVED_INVALID))
+		return LEAVE_LOOK;
+	return cache_log_is_stuck(c, cb->block) ? LEAVE_NEVER : LEAVE_WAIT;
 }
 
 bool cache_leave_block(struct cache *c, struct bio *bio, struct cache_bio *cb)

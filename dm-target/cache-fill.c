@@ -23,6 +23,7 @@ struct fill {
 	atomic_t *room;		/* where its sectors count while it copies */
 	ktime_t began;		/* for the trace; 0: the event is off */
 	bool dirty;		/* a write waits for it: commit it as an intent */
+	bool written;		/* to the origin, just before */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
 	struct commit_op op;
 	struct work_struct work;
@@ -129,6 +130,13 @@ static void retire_slot(struct fill *fill)
 	free_fill(fill);
 }
 
+/* If the block is in the write log, it comes from there, unless nobody asked for it. */
+static void give_way(struct fill *fill)
+{
+	if (fill->why == CACHE_PROMOTE_AHEAD || !cache_log_want(fill->c, fill->block))
+		cache_admit_raced(fill->c, fill->why);
+}
+
 /*
  * Publish a FILLING slot for the block.  Returns 0; -EEXIST when the block has
  * a slot; -ENOSPC without a free one; -EBUSY when a write or a discard of the
@@ -144,7 +152,7 @@ static int publish_slot(struct fill *fill)
 		return -ENOSPC;
 	r = cache_gate_publish(c, slot, fill->block);
 	if (r == -EBUSY)
-		cache_admit_raced(c, fill->why);
+		give_way(fill);
 	if (r) {
 		slot_map_free(&c->map, slot);
 		return r;
@@ -239,6 +247,8 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 		atomic_inc(&c->nr_dirty);
 	cache_stat_inc(c, STAT_PROMOTIONS);
 	trace_fill(fill, 0);
+	if (fill->written)
+		cache_lately_note(c, fill->block);
 
 	/* In one step, because an eviction must find that the policy knows it. */
 	spin_lock(&c->policy_lock);
@@ -563,13 +573,18 @@ bool cache_promote_bio(struct cache *c, struct bio *bio)
 struct fill *cache_fill_reserve(struct cache *c, u64 block,
 				enum cache_verdict why)
 {
+	struct fill *fill;
+
 	if (!cache_admit_begin(c, false))
 		return NULL;
 	/* Writes do not trigger read-ahead. */
 	if (why == CACHE_PROMOTE_AHEAD)
 		why = CACHE_PROMOTE;
-	return alloc_fill(c, block, why, &c->admit.migrating_sectors,
+	fill = alloc_fill(c, block, why, &c->admit.migrating_sectors,
 			  fill_pages_wanted(c), GFP_NOWAIT);
+	if (fill)
+		fill->written = true;
+	return fill;
 }
 
 void cache_fill_forget(struct fill *fill)

@@ -109,19 +109,58 @@ bool cache_gate_is_busy(struct cache *c, u64 block)
 	       discard_overlaps(c, block);
 }
 
-/* I1: 0 means that no write to the origin alone, or discard, overlaps the promotion. */
+/*
+ * I1: false means that no write to the origin alone, or discard, overlaps the promotion.
+ * The slot was published before.
+ */
+static bool is_in_the_way(struct cache *c, u64 block)
+{
+	/* Publish, then look: the other half is in cache_gate_enter(). */
+	smp_mb();
+	return cache_gate_is_busy(c, block);
+}
+
 int cache_gate_publish(struct cache *c, u32 slot, u64 block)
+{
+	int r = cache_gate_publish_logged(c, slot, block);
+
+	if (r || !log_has(c, block))
+		return r;
+	cache_gate_unpublish(c, slot);
+	return -EBUSY;
+}
+
+int cache_gate_publish_logged(struct cache *c, u32 slot, u64 block)
 {
 	int r = slot_map_insert(&c->map, slot, block, SLOT_FILLING);
 
-	if (r)
+	if (r || !is_in_the_way(c, block))
 		return r;
-	/* Publish, then look: the other half is in cache_gate_enter(). */
-	smp_mb();
-	if (!cache_gate_is_busy(c, block) && !log_has(c, block))
-		return 0;
 	cache_gate_unpublish(c, slot);
 	return -EBUSY;
+}
+
+int cache_gate_publish_lent(struct cache *c, u32 slot)
+{
+	int r = slot_map_insert_lent(&c->map, slot);
+
+	if (r || !is_in_the_way(c, slot_block(slot_at(&c->map, slot))))
+		return r;
+	cache_gate_unpublish_lent(c, slot);
+	return -EBUSY;
+}
+
+void cache_gate_unpublish_lent(struct cache *c, u32 slot)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u32 old = slot_word(s);
+
+	slot_map_remove(&c->map, slot);
+	while (!slot_try_change(s, &old,
+				slot_with_state(old, SLOT_LENT) & ~SLOT_WAITERS))
+		;
+	if (old & SLOT_WAITERS)
+		cache_wake_waiters(c, slot);
 }
 
 void cache_gate_unpublish(struct cache *c, u32 slot)

@@ -88,6 +88,35 @@ void cache_gate_leave_discard(struct cache *c, struct cache_discard *d);
 int cache_gate_publish(struct cache *c, u32 slot, u64 block);
 
 /**
+ * cache_gate_publish_logged() - the same for a block that comes from the write log
+ * @c: the engine
+ * @slot: as above
+ * @block: the block
+ *
+ * No write to it is absorbed from here on, but some may be in flight.  Context and
+ * result: as above, but the write log has it.
+ */
+int cache_gate_publish_logged(struct cache *c, u32 slot, u64 block);
+
+/**
+ * cache_gate_publish_lent() - the same for a segment that holds all of its block
+ * @c: the engine
+ * @slot: LENT, with its block; FILLING with its pins from here on, or as it was
+ *
+ * Context and result: as above.
+ */
+int cache_gate_publish_lent(struct cache *c, u32 slot);
+
+/**
+ * cache_gate_unpublish_lent() - it is a segment again
+ * @c: the engine
+ * @slot: FILLING; LENT with its pins afterwards; bios that wait for it are woken
+ *
+ * Context: as cache_gate_publish().
+ */
+void cache_gate_unpublish_lent(struct cache *c, u32 slot);
+
+/**
  * cache_gate_unpublish() - take a FILLING slot out of its chain again
  * @c: the engine
  * @slot: FREE afterwards, and the caller's; bios that wait for it are woken

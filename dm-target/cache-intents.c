@@ -44,9 +44,12 @@ static bool take_intent(struct cache *c, u32 slot)
 	if (slot_state(word) != SLOT_VALID || !(word & SLOT_INTENT) ||
 	    (word & (SLOT_DIRTY | SLOT_WRITER_MASK)))
 		return false;
-	if (!slot_try_change(s, &word, word & ~SLOT_INTENT))
+	if (!slot_try_change(s, &word, word & ~(SLOT_INTENT | SLOT_TOUCHED)))
 		return false;
 	atomic_dec(&c->nr_intents);
+	/* Only a commit, by this worker, takes the slot's block away. */
+	if (word & SLOT_TOUCHED)
+		cache_lately_note(c, slot_block(s));
 	return true;
 }
 

@@ -13,6 +13,7 @@
  */
 #include "cache-bio.h"
 #include "cache-both.h"
+#include "cache-bucket.h"
 #include "cache-failover.h"
 #include "cache-fill.h"
 #include "cache-io.h"
@@ -84,6 +85,13 @@ static noinline enum log_result read_log_in_transit(struct cache *c,
 {
 	u32 slot, word;
 
+	/* The log's readers pin a segment that is being mapped in place. */
+	slot = slot_map_find_own(&c->map, cb->block, &word);
+	if (slot != SLOT_NONE && unlikely(word & SLOT_FULL)) {
+		*r = DM_MAPIO_SUBMITTED;
+		return cache_wait_for_slot(c, slot, word, bio) ? LOG_HAS_IT :
+								 LOG_LOOK_AGAIN;
+	}
 	if (cache_log_read(c, bio, cb, worker, r))
 		return LOG_HAS_IT;
 	slot = slot_map_find_own(&c->map, cb->block, &word);
@@ -369,6 +377,14 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 
 /* ---- Writes that miss ---- */
 
+/* A whole block is its own promotion, and the log spares it the wait for a commit. */
+static noinline bool absorbs_whole(struct cache *c, struct bio *bio,
+				   struct cache_bio *cb)
+{
+	return unlikely(READ_ONCE(c->log)) && cache_bio_covers_block(c, bio) &&
+	       cache_log_write_whole(c, bio, cb);
+}
+
 static bool map_write_miss(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb, int *r)
 {
@@ -377,6 +393,10 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cache_admit_miss(c, bio, cb);
 		if (cache_wants_promotion(cb) && cache_keeps_dirty(c)) {
+			if (absorbs_whole(c, bio, cb)) {
+				*r = DM_MAPIO_REMAPPED;
+				return true;
+			}
 			cache_defer_bio(c, bio, STEP_PROMOTE);
 			*r = DM_MAPIO_SUBMITTED;
 			return true;
@@ -424,7 +444,7 @@ static enum hit_result write_past_slot(struct cache *c, struct bio *bio,
 	if (cache_begin_unmap(c, slot, cache_bio(bio)->block, false,
 			      CACHE_REMOVED_INVALID))
 		return HIT_RETRY;
-	if (cache_kept(c, word)) {
+	if (cache_kept(c, word) || cache_log_is_stuck(c, cache_bio(bio)->block)) {
 		bio_io_error(bio);
 		return HIT_PARKED;
 	}
@@ -503,14 +523,16 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 /*
  * Nothing acknowledged depends on metadata that is not durable yet, so a flush
- * is a flush of both devices; device-mapper sends one bio for each.
+ * is a flush of both devices; device-mapper sends one bio for each.  Not inline,
+ * because hits would save its registers.
  */
-static int map_flush(struct cache *c, struct bio *bio)
+static noinline int map_flush(struct cache *c, struct bio *bio)
 {
 	bool fast = dm_bio_get_target_bio_nr(bio);
 
 	cache_bio(bio)->kind = BIO_FLUSH;
-	cache_bio(bio)->block = CACHE_BLOCK_UNTIMED;
+	cache_bio(bio)->block = CACHE_BLOCK_FLUSH;
+	cache_bio(bio)->began = ktime_get_ns();
 	if (fast && unlikely(cache_bypassed(c))) {
 		cache_bio(bio)->kind = BIO_PLAIN;
 		bio_endio(bio);
@@ -555,6 +577,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->block = cache_block_of(c, bio->bi_iter.bi_sector);
 	cb->verdict = NR_CACHE_VERDICTS;
 	cb->step = STEP_MAP;
+	cb->logged_io = false;
 	cb->shun = false;
 	cb->turn = false;
 	cb->yielded = false;
@@ -689,19 +712,40 @@ static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 	cb->fill = NULL;
 }
 
+/* In the words of the histograms, what was this bio? */
+static enum cache_latency latency_of(struct bio *bio, const struct cache_bio *cb)
+{
+	bool miss = cb->verdict != NR_CACHE_VERDICTS;
+
+	if (cb->block == CACHE_BLOCK_FLUSH)
+		return dm_bio_get_target_bio_nr(bio) ?
+			CACHE_LATENCY_CACHE_FLUSHES :
+			CACHE_LATENCY_ORIGIN_FLUSHES;
+	if (op_is_write(bio_op(bio))) {
+		if (cb->logged_io)
+			return CACHE_LATENCY_ABSORBED;
+		return miss ? CACHE_LATENCY_WRITE_MISSES :
+			      CACHE_LATENCY_WRITE_HITS;
+	}
+	/* The log is on the cache device. */
+	return miss && !cb->logged_io ? CACHE_LATENCY_READ_MISSES :
+					CACHE_LATENCY_READ_HITS;
+}
+
 static noinline void count_time(struct cache *c, struct bio *bio,
 				const struct cache_bio *cb)
 {
-	bool write = op_is_write(bio_op(bio));
-	bool miss = cb->verdict != NR_CACHE_VERDICTS;
-	unsigned int which = 2 * write + miss;
+	enum cache_latency kind = latency_of(bio, cb);
+	u64 ns = ktime_get_ns() - cb->began;
 
+	BUILD_BUG_ON(STAT_READ_HITS_NS - STAT_TIMED_READ_HITS !=
+		     NR_CACHE_LATENCIES);
 	/* In passthrough the origin serves hits, too. */
 	if (READ_ONCE(c->mode) == MODE_PASSTHROUGH)
 		return;
-	cache_stat_inc(c, STAT_TIMED_READ_HITS + which);
-	cache_stat_add(c, STAT_READ_HITS_NS + which,
-		       ktime_get_ns() - cb->began);
+	cache_stat_inc(c, STAT_TIMED_READ_HITS + kind);
+	cache_stat_add(c, STAT_READ_HITS_NS + kind, ns);
+	this_cpu_inc(c->stats->latency[kind][cache_latency_bucket(ns)]);
 }
 
 static inline int end_bio(struct cache *c, struct bio *bio,

@@ -5,11 +5,14 @@
  * leaves it.
  *
  * It owns what is believed of the disk: after an unclean stop every block is
- * dirty; metadata that is older than the origin is emptied; a dirty block is
- * never cut off, and never forgotten if an older engine knows of it (I3).
- * Nothing is scanned: docs/architecture.md, "Invariants" and "Recovery", says
- * why that suffices.  It must not know of other engines or tables.
+ * dirty; metadata that is older than the origin is emptied; a dirty block is never
+ * cut off, and never forgotten if an older engine knows of it (I3).  Nothing is
+ * scanned: docs/architecture.md, "Invariants" and "Recovery", says why that suffices.
+ * It must not know of other engines or tables, or what becomes of a cache whose
+ * origin is another (cache-belongs.c).
  */
+#include "cache-answer.h"
+#include "cache-belongs.h"
 #include "cache-load.h"
 #include "cache-log-io.h"
 #include "cache-table.h"
@@ -43,23 +46,41 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	return r;
 }
 
+/* Has @before used this origin up to now, and has nobody used the metadata since? */
+static bool follows(struct cache *c, struct cache *before)
+{
+	const struct cache_device_id *a = &c->origin_id, *b = &before->origin_id;
+
+	lockdep_assert_held(&c->md_lock);
+	return c->settings.session &&
+	       c->settings.session == before->settings.session &&
+	       a->dev == b->dev && a->diskseq == b->diskseq &&
+	       a->start == b->start && !before->checked.put_off;
+}
+
 /*
  * The metadata may be older than the origin, because the origin was written while
  * the metadata device was away.  Such metadata is not believed.
  */
-static int begin_session(struct cache *c)
+static int begin_session(struct cache *c, struct cache *before)
 {
+	bool distrusted;
 	int r = 0;
 
 	lockdep_assert_held(&c->md_lock);
 	cache_settings_load(c);
-	if (cache_session_distrusted(c->settings.session)) {
+	c->checked.followed = before && follows(c, before);
+	c->checked.was_put_off = before && before->checked.put_off;
+	distrusted = cache_session_distrusted(c->settings.session);
+	if (distrusted) {
 		DMWARN("the metadata is older than the origin: starting with an empty cache");
 		r = cmd_unmap_all(c->cmd);
 		/* The write log is as old. */
 		if (!r && cmd_log_flag(c->cmd))
 			r = cmd_set_log_flag(c->cmd, false);
 	}
+	if (!r && (distrusted || cmd_formatted(c->cmd)))
+		r = cache_settings_note_own(c);
 	return r ? r : cache_settings_new_session(c);
 }
 
@@ -238,28 +259,6 @@ static int save_past_end(struct cache *c)
 	return nr ? blkdev_issue_flush(c->origin) : 0;
 }
 
-/* Without policy_lock, because no request runs. */
-static int forget_slot(struct cache *c, u32 slot)
-{
-	struct slot *s = slot_at(&c->map, slot);
-	int r;
-
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_remove(c->cmd, slot);
-	if (r)
-		return r;
-	c->policy->ops->removed(c->policy, slot, slot_block(s),
-				CACHE_REMOVED_INVALID);
-	if (slot_word(s) & SLOT_DIRTY) {
-		atomic_dec(&c->nr_dirty);
-		atomic_dec(&c->nr_intents);
-	}
-	slot_map_remove(&c->map, slot);
-	atomic_set(&s->word, SLOT_FREE);
-	atomic_dec(&c->nr_resident);
-	return 0;
-}
-
 static void report_past_end(struct cache *c, u32 nr, u32 nr_dirty)
 {
 	if (c->degrade.unchecked)
@@ -285,7 +284,7 @@ static int drop_past_end(struct cache *c)
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		if (!is_past_end(c, slot_at(&c->map, i)))
 			continue;
-		r = forget_slot(c, i);
+		r = cache_forget_slot(c, i);
 		nr++;
 	}
 	nr_dirty -= atomic_read(&c->nr_dirty);
@@ -318,7 +317,7 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		lc->why = "a cache block is mapped, and is the write log's";
 		return logged;
 	}
-	/* The commit that mapped it called it dirty. */
+	/* cache_log_leave_mapped() has the disk call it dirty, if that does not. */
 	if (lc->unclean || logged)
 		dirty = true;
 	if (dirty)
@@ -332,6 +331,8 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		atomic_inc(&c->nr_dirty);
 		atomic_inc(&c->nr_intents);
 	}
+	if (hint_valid)
+		hint = cache_lately_load(c, block, hint);
 	c->policy->ops->load(c->policy, slot, block, hint, hint_valid);
 	return 0;
 }
@@ -375,7 +376,8 @@ static int check_known(struct cache *c, struct cache *known)
 	return -EILSEQ;
 }
 
-static int load_mapping(struct cache *c, struct cache *known)
+static int load_mapping(struct cache *c, struct cache_table *t,
+			struct cache *known, struct cache *before)
 {
 	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
 	int r;
@@ -390,10 +392,47 @@ static int load_mapping(struct cache *c, struct cache *known)
 	}
 	c->policy->ops->load_done(c->policy);
 	r = check_known(c, known);
+	if (!r)
+		r = cache_check_origin(c, t, before);
+	/* Before slots go home, because the log's extents of their blocks are older. */
+	if (!r)
+		r = cache_log_leave_mapped(c);
 	return r ? r : drop_past_end(c);
 }
 
 /* ---- All of it ---- */
+
+/*
+ * Writethrough makes blocks dirty on the disk only as long as it writes them, and
+ * the origin has all that was acknowledged.  If the metadata says so, another origin
+ * empties the cache after a power cut, and has no volume refused.  The write log may
+ * outlive the change from writeback, so with its flag nothing is said.
+ */
+static bool goes_through(struct cache *c, enum dm_cache_mode mode)
+{
+	lockdep_assert_held(&c->md_lock);
+	return !cache_mode_keeps_dirty(mode) && !cmd_log_flag(c->cmd) &&
+	       (c->settings.through || !atomic_read(&c->nr_dirty));
+}
+
+void cache_follow_mode(struct cache *c, enum dm_cache_mode mode)
+{
+	bool through;
+	int r = 0;
+
+	mutex_lock(&c->settings.lock);
+	mutex_lock(&c->md_lock);
+	through = goes_through(c, mode);
+	if (through != c->settings.through) {
+		r = cache_settings_note_through(c, through);
+		if (!r)
+			r = cmd_commit(c->cmd, true);
+	}
+	if (r)
+		cache_metadata_failed(c, "commit at resume", r);
+	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->settings.lock);
+}
 
 /*
  * A mapping that nobody has checked since a write of it failed is read, but
@@ -448,15 +487,17 @@ static int bring_up(struct cache *c, struct cache_table *t,
 	noio = memalloc_noio_save();
 	r = open_metadata(c, t, !known);
 	if (!r)
-		r = begin_session(c);
+		r = begin_session(c, before);
 	if (!r) {
 		cache_settings_apply(c, t);
 		r = prepare_metadata(c, t);
 	}
 	if (!r) {
 		doubt_metadata(c, before);
-		r = load_mapping(c, known);
+		r = load_mapping(c, t, known, before);
 	}
+	if (!r)
+		r = cache_settings_note_through(c, goes_through(c, t->mode));
 	if (!r)
 		r = cmd_needs_check(c->cmd) ? stay_read_only(c) :
 					      cmd_commit(c->cmd, true);
@@ -490,6 +531,9 @@ int cache_load(struct cache *c, struct cache_table *t, struct cache *before)
 		r = cache_log_begin(c);
 	if (r)
 		return r;
+	if (c->checked.state == ORIGIN_CACHE_KEPT ||
+	    c->checked.state == ORIGIN_KEPT)
+		cache_answer_used(t);
 	slot_map_build_free_list(&c->map);
 	load_stats(c);
 	return 0;
@@ -497,14 +541,32 @@ int cache_load(struct cache *c, struct cache_table *t, struct cache *before)
 
 /* ---- And back ---- */
 
+struct hints_context {
+	struct cache *c;
+	struct lately_marks lately;
+};
+
 static u32 hint_of(void *context, u32 slot)
 {
-	struct cache *c = context;
+	struct hints_context *hc = context;
+	struct cache *c = hc->c;
+	u32 hint = 0;
 
-	if (!slot_has_block(slot_word(slot_at(&c->map, slot))) ||
-	    !c->policy->ops->hint)
+	if (!slot_has_block(slot_word(slot_at(&c->map, slot))))
 		return 0;
-	return c->policy->ops->hint(c->policy, slot);
+	if (c->policy->ops->hint)
+		hint = c->policy->ops->hint(c->policy, slot);
+	return hint | cache_lately_rank(&hc->lately, slot) << LATELY_SHIFT;
+}
+
+static int write_hints(struct cache *c)
+{
+	struct hints_context hc = { .c = c };
+
+	lockdep_assert_held(&c->md_lock);
+	cache_lately_marks(c, &hc.lately);
+	return cmd_write_hints(c->cmd, c->policy_ops->name,
+			       c->policy_ops->version, hint_of, &hc);
 }
 
 static void store_stats(struct cache *c)
@@ -520,6 +582,12 @@ static void store_stats(struct cache *c)
 	cmd_set_stats(c->cmd, &stats);
 }
 
+/* W5: the disk's log has older extents of the block, and its mapping outranks them. */
+static bool is_logged(struct cache *c, u32 slot)
+{
+	return c->log && cache_log_has_block(c->log, slot_block(slot_at(&c->map, slot)));
+}
+
 /*
  * I1: the cache device could not flush and may have lost writes that reached both
  * devices.  The origin has them, unless the block is dirty.
@@ -533,7 +601,7 @@ static int drop_suspects(struct cache *c)
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		word = slot_word(slot_at(&c->map, i));
 		if (slot_state(word) == SLOT_VALID && (word & SLOT_INTENT) &&
-		    !(word & SLOT_DIRTY))
+		    !(word & SLOT_DIRTY) && !is_logged(c, i))
 			r = cmd_remove(c->cmd, i);
 	}
 	return r;
@@ -548,8 +616,7 @@ static int commit_state(struct cache *c)
 	    !READ_ONCE(c->degrade.origin_flush_failed))
 		r = drop_suspects(c);
 	if (!r)
-		r = cmd_write_hints(c->cmd, c->policy_ops->name,
-				    c->policy_ops->version, hint_of, c);
+		r = write_hints(c);
 	store_stats(c);
 	return r ? r : cmd_commit(c->cmd, true);
 }

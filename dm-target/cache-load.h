@@ -3,6 +3,8 @@
 #ifndef HEARTH_CACHE_LOAD_H
 #define HEARTH_CACHE_LOAD_H
 
+#include "cache-mode.h"
+
 struct cache;
 struct cache_table;
 
@@ -16,10 +18,22 @@ struct cache_table;
  * Context: process, sleeps; takes md_lock.
  *
  * Return: 0; -EFBIG if a dirty block does not fit any more; -EILSEQ if the metadata
- * is damaged or lacks a block of @before; or another error of the metadata or of
- * the devices.
+ * is damaged or lacks a block of @before; -ESTALE if the origin was written without
+ * the cache, and blocks are dirty; or another error of the metadata or of the
+ * devices.
  */
 int cache_load(struct cache *c, struct cache_table *t, struct cache *before);
+
+/**
+ * cache_follow_mode() - a suspended engine is to go on under another table
+ * @c: the engine, stored and not failed
+ * @mode: the mode of the table
+ *
+ * A power cut may come while it runs in this mode, so what the next load must know
+ * of it is made durable.  If that fails, so does the metadata, and the engine then
+ * keeps no dirty blocks.  Context: process, sleeps; takes settings.lock and md_lock.
+ */
+void cache_follow_mode(struct cache *c, enum dm_cache_mode mode);
 
 /**
  * cache_store() - write what is better known after a clean stop than after a power cut

@@ -3,9 +3,10 @@
  * Extents leave the write log: home to the origin, or nowhere, because they are
  * discarded.
  *
- * It owns the order of things (W4, W6, W13): copied, the origin flushed, GONE.  All of
- * it is done by one worker (cache-log-state.c), so no two parts of it meet.  It must
- * not know how a write is absorbed, nor when the log is turned on and off.
+ * It owns the order of things (W4, W6, W13): copied, the origin flushed, GONE; and which
+ * blocks go into the cache instead (cache-log-move.c).  All of it is done by one worker
+ * (cache-log-state.c), so no two parts of it meet.  It must not know how a write is
+ * absorbed, nor when the log is turned on and off.
  */
 #include "cache-bio.h"
 #include "cache-log-home.h"
@@ -15,6 +16,8 @@
 
 /* After an error of the origin, for the whole log; as write-back has it. */
 #define HOME_BACKOFF		(5 * HZ)
+/* So many runs are tried in vain before that, at most.  Not chosen by measurement. */
+#define FRUITLESS_MAX		65536
 /* Above the first the log is too full, until it is below the second: percent. */
 #define HIGH_MARK		75
 #define LOW_MARK		50
@@ -23,95 +26,7 @@
 /* Runs that leave together while writes or discards wait for some of them. */
 #define URGENT_RUNS		256U
 
-/* ---- Runs leave ---- */
-
-static void departure_ended(struct log_departure *d)
-{
-	struct cache_log *log = container_of(d, struct cache_log, departure);
-
-	WRITE_ONCE(log->departed, true);
-}
-
-int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr)
-{
-	if (READ_ONCE(log->failed))
-		return -EIO;
-	log->departed = false;
-	log->departure.runs = runs;
-	log->departure.nr = nr;
-	log->departure.ended = departure_ended;
-	log_ring_leave(&log->ring, &log->departure);
-	while (!READ_ONCE(log->departed) && !READ_ONCE(log->failed))
-		cache_log_write_ring(log);
-	return READ_ONCE(log->departed) ? 0 : -EIO;
-}
-
-static void unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr)
-{
-	while (nr--)
-		slot_unpin_lent(slot_at(&log->c->map, runs[nr].slot));
-}
-
 /* ---- Copies to the origin ---- */
-
-bool cache_log_has_waiters(struct cache_log *log)
-{
-	return READ_ONCE(log->nr_room) || READ_ONCE(log->nr_again) ||
-	       !bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards);
-}
-
-static u32 copy_room(struct cache_log *log)
-{
-	struct cache *c = log->c;
-	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
-			 U32_MAX / 4);
-
-	/* Users wait behind the copies, so there are fewer while users are there. */
-	if (READ_ONCE(log->state) != CACHE_LOG_ON || log->nr_room || log->nr_again ||
-	    time_after(jiffies, READ_ONCE(c->tick.last_io) + 2 * HZ))
-		return 2 * room;
-	return room / 2;
-}
-
-static void run_copied(int read_err, unsigned long write_err, void *context)
-{
-	struct log_copy *copy = context;
-	struct cache_log *log = copy->log;
-
-	copy->failed = read_err || write_err;
-	if (read_err)
-		cache_fast_error(log->c, STAT_CACHE_READ_ERRORS);
-	else if (write_err)
-		cache_stat_inc(log->c, STAT_ORIGIN_ERRORS);
-	/* The result is there before the copy counts as ended. */
-	smp_mb__before_atomic();
-	atomic_sub(copy->sectors, &log->copying);
-	wake_up_all(&log->wait);
-}
-
-static void copy_run(struct cache_log *log, u32 i)
-{
-	const struct log_run *run = &log->runs[i];
-	struct cache *c = log->c;
-	u32 room = copy_room(log);
-	struct dm_io_region from = {
-		.bdev = c->fast,
-		.sector = cache_block_start(c, run->slot) + run->at,
-		.count = run->sectors,
-	};
-	struct dm_io_region to = {
-		.bdev = c->origin,
-		.sector = cache_block_start(c, run->block) + run->sector,
-		.count = run->sectors,
-	};
-
-	wait_event(log->wait, !atomic_read(&log->copying) ||
-		   atomic_read(&log->copying) + run->sectors <= room);
-	log->copies[i].log = log;
-	log->copies[i].sectors = run->sectors;
-	atomic_add(run->sectors, &log->copying);
-	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, run_copied, &log->copies[i]);
-}
 
 /*
  * Returns how many were begun, and have ended: all, unless a suspend began for which
@@ -125,11 +40,9 @@ static u32 copy_runs(struct cache_log *log, u32 nr)
 		if (READ_ONCE(log->c->quiescing) && log->serves &&
 		    !cache_log_has_waiters(log))
 			break;
-		copy_run(log, i);
+		cache_log_copy_run(log, i, log->c->origin, log->runs[i].block, NULL);
 	}
-	wait_event(log->wait, !atomic_read(&log->copying));
-	/* Pairs with run_copied(). */
-	smp_rmb();
+	cache_log_wait_for_copies(log);
 	return i;
 }
 
@@ -144,7 +57,7 @@ static u32 drop_failed(struct cache_log *log, u32 nr)
 			continue;
 		}
 		log_index_stay(&log->ix, &log->runs[i]);
-		unpin_runs(log, &log->runs[i], 1);
+		cache_log_unpin_runs(log, &log->runs[i], 1);
 	}
 	return n;
 }
@@ -156,39 +69,47 @@ static void keep_runs(struct cache_log *log, u32 first, u32 nr)
 
 	for (i = first; i < first + nr; i++)
 		log_index_stay(&log->ix, &log->runs[i]);
-	unpin_runs(log, log->runs + first, nr);
+	cache_log_unpin_runs(log, log->runs + first, nr);
 }
 
-static void went_wrong(struct cache_log *log, const char *what, bool all)
+static void went_wrong(const char *what)
 {
 	DMERR_LIMIT("write log: %s; what it holds stays there, and is tried again every %u seconds",
 		    what, HOME_BACKOFF / HZ);
-	if (all)
-		log->backoff = jiffies + HOME_BACKOFF;
 }
 
-/* W4: copied, the origin flushed, then GONE.  Returns how many runs left. */
-static u32 send_home(struct cache_log *log, u32 nr)
+static void back_off(struct cache_log *log)
+{
+	WRITE_ONCE(log->backoff, jiffies + HOME_BACKOFF);
+}
+
+/*
+ * W4: copied, the origin flushed, then GONE.  Returns how many runs left.  *@failed: some
+ * could not be copied.
+ */
+static u32 send_home(struct cache_log *log, u32 nr, bool *failed)
 {
 	u32 copied = copy_runs(log, nr), n;
 
 	keep_runs(log, copied, nr - copied);
 	n = drop_failed(log, copied);
-	if (n < copied)
-		went_wrong(log, "extents cannot be copied to the origin", !n);
+	*failed = n < copied;
+	if (*failed)
+		went_wrong("extents cannot be copied to the origin");
 	if (!n)
 		return 0;
 	if (cache_flush_origin(log->c)) {
-		went_wrong(log, "the origin cannot be flushed", true);
+		went_wrong("the origin cannot be flushed");
+		back_off(log);
 		keep_runs(log, 0, n);
 		return 0;
 	}
 	if (cache_log_leave_runs(log, log->runs, n)) {
-		unpin_runs(log, log->runs, n);
+		cache_log_unpin_runs(log, log->runs, n);
 		return 0;
 	}
 	cache_stat_add(log->c, STAT_LOG_HOME, n);
-	unpin_runs(log, log->runs, n);
+	cache_log_unpin_runs(log, log->runs, n);
 	return n;
 }
 
@@ -240,9 +161,28 @@ static u32 pick_blocks(struct cache_log *log, u64 *blocks, u32 max)
 {
 	struct picked p = { .blocks = blocks, .max = max };
 
-	log_index_for_each(&log->ix, pick, &p);
+	log_index_visit_from(&log->ix, pick, &p, log->pick_from);
+	/* If all of these stay, the next pass picks others. */
+	if (p.nr == max)
+		log->pick_from = log_index_bucket(&log->ix, blocks[max - 1]) + 1;
 	sort(blocks, p.nr, sizeof(*blocks), by_number, NULL);
 	return p.nr;
+}
+
+/* The index of the first of sorted @blocks that is @block, or behind it; or 0. */
+static u32 first_from(const u64 *blocks, u32 nr, u64 block)
+{
+	u32 low = 0, high = nr;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (blocks[middle] < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < nr ? low : 0;
 }
 
 /* ---- Is it time? ---- */
@@ -269,10 +209,10 @@ static bool too_full(struct cache_log *log)
 
 	if (share >= HIGH_MARK ||
 	    cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_high)))
-		log->above_mark = true;
+		WRITE_ONCE(log->above_mark, true);
 	else if (share < LOW_MARK &&
 		 !cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_low)))
-		log->above_mark = false;
+		WRITE_ONCE(log->above_mark, false);
 	return log->above_mark;
 }
 
@@ -284,41 +224,83 @@ static bool is_idle(struct cache *c)
 	       time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ);
 }
 
-static bool may_go_home(struct cache_log *log)
+static bool can_go_home(struct cache_log *log)
 {
 	return READ_ONCE(log->state) != CACHE_LOG_OFF &&
 	       !READ_ONCE(log->failed) && cache_may_go_home(log->c) &&
-	       time_after_eq(jiffies, log->backoff) &&
 	       !log_index_empty(&log->ix);
+}
+
+static bool backs_off(struct cache_log *log)
+{
+	return time_before(jiffies, READ_ONCE(log->backoff));
 }
 
 bool cache_log_home_is_wanted(struct cache_log *log)
 {
+	/* An empty log is asked, too: streams are absorbed until it is too full. */
+	bool full = too_full(log);
 	struct cache *c = log->c;
 
-	if (!may_go_home(log))
+	if (!can_go_home(log) || backs_off(log))
 		return false;
 	if (cache_log_has_waiters(log))
 		return true;
 	if (READ_ONCE(c->quiescing))
 		return false;
-	return READ_ONCE(log->state) != CACHE_LOG_ON || too_full(log) || is_idle(c);
+	return READ_ONCE(log->state) != CACHE_LOG_ON || full || is_idle(c);
 }
 
 /* ---- Home ---- */
 
-/* Returns how many runs left. */
-static u64 blocks_go_home(struct cache_log *log, const u64 *blocks, u32 nr)
+/* The extents of the log, or some more. */
+static u64 nr_runs(struct cache_log *log)
 {
-	u32 i, n = 0, max, taken;
+	return READ_ONCE(log->ix.nr_ring) + atomic64_read(&log->ix.nr_unlogged);
+}
+
+/*
+ * @nr runs go home, and the blocks that were begun go into the cache.  A bad stretch of the
+ * origin must not keep the rest in the log, so the next pass goes on behind this batch; and
+ * only if all of the log was tried in vain, nothing is tried for a while.
+ */
+static u64 end_batch(struct cache_log *log, u32 nr)
+{
+	bool failed = false;
 	u64 left = 0;
 
-	for (i = 0; i < nr && cache_log_home_is_wanted(log); i++) {
+	if (nr) {
+		log->home_next = log->runs[nr - 1].block + 1;
+		left = send_home(log, nr, &failed);
+	}
+	left += cache_log_end_moves(log);
+	log->fruitless = left || !failed ? 0 : log->fruitless + nr;
+	if (log->fruitless > min_t(u64, nr_runs(log), FRUITLESS_MAX))
+		back_off(log);
+	cache_log_reap(log);
+	return left;
+}
+
+/* Returns how many runs left, or blocks of which all did. */
+static u64 blocks_go_home(struct cache_log *log, const u64 *blocks, u32 nr)
+{
+	u32 first = first_from(blocks, nr, log->home_next), i, n = 0, max, taken;
+	u64 left = 0;
+
+	for (i = first; i < nr && cache_log_home_is_wanted(log); i++) {
 		max = cache_log_has_waiters(log) ? URGENT_RUNS : LOG_HOME_RUNS;
+		if (log->nr_moves == LOG_NR_COPIED) {
+			left += end_batch(log, n);
+			n = 0;
+		}
+		/* A write or a discard that waits is served sooner without. */
+		if (!cache_log_has_waiters(log) &&
+		    (cache_log_awaits_mapping(log, blocks[i]) ||
+		     cache_log_begin_move(log, blocks[i])))
+			continue;
 		do {
 			if (n >= max) {
-				left += send_home(log, n);
-				cache_log_reap(log);
+				left += end_batch(log, n);
 				n = 0;
 				if (cache_log_has_waiters(log))
 					return left;
@@ -327,9 +309,47 @@ static u64 blocks_go_home(struct cache_log *log, const u64 *blocks, u32 nr)
 			n += taken;
 		} while (taken && n >= max && log_index_has(&log->ix, blocks[i]));
 	}
-	if (n)
-		left += send_home(log, n);
+	left += end_batch(log, n);
+	if (i == nr)
+		log->home_next = 0;
 	return left;
+}
+
+/* Blocks at rest go first, and with one commit many: so they wait for each other. */
+bool cache_log_map_whole(struct cache_log *log)
+{
+	u32 moved;
+
+	u32 nr = READ_ONCE(log->nr_whole);
+
+	if (!nr || (nr < LOG_WHOLE_BATCH && time_before(jiffies, log->whole_after) &&
+		    !cache_log_home_is_wanted(log)))
+		return false;
+	log->whole_after = jiffies + HZ;
+	if (!cache_log_begin_whole(log))
+		return false;
+	moved = cache_log_end_moves(log);
+	cache_log_reap(log);
+	return moved;
+}
+
+void cache_log_serve_wanted(struct cache_log *log)
+{
+	u32 nr, i;
+
+	spin_lock_irq(&log->lock);
+	nr = log->nr_wanted;
+	memcpy(log->blocks, log->wanted, nr * sizeof(*log->blocks));
+	WRITE_ONCE(log->nr_wanted, 0);
+	spin_unlock_irq(&log->lock);
+	sort(log->blocks, nr, sizeof(*log->blocks), by_number, NULL);
+	for (i = 0; i < nr && !cache_log_has_waiters(log); i++) {
+		cache_log_begin_move(log, log->blocks[i]);
+		if (log->nr_moves == LOG_NR_COPIED)
+			cache_log_end_moves(log);
+	}
+	if (cache_log_end_moves(log))
+		cache_log_reap(log);
 }
 
 bool cache_log_go_home(struct cache_log *log)
@@ -337,6 +357,8 @@ bool cache_log_go_home(struct cache_log *log)
 	u32 nr = pick_blocks(log, log->blocks, LOG_HOME_BLOCKS);
 	u64 left = blocks_go_home(log, log->blocks, nr);
 
+	if (left || nr < LOG_HOME_BLOCKS)
+		log->pick_from = 0;
 	/* Records, too, what superseded the rest, so that segments become free. */
 	if (!left)
 		cache_log_write_ring(log);
@@ -364,61 +386,79 @@ static void push_bios_back(struct cache_log *log, struct bio_list *list,
 	spin_unlock_irq(&log->lock);
 }
 
-/* All of the block goes home.  False if it does not now. */
-bool cache_log_empty_block(struct cache_log *log, u64 block)
+/*
+ * All of the block goes home, even if others could not just now.  -EBUSY: not now; -EIO: it
+ * cannot be copied.
+ */
+static int empty_block(struct cache_log *log, u64 block)
 {
+	bool failed;
 	u32 n;
 
 	while (log_index_has(&log->ix, block)) {
-		if (!may_go_home(log))
-			return false;
+		if (!can_go_home(log))
+			return -EBUSY;
 		n = take_block(log, block, 0, LOG_HOME_RUNS);
-		if (!n || !send_home(log, n))
-			return false;
+		if (!n)
+			return -EBUSY;
+		if (!send_home(log, n, &failed))
+			return failed ? -EIO : -EBUSY;
 	}
-	return true;
+	return 0;
+}
+
+bool cache_log_empty_block(struct cache_log *log, u64 block)
+{
+	return !empty_block(log, block);
 }
 
 /*
  * New writes to the block are refused meanwhile, because otherwise this one might
  * wait for ever.
  */
-static bool close_and_empty(struct cache_log *log, u64 block)
+static int close_and_empty(struct cache_log *log, u64 block)
 {
-	bool left;
+	int r;
 
 	if (!log_index_has(&log->ix, block))
-		return true;
+		return 0;
 	if (log_index_close(&log->ix, block))
-		return false;
-	left = cache_log_empty_block(log, block);
+		return -EBUSY;
+	r = empty_block(log, block);
 	log_index_open(&log->ix, block);
-	return left;
+	return r;
+}
+
+/* No block goes home, whichever it is. */
+static bool none_goes_home(struct cache_log *log)
+{
+	struct cache *c = log->c;
+
+	if (!cache_may_go_home(c))
+		return true;
+	if (!READ_ONCE(log->failed))
+		return false;
+	/* Write-back may have to end first, and a suspend has stopped it. */
+	return backs_off(log) || !cache_writable(c) || READ_ONCE(c->quiescing);
 }
 
 /* Nothing goes home for a while, or ever: a write must not wait so long. */
 bool cache_log_is_hopeless(struct cache_log *log)
 {
-	struct cache *c = log->c;
-
-	if (time_before(jiffies, log->backoff))
-		return true;
-	if (!READ_ONCE(log->failed))
-		return !cache_may_go_home(c);
-	/* Write-back may have to end first, and a suspend has stopped it. */
-	return !cache_writable(c) || READ_ONCE(c->quiescing);
+	return backs_off(log) || none_goes_home(log);
 }
 
 void cache_log_serve_leavers(struct cache_log *log)
 {
 	struct bio_list stay = BIO_EMPTY_LIST;
 	struct bio *bio;
+	int r;
 
 	while ((bio = pop_bio(log, &log->leavers))) {
-		if (close_and_empty(log, cache_bio(bio)->block) ||
-		    cache_bypassed(log->c))
+		r = close_and_empty(log, cache_bio(bio)->block);
+		if (!r || !cache_log_counts(log))
 			cache_defer_bio(log->c, bio, STEP_MAP);
-		else if (cache_log_is_hopeless(log))
+		else if (r == -EIO || none_goes_home(log))
 			bio_io_error(bio);
 		else
 			bio_list_add(&stay, bio);
@@ -476,7 +516,7 @@ static bool discard_some(struct cache_log *log, struct cache_discard *d)
 		if (!nr)
 			break;
 		r = cache_log_leave_runs(log, log->runs, nr);
-		unpin_runs(log, log->runs, nr);
+		cache_log_unpin_runs(log, log->runs, nr);
 		if (r)
 			return false;
 		while (first < d->cursor && !log_index_has(&log->ix, first))
@@ -499,7 +539,7 @@ void cache_log_serve_discards(struct cache_log *log)
 		while (d->cursor < d->last && !READ_ONCE(log->failed) &&
 		       discard_some(log, d))
 			cond_resched();
-		d->left_log = d->cursor == d->last;
+		d->left_log = d->cursor == d->last || !cache_log_counts(log);
 		d->refused = !d->left_log;
 		d->cursor = d->first;
 		d->ahead = d->first;
@@ -517,55 +557,69 @@ void cache_log_serve_discards(struct cache_log *log)
  */
 static bool copy_block(struct cache_log *log, u64 block)
 {
-	int n = log_index_collect(&log->ix, block, log->runs, LOG_HOME_RUNS,
-				  false);
 	u32 i, copied;
 	bool all;
+	int n;
 
+	/* W5: it went into the cache, where it may be newer. */
+	if (cache_log_is_moved(log, block))
+		return true;
+	n = log_index_collect(&log->ix, block, log->runs, LOG_HOME_RUNS, false);
 	if (n <= 0)
 		return !n;
 	copied = copy_runs(log, n);
 	all = copied == n;
 	for (i = 0; i < copied; i++)
 		all &= !log->copies[i].failed;
-	unpin_runs(log, log->runs, n);
+	cache_log_unpin_runs(log, log->runs, n);
 	return all;
 }
 
-static bool copy_all_home(struct cache_log *log)
+/* Nothing comes in any more, so all blocks are picked once. */
+static bool pick_unsaved(struct cache_log *log)
 {
-	u64 max = atomic64_read(&log->ix.nr_blocks) + 1, *blocks;
-	bool copied = true;
-	u32 nr, i;
+	u64 max = atomic64_read(&log->ix.nr_blocks) + 1;
 
-	blocks = kvmalloc_array(max, sizeof(*blocks), GFP_NOIO);
-	if (!blocks)
+	if (log->unsaved)
+		return true;
+	log->unsaved = kvmalloc_array(max, sizeof(*log->unsaved), GFP_NOIO);
+	if (!log->unsaved)
 		return false;
-	nr = pick_blocks(log, blocks, max);
-	for (i = 0; i < nr && copied; i++)
-		copied = copy_block(log, blocks[i]);
-	kvfree(blocks);
-	return copied && !cache_flush_origin(log->c);
+	log->nr_unsaved = pick_blocks(log, log->unsaved, max);
+	return true;
 }
 
-void cache_log_save_failed(struct cache_log *log)
+/* A block that cannot be read keeps no other from being saved, and is tried again. */
+static bool copy_all_home(struct cache_log *log)
+{
+	u32 i, nr = 0;
+
+	if (!pick_unsaved(log))
+		return false;
+	for (i = 0; i < log->nr_unsaved; i++)
+		if (!copy_block(log, log->unsaved[i]))
+			log->unsaved[nr++] = log->unsaved[i];
+	log->nr_unsaved = nr;
+	return !cache_flush_origin(log->c) && !nr;
+}
+
+bool cache_log_save_failed(struct cache_log *log)
 {
 	struct cache *c = log->c;
 
 	/* A write that was counted in later has seen that the ring failed. */
 	smp_mb();
 	if (!log->all_home && cache_may_go_home(c) &&
-	    time_after_eq(jiffies, log->backoff) &&
+	    !backs_off(log) &&
 	    !atomic_read(&log->in_flight)) {
-		if (copy_all_home(log))
+		if (copy_all_home(log)) {
+			/* I2: the disk has older records of what went home. */
+			WRITE_ONCE(c->degrade.went_home_unsaid, true);
 			WRITE_ONCE(log->all_home, true);
-		else
-			went_wrong(log, "extents cannot be copied to the origin",
-				   true);
+		} else {
+			went_wrong("extents cannot be copied to the origin");
+			back_off(log);
+		}
 	}
-	if (!log->all_home)
-		return;
-	/* Nothing is dirty any more, so the cache can be given up. */
-	queue_work(c->commit_wq, &c->degrade.work);
-	flush_work(&c->degrade.work);
+	return log->all_home;
 }

@@ -12,7 +12,8 @@
 
 /*
  * A write of 32 KiB and more is large: the disk takes it nearly as fast as many small
- * ones, and it would use the log up.  Not chosen by measurement.
+ * ones, and it would use the log up.  So it is absorbed while slots are free only.  Not
+ * chosen by measurement.
  */
 #define LARGE_SECTORS	64U
 /*
@@ -55,11 +56,23 @@ static bool is_large(struct cache_log *log, struct bio *bio)
 	return true;
 }
 
-/* Is it worth while to absorb a write to a block that has nothing in the log? */
+/* The same for one write: the cache device may have refused it before. */
+static bool may_absorb_bio(struct cache_log *log, const struct cache_bio *cb)
+{
+	return may_absorb(log) && !cb->shun;
+}
+
+/*
+ * Is it worth while to absorb a write to a block that has nothing in the log?  A whole
+ * block is left to its promotion, which is absorbed, too, but has a budget.
+ */
 static bool is_wanted(struct cache_log *log, struct bio *bio,
 		      struct cache_bio *cb)
 {
-	return may_absorb(log) && !cb->shun && !is_large(log, bio);
+	if (!may_absorb_bio(log, cb))
+		return false;
+	return !is_large(log, bio) ||
+	       (!cache_bio_covers_block(log->c, bio) && cache_log_has_spare(log));
 }
 
 /*
@@ -118,8 +131,6 @@ static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 	enum absorbed r;
 	struct log_write *w;
 
-	if (cb->shun || !may_absorb(log))
-		return NOT_NOW;
 	if (others_are_first(log, bio))
 		return NO_ROOM;
 	w = log_index_reserve(&log->ix, cb->block, sector, bio_sectors(bio), true);
@@ -132,13 +143,30 @@ static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 	return r;
 }
 
+/*
+ * A block that the policy wants goes into the cache later, instead of home.  If slots
+ * were free, that may be all that it had in its favour.  Then a write does not have the
+ * rest of its block copied to the cache device: 4 KiB of a user would cost 64 KiB more.
+ */
+static enum log_keep keeps(struct cache_log *log, struct bio *bio,
+			   struct cache_bio *cb)
+{
+	if (cb->verdict != NR_CACHE_VERDICTS)
+		return LOG_KEEP_NOT;
+	cache_admit_logged(log->c, bio, cb);
+	if (!cache_wants_promotion(cb))
+		return LOG_KEEP_NOT;
+	if (!(cb->io.flags & CACHE_IO_FREE_SLOTS))
+		return LOG_KEEP;
+	return cb->io.op == CACHE_OP_WRITE ? LOG_KEEP_IF_COVERED : LOG_KEEP_IF_FREE;
+}
+
 static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 		  struct log_write *w)
 {
 	struct cache *c = log->c;
 
-	if (cb->verdict == NR_CACHE_VERDICTS)
-		cache_admit_logged(c, bio, cb);
+	w->keep = keeps(log, bio, cb);
 	cache_stat_inc(c, STAT_LOG_WRITES);
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, bio_sectors(bio));
 	cb->kind = BIO_ABSORBED;
@@ -149,6 +177,14 @@ static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 	bio_set_dev(bio, c->fast);
 }
 
+static void wait_until(struct cache_log *log, struct bio *bio, enum absorbed why)
+{
+	if (why == NO_ROOM)
+		cache_log_wait_for_room(log, bio);
+	else
+		cache_log_wait_to_leave(log, bio);
+}
+
 /*
  * A block that has extents takes every later write, because the origin alone must not
  * be written (W6).  If that is not possible, the write waits.
@@ -157,14 +193,17 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		     int *r)
 {
 	struct cache_log *log = c->log;
-	bool has = cache_log_has_block(log, cb->block);
 	struct log_write *w;
 	enum absorbed absorbed;
+	bool wanted;
 
-	if (cache_bypassed(c) || (!has && !is_wanted(log, bio, cb)))
+	if (!cache_log_counts(log))
 		return false;
-	absorbed = count_in(log, bio, cb, &w);
-	*r = DM_MAPIO_SUBMITTED;
+	wanted = is_wanted(log, bio, cb);
+	if (!wanted && !cache_log_has_block(log, cb->block))
+		return false;
+	absorbed = wanted || may_absorb_bio(log, cb) ?
+		   count_in(log, bio, cb, &w) : NOT_NOW;
 	switch (absorbed) {
 	case ABSORBED:
 		issue(log, bio, cb, w);
@@ -173,20 +212,30 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	case FOUND_SLOT:
 		return false;
 	case NO_ROOM:
-		if (has) {
-			cache_log_wait_for_room(log, bio);
-			return true;
-		}
-		cache_log_kick(log);
-		break;
 	case NOT_NOW:
-		if (has) {
-			cache_log_wait_to_leave(log, bio);
-			return true;
-		}
 		break;
 	}
+	if (cache_log_has_block(log, cb->block)) {
+		*r = DM_MAPIO_SUBMITTED;
+		wait_until(log, bio, absorbed);
+		return true;
+	}
+	/* The write goes to the origin; the next one may find room. */
+	if (absorbed == NO_ROOM)
+		cache_log_kick(log);
 	return false;
+}
+
+bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	struct cache_log *log = c->log;
+	struct log_write *w;
+
+	if (!may_absorb_bio(log, cb) || count_in(log, bio, cb, &w) != ABSORBED)
+		return false;
+	issue(log, bio, cb, w);
+	w->keep = LOG_KEEP;
+	return true;
 }
 
 /* The submitter of such a bio tries again, and waits. */
@@ -222,6 +271,7 @@ int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
 		return end_failed_write(c, bio, cb, error);
 	/* Found by readers before the bio ends (W8). */
 	log_index_seen(&log->ix, cb->logged.write);
+	cb->logged_io = true;
 	/* Seen before it counts as ended: cache_log_save_failed() looks at both. */
 	smp_mb__before_atomic();
 	atomic_dec(&log->in_flight);
@@ -245,7 +295,7 @@ static void piece_ended(struct bio *bio)
 	if (bio->bi_status && !whole->bi_status)
 		whole->bi_status = bio->bi_status;
 	if (piece->slot != SLOT_NONE)
-		slot_unpin_lent(slot_at(&piece->c->map, piece->slot));
+		cache_unpin(piece->c, piece->slot, SLOT_PIN);
 	bio_put(bio);
 	bio_endio(whole);
 }
@@ -283,7 +333,7 @@ static bool split_off(struct cache_log *log, struct bio *bio,
 static void unpin_run(struct cache_log *log, const struct log_run *run)
 {
 	if (run->slot != LOG_NO_SLOT)
-		slot_unpin_lent(slot_at(&log->c->map, run->slot));
+		cache_unpin(log->c, run->slot, SLOT_PIN);
 }
 
 static void find_run(struct cache_log *log, struct bio *bio, u64 block,
@@ -314,13 +364,16 @@ static bool serve_last(struct cache_log *log, struct bio *bio,
 		       struct cache_bio *cb, const struct log_run *run, int *r)
 {
 	struct cache *c = log->c;
+	enum log_keep keep;
 
 	if (run->slot == LOG_NO_SLOT)
 		return false;
-	if (cb->verdict == NR_CACHE_VERDICTS)
-		cache_admit_logged(c, bio, cb);
+	keep = keeps(log, bio, cb);
+	if (keep)
+		log_index_keep(&log->ix, cb->block, keep);
 	cache_stat_inc(c, STAT_LOG_READS);
 	cb->kind = BIO_LOG_READ;
+	cb->logged_io = true;
 	cb->slot = run->slot;
 	send_to(c, bio, run);
 	*r = DM_MAPIO_REMAPPED;
@@ -333,7 +386,7 @@ bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	struct cache_log *log = c->log;
 	struct log_run run;
 
-	if (log_index_empty(&log->ix) || cache_bypassed(c))
+	if (log_index_empty(&log->ix) || !cache_log_counts(log))
 		return false;
 	for (;;) {
 		find_run(log, bio, cb->block, &run);
@@ -358,7 +411,8 @@ bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error)
 {
-	slot_unpin_lent(slot_at(&c->map, cache_bio(bio)->slot));
+	/* The segment may have become a block of the cache, for which others wait. */
+	cache_unpin(c, cache_bio(bio)->slot, SLOT_PIN);
 	if (unlikely(error) && !(bio->bi_opf & (REQ_NOWAIT | REQ_RAHEAD)))
 		cache_fast_error(c, STAT_CACHE_READ_ERRORS);
 }

@@ -54,6 +54,14 @@ u64 cache_log_max_runs(const struct cache *c);
 u32 cache_log_share(struct cache_log *log);
 
 /**
+ * cache_log_has_spare() - whether slots are free, and nothing has to go home for room
+ * @log: the log
+ *
+ * Context: any.  Racy.
+ */
+bool cache_log_has_spare(struct cache_log *log);
+
+/**
  * cache_log_take_room() - place a write at the end of the open segment
  * @log: the log
  * @w: counted in
@@ -71,6 +79,39 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w);
  * Context: no I/O runs.
  */
 void cache_log_add_segment(struct cache_log *log, u32 slot);
+
+/*
+ * So many segments with whole blocks wait at least, or a second has passed, before they
+ * are mapped: then a commit is for many.  Not chosen by measurement.
+ */
+#define LOG_WHOLE_BATCH	128U
+
+/**
+ * cache_log_pop_whole() - take a segment for which a write of a whole block was absorbed
+ * @log: the log
+ *
+ * Its slot_block() is the block.  Context: process; takes log.room_lock.  Return: the
+ * segment, or SLOT_NONE.
+ */
+u32 cache_log_pop_whole(struct cache_log *log);
+
+/**
+ * cache_log_push_whole() - give it back
+ * @log: the log
+ * @slot: the segment
+ *
+ * Context: process; takes log.room_lock.
+ */
+void cache_log_push_whole(struct cache_log *log, u32 slot);
+
+/**
+ * cache_log_push_full() - it is a segment like any other
+ * @log: the log
+ * @slot: the segment
+ *
+ * Context: process; takes log.room_lock.
+ */
+void cache_log_push_full(struct cache_log *log, u32 slot);
 
 /**
  * cache_log_close_open() - nobody appends to the open segment any more
@@ -208,6 +249,18 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		     int *r);
 
 /**
+ * cache_log_write_whole() - a write of a whole block that is to be promoted
+ * @c: has a log
+ * @bio: covers its block
+ * @cb: what is kept with it, and the verdict
+ *
+ * The block is mapped later, where it lies.  Context: as cache_log_write().
+ *
+ * Return: true: it goes to the log, and is to be submitted.  False: nothing has changed.
+ */
+bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *cb);
+
+/**
  * cache_log_read() - a read that has found no slot, or one in transit
  * @c: has a log
  * @bio: within one block; may be cut to its first part, which lies in one piece
@@ -273,6 +326,14 @@ void cache_log_tick(struct cache *c);
 bool cache_log_clear_flag(struct cache_log *log);
 
 /**
+ * cache_log_save_at_stop() - the ring has failed: all goes home now
+ * @log: the log; its worker does not run, and no I/O
+ *
+ * Context: process, sleeps; takes md_lock.
+ */
+void cache_log_save_at_stop(struct cache_log *log);
+
+/**
  * cache_log_kept_slots() - the slots of a ring and its headers
  * @geo: the ring
  * @kept: receives SLOT_NR_KEPT ranges, for slot_map_keep()
@@ -302,6 +363,23 @@ int cache_log_open(struct cache *c, u32 nr_slots);
 int cache_log_fit(struct cache *c, u32 nr_slots);
 
 /**
+ * cache_log_nr_blocks() - blocks of which the log has something
+ * @c: the engine; may have no log
+ *
+ * Context: any.
+ */
+u64 cache_log_nr_blocks(const struct cache *c);
+
+/**
+ * cache_log_give_up() - forget all that the log has
+ * @c: an engine that is being brought up; may have no log
+ *
+ * The next commit clears the flag.  Without it nothing believes the ring.  Context:
+ * process, under md_lock; sleeps.  Return: 0 or an error of the metadata.
+ */
+int cache_log_give_up(struct cache *c);
+
+/**
  * cache_log_check_mapping() - a slot is mapped: does that agree with the log?
  * @c: the engine; may have no log
  * @slot: the slot
@@ -313,17 +391,28 @@ int cache_log_fit(struct cache *c, u32 nr_slots);
 int cache_log_check_mapping(struct cache *c, u32 slot, u64 block);
 
 /**
+ * cache_log_leave_mapped() - blocks that are mapped, too, leave the log (W5)
+ * @c: the engine, whose mapping is loaded; may have no log
+ *
+ * Before any slot goes home or is unmapped.  Context and result: as above.
+ */
+int cache_log_leave_mapped(struct cache *c);
+
+/**
  * cache_log_begin() - the mapping is loaded and committed: the log goes on
  * @c: the engine; may have no log
  *
- * Blocks that are mapped, too, leave the log (W5).  Before the free list is built and
- * anything is served.  Context and result: as above, without md_lock.
+ * Before the free list is built and anything is served.  Context and result: as above,
+ * without md_lock.
  */
 int cache_log_begin(struct cache *c);
 
 /**
  * cache_log_stop() - everything is recorded, and an empty log's flag cleared
  * @c: the engine, without I/O and workers; may have no log
+ *
+ * If the ring has failed, all goes home instead, however long that takes, because nothing
+ * but this engine knows it.
  *
  * Context: process, sleeps, takes md_lock.
  */

@@ -104,6 +104,25 @@ int cache_log_check_mapping(struct cache *c, u32 slot, u64 block)
 	return log_load_mapping(&c->log->ix, &c->log->geo, slot, block);
 }
 
+u64 cache_log_nr_blocks(const struct cache *c)
+{
+	return c->log ? atomic64_read(&c->log->ix.nr_blocks) : 0;
+}
+
+int cache_log_give_up(struct cache *c)
+{
+	int r = 0;
+
+	lockdep_assert_held(&c->md_lock);
+	if (cmd_log_flag(c->cmd))
+		r = cmd_set_log_flag(c->cmd, false);
+	if (r)
+		return r;
+	cache_log_free(c->log);
+	c->log = NULL;
+	return 0;
+}
+
 /* ---- Before anything is served ---- */
 
 static void unpin(struct cache_log *log, const struct log_run *run)
@@ -131,21 +150,29 @@ static int leave_block(struct cache_log *log, u64 block)
 }
 
 /* W5: the mapping holds. */
-static int leave_mapped(struct cache_log *log)
+int cache_log_leave_mapped(struct cache *c)
 {
-	struct cache *c = log->c;
+	struct cache_log *log = c->log;
 	u32 slot, nr = 0;
 	int r;
 
+	if (!log || log_index_empty(&log->ix))
+		return 0;
 	for (slot = 0; slot < c->map.nr_slots; slot++) {
 		struct slot *s = slot_at(&c->map, slot);
 
 		if (!slot_has_block(slot_word(s)) ||
 		    !log_index_has(&log->ix, slot_block(s)))
 			continue;
-		r = leave_block(log, slot_block(s));
-		if (r)
+		/* The disk may call it clean, if it has gone home since it was mapped. */
+		r = cmd_set_dirty(c->cmd, slot, true);
+		if (!r)
+			r = leave_block(log, slot_block(s));
+		if (r) {
+			DMERR("write log: blocks that are in the cache cannot leave it: error %d",
+			      r);
 			return r;
+		}
 		nr++;
 	}
 	if (nr)
@@ -216,9 +243,8 @@ int cache_log_begin(struct cache *c)
 
 	if (!log)
 		return 0;
-	r = leave_mapped(log);
-	if (!r)
-		r = home_past_end(log);
+	log->begun = true;
+	r = home_past_end(log);
 	if (!r)
 		r = find_segments(log);
 	if (r)
@@ -242,6 +268,10 @@ void cache_log_stop(struct cache *c)
 	cache_log_write_ring(log);
 	/* A ring that failed just now has kicked it. */
 	cancel_work_sync(&log->work);
+	if (READ_ONCE(log->failed)) {
+		cache_log_save_at_stop(log);
+		return;
+	}
 	cache_log_reap(log);
 	if (log->state != CACHE_LOG_UNKNOWN && cache_log_clear_flag(log))
 		return;

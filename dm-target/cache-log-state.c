@@ -19,6 +19,11 @@
  * Not chosen by measurement.
  */
 #define PLACE_HOME		64
+/*
+ * A place of which nothing more leaves for so long is given up, because a hot block may
+ * never be without a pin.  Not chosen by measurement.
+ */
+#define PLACE_PATIENCE		(30 * HZ)
 /* A ring could not be written, or the flag not be set: so long it is not tried again. */
 #define START_BACKOFF		(5 * HZ)
 
@@ -38,6 +43,17 @@ static int commit_flag(struct cache *c, bool in_use)
 
 /* ---- The ring's place ---- */
 
+/* The last slots, which may be the ring's last ones, too. */
+static struct slot_range header_slots(const struct log_geometry *geo)
+{
+	u64 sector = log_header_sector(geo->block_sectors, geo->nr_slots, true);
+
+	return (struct slot_range){
+		.first = div_u64(sector, geo->block_sectors),
+		.end = geo->nr_slots,
+	};
+}
+
 void cache_log_kept_slots(const struct log_geometry *geo,
 			  struct slot_range *kept)
 {
@@ -45,16 +61,12 @@ void cache_log_kept_slots(const struct log_geometry *geo,
 
 	kept[0].first = geo->ring_slot;
 	kept[0].end = geo->ring_slot + DIV_ROUND_UP_ULL(ring, geo->block_sectors);
-	kept[1].end = geo->nr_slots;
-	kept[1].first = div_u64(log_header_sector(geo->block_sectors,
-						  geo->nr_slots, true),
-				geo->block_sectors);
-	/* They may share a slot. */
+	kept[1] = header_slots(geo);
 	kept[0].end = min(kept[0].end, geo->nr_slots);
 	kept[1].first = max(kept[1].first, kept[0].end);
 }
 
-/* A ring at the end of the cache device.  False: it is too small. */
+/* A ring as near to the end of the cache device as can be.  False: it is too small. */
 static bool choose_place(struct cache_log *log)
 {
 	struct cache *c = log->c;
@@ -67,24 +79,26 @@ static bool choose_place(struct cache_log *log)
 		if (slots <= most || blocks / 2 < LOG_MIN_RING)
 			break;
 	}
-	if (slots > most)
+	if (slots > most || log->skipped + slots > c->map.nr_slots / 2)
 		return false;
 	log->geo = (struct log_geometry) {
 		.id = get_random_u64(),
 		.block_sectors = c->block_sectors,
 		.nr_slots = c->map.nr_slots,
-		.ring_slot = c->map.nr_slots - slots,
+		.ring_slot = c->map.nr_slots - slots - log->skipped,
 		.ring_blocks = blocks,
 	};
 	return !log_geometry_check(&log->geo);
 }
 
-static void keep_slots(struct cache_log *log)
+static void take_place(struct cache_log *log)
 {
 	struct slot_range kept[SLOT_NR_KEPT];
 
 	cache_log_kept_slots(&log->geo, kept);
 	slot_map_keep(&log->c->map, kept);
+	log->has_place = true;
+	log->place_waits = U32_MAX;
 }
 
 static void give_place_back(struct cache_log *log)
@@ -93,6 +107,18 @@ static void give_place_back(struct cache_log *log)
 
 	slot_map_keep(&log->c->map, none);
 	log->has_place = false;
+	log->has_header = false;
+}
+
+/* The next one is before it. */
+static void give_place_up(struct cache_log *log, const char *why)
+{
+	u32 end = log->c->map.nr_slots - log->skipped;
+
+	DMWARN("write log: its ring is to lie before the cache blocks %u to %u, because %s",
+	       log->geo.ring_slot, end - 1, why);
+	log->skipped += end - log->geo.ring_slot;
+	give_place_back(log);
 }
 
 struct clearing {
@@ -144,25 +170,75 @@ static void clear_range(struct cache *c, const struct slot_range *range,
 	}
 }
 
+static void refuse(struct cache_log *log, const char *why)
+{
+	DMWARN("write log: %s; absorb stays off until the next activation", why);
+	log->refused = true;
+	give_place_back(log);
+}
+
+/* So many slots still wait to be empty: for too long? */
+static bool is_late(struct cache_log *log, u32 waits)
+{
+	if (waits < log->place_waits) {
+		log->place_waits = waits;
+		log->place_until = jiffies + PLACE_PATIENCE;
+	}
+	return time_after(jiffies, log->place_until);
+}
+
+/*
+ * Can the header be written, which has one place only?  It is tried before anything leaves
+ * the ring's place, because no other place would be any better.
+ */
+static bool clear_header(struct cache_log *log)
+{
+	struct slot_range range = header_slots(&log->geo);
+	struct clearing cl = {};
+	int r;
+
+	if (log->has_header)
+		return true;
+	clear_range(log->c, &range, &cl);
+	if (cl.unmaps)
+		cache_commit_sync(log->c);
+	if (cl.retired) {
+		refuse(log, "its header cannot be written");
+		return false;
+	}
+	if (cl.waits) {
+		if (is_late(log, cl.waits))
+			refuse(log, "something in the last cache block is always in use");
+		return false;
+	}
+	log->place_waits = U32_MAX;
+	r = log_header_write(&log->dev, &log->geo);
+	if (r == -EIO) {
+		cache_fast_error(log->c, STAT_CACHE_WRITE_ERRORS);
+		refuse(log, "its header cannot be written");
+	}
+	log->has_header = !r;
+	return log->has_header;
+}
+
 /* Is the place empty?  If not, what lies there is on its way out. */
 static bool clear_place(struct cache_log *log)
 {
 	struct slot_range kept[SLOT_NR_KEPT];
 	struct clearing cl = {};
 	struct cache *c = log->c;
-	u32 i;
 
+	if (!clear_header(log))
+		return false;
 	cache_log_kept_slots(&log->geo, kept);
-	for (i = 0; i < SLOT_NR_KEPT; i++)
-		clear_range(c, &kept[i], &cl);
+	clear_range(c, &kept[0], &cl);
 	if (cl.unmaps)
 		cache_commit_sync(c);
-	if (cl.retired) {
-		DMWARN("write log: a cache block where its ring would lie cannot be written; absorb stays off until the next activation");
-		log->refused = true;
-		return false;
-	}
-	return !cl.waits;
+	if (cl.retired)
+		give_place_up(log, "not all of them can be written");
+	else if (cl.waits && is_late(log, cl.waits))
+		give_place_up(log, "something in them is always in use");
+	return !cl.retired && !cl.waits;
 }
 
 /* ---- On ---- */
@@ -213,6 +289,8 @@ static void start(struct cache_log *log)
 	int r = needs_check(log->c) ? -EBUSY : make_ring(log);
 
 	log->start_after = jiffies + START_BACKOFF;
+	if (r == -EIO)
+		give_place_up(log, "not all of them can be written");
 	if (r)
 		return;
 	r = commit_flag(log->c, true);
@@ -220,6 +298,7 @@ static void start(struct cache_log *log)
 		set_state(log, CACHE_LOG_UNKNOWN);
 		return;
 	}
+	log->begun = true;
 	set_state(log, CACHE_LOG_ON);
 	DMINFO("write log: on, with a ring of %u blocks", log->geo.ring_blocks);
 }
@@ -230,12 +309,12 @@ static void try_start(struct cache_log *log)
 		return;
 	if (!log->has_place) {
 		if (!choose_place(log)) {
-			DMWARN("write log: the cache is too small for it");
-			log->refused = true;
+			refuse(log, log->skipped ?
+				       "the cache has no place for its ring" :
+				       "the cache is too small for it");
 			return;
 		}
-		log->has_place = true;
-		keep_slots(log);
+		take_place(log);
 	}
 	if (clear_place(log))
 		start(log);
@@ -290,6 +369,50 @@ static void try_clear(struct cache_log *log)
 	}
 }
 
+/* ---- A ring that failed ---- */
+
+/*
+ * W9: all is on the origin, or mapped.  The records on the disk are older than that, and
+ * a table that is built anew would believe them.  From here on the origin serves what the
+ * log had.
+ */
+static void forget(struct cache_log *log)
+{
+	if (log->forgotten)
+		return;
+	if (commit_flag(log->c, false)) {
+		set_state(log, CACHE_LOG_UNKNOWN);
+		return;
+	}
+	set_state(log, CACHE_LOG_OFF);
+	/* Pairs with cache_log_counts(). */
+	smp_store_release(&log->forgotten, true);
+	DMINFO("write log: off, because its ring failed; all that it had is on the origin or in the cache");
+}
+
+static void save(struct cache_log *log)
+{
+	struct cache *c = log->c;
+
+	if (!cache_log_save_failed(log))
+		return;
+	if (cache_writable(c))
+		forget(log);
+	/* If nothing is dirty any more, the cache can be given up. */
+	queue_work(c->commit_wq, &c->degrade.work);
+	flush_work(&c->degrade.work);
+}
+
+void cache_log_save_at_stop(struct cache_log *log)
+{
+	/* Nobody else can do it later. */
+	log->serves = false;
+	log->backoff = jiffies;
+	save(log);
+	if (!log->forgotten && !cache_bypassed(log->c))
+		DMERR("write log: not all of it could be saved; the volume cannot be resumed, and what was written last will be lost");
+}
+
 /* ---- The worker ---- */
 
 static void steer(struct cache_log *log)
@@ -333,15 +456,18 @@ static bool pass(struct cache_log *log)
 	bool progress = false;
 
 	if (READ_ONCE(log->failed)) {
-		cache_log_save_failed(log);
+		save(log);
+		cache_log_release_moved(log);
 		cache_log_serve_discards(log);
 		cache_log_serve_leavers(log);
 		return false;
 	}
 	cache_log_serve_discards(log);
 	cache_log_serve_leavers(log);
+	cache_log_serve_wanted(log);
+	progress = cache_log_map_whole(log);
 	if (cache_log_home_is_wanted(log))
-		progress = cache_log_go_home(log);
+		progress |= cache_log_go_home(log);
 	else
 		cache_log_reap(log);
 	return progress;
@@ -359,11 +485,14 @@ void cache_log_work(struct work_struct *work)
 		try_clear(log);
 	rest(log);
 	/* The origin takes what waits when the cache was given up. */
-	if (cache_log_is_hopeless(log) && !cache_bypassed(log->c))
+	if (cache_log_is_hopeless(log) && cache_log_counts(log))
 		cache_log_fail_waiters(log);
 	progress |= cache_log_next_turns(log);
-	if (!cache_log_has_waiters(log) && !cache_log_home_is_wanted(log))
+	if (!cache_log_has_waiters(log) && !cache_log_home_is_wanted(log)) {
+		if (progress && READ_ONCE(log->nr_whole) >= LOG_WHOLE_BATCH)
+			cache_log_kick(log);
 		return;
+	}
 	/* A write to the origin that is in the way, say, wakes nobody. */
 	if (!progress)
 		usleep_range(1000, 2000);

@@ -9,6 +9,7 @@
  * (cache-log-io.c), nor where extents go (cache-log-home.c).
  */
 #include "cache-bio.h"
+#include "cache-log-home.h"
 #include "cache-log-io.h"
 
 #include <linux/sched/mm.h>
@@ -75,26 +76,33 @@ static const struct log_index_ops index_ops = {
 
 /* ---- The cache device, for the ring ---- */
 
+static void begin_io(struct cache_log *log, struct dm_io_request *req,
+		     blk_opf_t opf, const void *data)
+{
+	*req = (struct dm_io_request) {
+		.bi_opf = opf,
+		.client = log->io,
+	};
+	if (is_vmalloc_addr(data)) {
+		req->mem.type = DM_IO_VMA;
+		req->mem.ptr.vma = (void *)data;
+	} else {
+		req->mem.type = DM_IO_KMEM;
+		req->mem.ptr.addr = (void *)data;
+	}
+}
+
 static int dev_io(struct cache_log *log, blk_opf_t opf, u64 sector, u32 sectors,
-		  void *data)
+		  const void *data)
 {
 	struct dm_io_region where = {
 		.bdev = log->c->fast,
 		.sector = sector,
 		.count = sectors,
 	};
-	struct dm_io_request req = {
-		.bi_opf = opf,
-		.client = log->io,
-	};
+	struct dm_io_request req;
 
-	if (is_vmalloc_addr(data)) {
-		req.mem.type = DM_IO_VMA;
-		req.mem.ptr.vma = data;
-	} else {
-		req.mem.type = DM_IO_KMEM;
-		req.mem.ptr.addr = data;
-	}
+	begin_io(log, &req, opf, data);
 	return compat_dm_io(&req, 1, &where, NULL);
 }
 
@@ -103,8 +111,7 @@ static int dev_read(void *ctx, u64 sector, u32 sectors, void *data)
 	return dev_io(ctx, REQ_OP_READ, sector, sectors, data);
 }
 
-static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
-		     unsigned int flags)
+static blk_opf_t write_opf(unsigned int flags)
 {
 	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META;
 
@@ -112,22 +119,42 @@ static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
 		opf |= REQ_PREFLUSH;
 	if (flags & LOG_FUA)
 		opf |= REQ_FUA;
-	return dev_io(ctx, opf, sector, sectors, (void *)data);
+	return opf;
+}
+
+static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
+		     unsigned int flags)
+{
+	struct cache_log *log = ctx;
+
+	/* By itself, because others have to know if it fails. */
+	if (flags & LOG_PREFLUSH && cache_flush_fast(log->c))
+		return -EIO;
+	return dev_io(log, write_opf(flags & ~LOG_PREFLUSH), sector, sectors, data);
 }
 
 /* ---- Segments ---- */
 
+/* Are slots free that neither blocks nor the log need soon?  Racy. */
+static bool has_spare(struct cache_log *log)
+{
+	struct cache *c = log->c;
+
+	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / LOG_SPARE_SHARE &&
+	       !cache_blocks_exceed(c, cache_nr_dirty_and_log(c),
+				    READ_ONCE(c->limits.dirty_limit));
+}
+
+bool cache_log_has_spare(struct cache_log *log)
+{
+	return !READ_ONCE(log->above_mark) && has_spare(log);
+}
+
 /* May the log have one more slot?  Racy. */
 static bool may_grow(struct cache_log *log)
 {
-	struct cache *c = log->c;
-	u32 nr = atomic_read(&log->nr_segments);
-
-	if (nr < c->map.nr_slots / LOG_SHARE)
-		return true;
-	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / LOG_SPARE_SHARE &&
-	       !cache_blocks_exceed(c, (u64)nr + atomic_read(&c->nr_dirty),
-				    READ_ONCE(c->limits.dirty_limit));
+	return atomic_read(&log->nr_segments) < log->c->map.nr_slots / LOG_SHARE ||
+	       has_spare(log);
 }
 
 u32 cache_log_share(struct cache_log *log)
@@ -157,8 +184,7 @@ static u32 new_segment(struct cache_log *log)
 	if (!may_grow(log))
 		return SLOT_NONE;
 	slot = slot_map_alloc(&c->map);
-	if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
-		cache_want_slots(c);
+	cache_reserve_used(c, slot);
 	if (slot == SLOT_NONE)
 		return SLOT_NONE;
 	slot_map_lend(&c->map, slot);
@@ -190,12 +216,34 @@ static void retire_open_locked(struct cache_log *log)
 	log->open = SLOT_NONE;
 }
 
+/* A segment for this write alone, which may become a block of the cache in place. */
+static bool take_whole(struct cache_log *log, struct log_write *w)
+{
+	u32 slot = new_segment(log), nr;
+	unsigned long flags;
+
+	if (slot == SLOT_NONE)
+		return false;
+	slot_map_set_block(&log->c->map, slot, w->run.block);
+	log_write_place(&log->ix, w, slot, 0);
+	spin_lock_irqsave(&log->room_lock, flags);
+	slot_list_push(&log->c->map, &log->whole, slot);
+	nr = log->nr_whole + 1;
+	WRITE_ONCE(log->nr_whole, nr);
+	spin_unlock_irqrestore(&log->room_lock, flags);
+	if (nr >= LOG_WHOLE_BATCH)
+		cache_log_kick(log);
+	return true;
+}
+
 bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 {
 	unsigned long flags;
 	bool taken;
 	u32 slot;
 
+	if (w->run.sectors == log->c->block_sectors)
+		return take_whole(log, w);
 	spin_lock_irqsave(&log->room_lock, flags);
 	taken = append(log, w);
 	spin_unlock_irqrestore(&log->room_lock, flags);
@@ -228,6 +276,33 @@ void cache_log_add_segment(struct cache_log *log, u32 slot)
 	slot_list_push(&log->c->map, &log->full, slot);
 }
 
+u32 cache_log_pop_whole(struct cache_log *log)
+{
+	u32 slot;
+
+	spin_lock_irq(&log->room_lock);
+	slot = slot_list_pop(&log->c->map, &log->whole);
+	if (slot != SLOT_NONE)
+		WRITE_ONCE(log->nr_whole, log->nr_whole - 1);
+	spin_unlock_irq(&log->room_lock);
+	return slot;
+}
+
+void cache_log_push_full(struct cache_log *log, u32 slot)
+{
+	spin_lock_irq(&log->room_lock);
+	slot_list_push(&log->c->map, &log->full, slot);
+	spin_unlock_irq(&log->room_lock);
+}
+
+void cache_log_push_whole(struct cache_log *log, u32 slot)
+{
+	spin_lock_irq(&log->room_lock);
+	slot_list_push(&log->c->map, &log->whole, slot);
+	WRITE_ONCE(log->nr_whole, log->nr_whole + 1);
+	spin_unlock_irq(&log->room_lock);
+}
+
 void cache_log_close_open(struct cache_log *log)
 {
 	spin_lock_irq(&log->room_lock);
@@ -249,20 +324,69 @@ static void reap_list(struct cache_log *log, u32 list, u32 *busy)
 	}
 }
 
+static void push_whole_list(struct cache_log *log, u32 list)
+{
+	u32 slot;
+
+	while ((slot = slot_list_pop(&log->c->map, &list)) != SLOT_NONE)
+		cache_log_push_whole(log, slot);
+}
+
 void cache_log_reap(struct cache_log *log)
 {
-	u32 busy = SLOT_NONE, full;
+	u32 busy = SLOT_NONE, busy_whole = SLOT_NONE, full, whole;
 
 	spin_lock_irq(&log->room_lock);
 	full = log->full;
 	log->full = SLOT_NONE;
+	whole = log->whole;
+	log->whole = SLOT_NONE;
+	WRITE_ONCE(log->nr_whole, 0);
 	spin_unlock_irq(&log->room_lock);
 	reap_list(log, full, &busy);
 	reap_list(log, log->reaping, &busy);
 	log->reaping = busy;
+	reap_list(log, whole, &busy_whole);
+	push_whole_list(log, busy_whole);
 }
 
 /* ---- The ring ---- */
+
+/* A ring block whose write flushes the cache device first. */
+struct flushing_write {
+	struct compat_io io;
+	struct cache *c;
+	int error;
+	struct completion done;
+};
+
+static void flushing_write_ended(struct compat_io *io, unsigned long error)
+{
+	struct flushing_write *w = container_of(io, struct flushing_write, io);
+
+	/* At once: a flush from above may be the next that the device does. */
+	if (error)
+		WRITE_ONCE(w->c->degrade.fast_flush_failed, true);
+	w->error = error ? -EIO : 0;
+	complete(&w->done);
+}
+
+static int flush_and_write(struct cache_log *log, const struct log_io *io)
+{
+	struct dm_io_region where = {
+		.bdev = log->c->fast,
+		.sector = io->sector,
+		.count = io->sectors,
+	};
+	struct flushing_write w = { .c = log->c };
+	struct dm_io_request req;
+
+	init_completion(&w.done);
+	begin_io(log, &req, write_opf(io->flags), io->data);
+	compat_dm_io_async(&req, &where, &w.io, flushing_write_ended);
+	wait_for_completion_io(&w.done);
+	return w.error;
+}
 
 /*
  * W9: a block whose write needed a flush is not written again, because the next flush
@@ -270,8 +394,10 @@ void cache_log_reap(struct cache_log *log)
  */
 static int write_ring_block(struct cache_log *log, const struct log_io *io)
 {
-	int tries = io->flags & LOG_PREFLUSH ? 1 : LOG_TRIES, r;
+	int tries = LOG_TRIES, r;
 
+	if (io->flags & LOG_PREFLUSH)
+		return flush_and_write(log, io);
 	do {
 		r = dev_write(log, io->sector, io->sectors, io->data, io->flags);
 	} while (r && --tries);
@@ -300,12 +426,15 @@ static int write_batch(struct cache_log *log, bool *began)
 	if (!*began)
 		return 0;
 	while ((r = log_ring_next(&log->ring, &io)) > 0) {
-		r = write_ring_block(log, &io);
+		/* A flush of others may have failed since, and lost the data. */
+		r = ring_is_well(log) ? write_ring_block(log, &io) : -EIO;
 		log_ring_end(&log->ring, r);
 		if (r)
-			break;
+			return r;
 		cache_stat_add(log->c, STAT_LOG_RING_SECTORS, io.sectors);
 	}
+	if (!r && !ring_is_well(log))
+		return -EIO;
 	return r;
 }
 
@@ -355,6 +484,9 @@ static void ring_failed(struct cache_log *log, int error)
 		return;
 	WRITE_ONCE(c->degrade.fast_flush_failed, true);
 	WRITE_ONCE(log->failed, true);
+	/* Then the table is refused, and the disk keeps the log. */
+	if (!log->begun)
+		return;
 	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
 	      error);
 	queue_work(c->commit_wq, &c->degrade.work);
@@ -391,6 +523,37 @@ void cache_log_write_ring(struct cache_log *log)
 	queue_work(log->wq, &log->ring_work);
 	flush_work(&log->ring_work);
 }
+
+/* ---- Runs leave ---- */
+
+static void departure_ended(struct log_departure *d)
+{
+	struct cache_log *log = container_of(d, struct cache_log, departure);
+
+	WRITE_ONCE(log->departed, true);
+}
+
+int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr)
+{
+	if (READ_ONCE(log->failed))
+		return -EIO;
+	log->departed = false;
+	log->departure.runs = runs;
+	log->departure.nr = nr;
+	log->departure.ended = departure_ended;
+	log_ring_leave(&log->ring, &log->departure);
+	while (!READ_ONCE(log->departed) && !READ_ONCE(log->failed))
+		cache_log_write_ring(log);
+	return READ_ONCE(log->departed) ? 0 : -EIO;
+}
+
+void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr)
+{
+	while (nr--)
+		cache_unpin(log->c, runs[nr].slot, SLOT_PIN);
+}
+
+/* ---- Flushes ---- */
 
 /* W3: is everything that was absorbed and has ended durable, and recorded? */
 static bool is_recorded(struct cache_log *log)
@@ -487,10 +650,49 @@ bool cache_log_next_turns(struct cache_log *log)
 	return true;
 }
 
+bool cache_log_has_waiters(struct cache_log *log)
+{
+	return READ_ONCE(log->nr_room) || READ_ONCE(log->nr_again) ||
+	       !bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards);
+}
+
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio)
 {
 	park(log, &log->leavers, bio);
 }
+
+/* ---- Blocks that are wanted in the cache ---- */
+
+static void add_wanted_locked(struct cache_log *log, u64 block)
+{
+	u32 i;
+
+	lockdep_assert_held(&log->lock);
+	for (i = 0; i < log->nr_wanted; i++)
+		if (log->wanted[i] == block)
+			return;
+	if (i == LOG_NR_WANTED)
+		return;
+	log->wanted[i] = block;
+	WRITE_ONCE(log->nr_wanted, i + 1);
+}
+
+bool cache_log_want(struct cache *c, u64 block)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+	unsigned long flags;
+
+	if (!log || !cache_log_counts(log) ||
+	    !log_index_keep(&log->ix, block, LOG_KEEP))
+		return false;
+	spin_lock_irqsave(&log->lock, flags);
+	add_wanted_locked(log, block);
+	spin_unlock_irqrestore(&log->lock, flags);
+	cache_log_kick(log);
+	return true;
+}
+
+/* ---- Discards ---- */
 
 bool cache_log_discard(struct cache *c, struct bio *bio)
 {
@@ -498,7 +700,7 @@ bool cache_log_discard(struct cache *c, struct bio *bio)
 	struct cache_discard *d = &cache_bio(bio)->discard;
 	u64 block, end;
 
-	if (d->left_log || cache_bypassed(c) || log_index_empty(&log->ix))
+	if (d->left_log || log_index_empty(&log->ix) || !cache_log_counts(log))
 		return true;
 	end = min(d->last, d->first + LOG_DISCARD_LOOKS);
 	for (block = d->first; block < end; block++)
@@ -534,10 +736,24 @@ void cache_log_kick(struct cache_log *log)
 
 /* ---- The object ---- */
 
+bool cache_log_counts(struct cache_log *log)
+{
+	/* Pairs with forget(): whatever is read next is read after all went home. */
+	return !smp_load_acquire(&log->forgotten) && !cache_bypassed(log->c);
+}
+
 bool cache_log_has_block(struct cache_log *log, u64 block)
 {
-	return !log_index_empty(&log->ix) && !cache_bypassed(log->c) &&
+	return !log_index_empty(&log->ix) && cache_log_counts(log) &&
 	       log_index_has(&log->ix, block);
+}
+
+bool cache_log_is_stuck(struct cache *c, u64 block)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+
+	return unlikely(log) && READ_ONCE(log->failed) &&
+	       cache_log_is_hopeless(log) && cache_log_has_block(log, block);
 }
 
 /* The index may take so much: room for extents of 4 KiB in all slots. */
@@ -564,6 +780,8 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
 	spin_lock_init(&log->room_lock);
 	log->open = SLOT_NONE;
 	log->full = SLOT_NONE;
+	log->whole = SLOT_NONE;
+	log->whole_after = jiffies;
 	log->reaping = SLOT_NONE;
 	spin_lock_init(&log->lock);
 	bio_list_init(&log->flushes);
@@ -586,9 +804,10 @@ static int alloc_parts(struct cache_log *log)
 	log->runs = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->runs), GFP_KERNEL);
 	log->copies = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->copies),
 				     GFP_KERNEL);
+	log->moves = kvmalloc_array(LOG_NR_MOVES, sizeof(*log->moves), GFP_KERNEL);
 	log->wq = alloc_ordered_workqueue("hearth-log",
 					  WQ_MEM_RECLAIM | WQ_HIGHPRI);
-	if (!log->blocks || !log->runs || !log->copies || !log->wq)
+	if (!log->blocks || !log->runs || !log->copies || !log->moves || !log->wq)
 		return -ENOMEM;
 	return bioset_init(&log->pieces, LOG_NR_PIECES,
 			   offsetof(struct log_piece, bio), 0);
@@ -637,6 +856,8 @@ void cache_log_free(struct cache_log *log)
 	if (log->io)
 		dm_io_client_destroy(log->io);
 	bioset_exit(&log->pieces);
+	kvfree(log->unsaved);
+	kvfree(log->moves);
 	kvfree(log->copies);
 	kvfree(log->runs);
 	kvfree(log->blocks);

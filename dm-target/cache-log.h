@@ -4,8 +4,8 @@
  * docs/write-log.md for its words and the rules W1 to W14.
  *
  * An engine has a log from the moment on when its metadata has the log's flag, or
- * "absorb" is set, until it is destroyed.  Without one, c->log is NULL, and all
- * that a miss pays is the look at that pointer.
+ * "absorb" is set, until it is destroyed, or is brought up with another origin.
+ * Without one, c->log is NULL, and all that a miss pays is the look at that pointer.
  */
 #ifndef HEARTH_CACHE_LOG_H
 #define HEARTH_CACHE_LOG_H
@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #include "../write-log/log-ring.h"
+#include "cache-commit.h"
 #include "cache-slots.h"
 
 struct cache;
@@ -49,11 +50,47 @@ enum cache_log_state {
 /* Ends of large writes that are remembered; a power of 2 for the hash. */
 #define LOG_NR_LARGE	64U
 
-/* One copy to the origin. */
+/*
+ * Blocks that go into the cache with one commit, and how many of them are copied: 32 blocks
+ * of 64 KiB are the room for copies while there are no users.  Neither was chosen by
+ * measurement.
+ */
+#define LOG_NR_MOVES	256U
+#define LOG_NR_COPIED	32U
+/* Blocks that reads want in the cache, and log.work has not looked at yet. */
+#define LOG_NR_WANTED	64U
+
+struct log_move;
+
+/* One copy: from the log to the origin, or for a block that goes into the cache. */
 struct log_copy {
 	struct cache_log *log;
+	struct log_move *move;	/* or NULL */
 	u32 sectors;
+	bool from_fast, to_fast;
 	bool failed;
+};
+
+enum log_move_state {
+	LOG_MOVE_COPIES,	/* its slot is FREE, and known to nobody; or a segment */
+	LOG_MOVE_PUBLISHED,	/* FILLING: writes wait */
+	LOG_MOVE_MAPPED,	/* VALID; pinned until the extents have left (W5) */
+	LOG_MOVE_OVER,
+};
+
+/* A block on its way into the cache. */
+struct log_move {
+	struct cache_log *log;
+	u64 block;
+	u32 slot;
+	enum log_move_state state;
+	bool failed;		/* something could not be copied: it stays in the log */
+	bool slot_failed;	/* because the slot could not be written */
+	bool in_place;		/* its slot is a segment, which one extent fills */
+	u32 parts;		/* of SLOT_PARTS_MASK: with extents, so not as on the origin */
+	ktime_t began;		/* for the trace; 0: the event is off */
+	struct commit_op op;
+	struct log_copy copy;	/* of the whole block, from the origin */
 };
 
 struct cache_log {
@@ -61,8 +98,14 @@ struct cache_log {
 	enum cache_log_state state;	/* read anywhere */
 	bool failed;			/* the ring cannot be written; stays set (W9) */
 	bool all_home;			/* it failed, and the origin has everything */
+	bool begun;			/* the engine is brought up */
+	bool forgotten;			/* and the disk has no log any more; read anywhere */
 	bool refused;			/* there is no place for a ring in this cache */
 	bool has_place;			/* slots are kept for the ring that @geo names */
+	bool has_header;		/* its header was written */
+	u32 skipped;			/* slots behind the ring where it could not lie */
+	u32 place_waits;		/* of the place's slots, not empty yet: the least so far */
+	unsigned long place_until;	/* jiffies: then one of them has to become empty */
 	unsigned long start_after;	/* jiffies: not turned on before */
 
 	struct log_index ix;
@@ -78,13 +121,15 @@ struct cache_log {
 	bool batch_runs;		/* written by ring_work, read anywhere */
 
 	/*
-	 * Guards open to full.  The index's locks of segments nest inside, because a
+	 * Guards open to nr_whole.  The index's locks of segments nest inside, because a
 	 * write has to be counted in its segment before another may close that.
 	 */
 	spinlock_t room_lock;
 	u32 open;			/* the segment that is appended to, or SLOT_NONE */
 	u32 fill;			/* sectors of it that are taken */
 	u32 full;			/* list of segments: nobody appends to them */
+	u32 whole;			/* the same, but each had a write of a whole block */
+	u32 nr_whole;			/* read anywhere */
 	u32 reaping;			/* another such list; log.work's own */
 	atomic_t nr_segments;
 	atomic_t in_flight;		/* writes that are counted in, and have not ended */
@@ -101,8 +146,10 @@ struct cache_log {
 	u32 nr_again;			/* in @again */
 	u32 nr_turns;			/* it is their turn: they are with the worker of bios */
 	struct bio *turn;		/* the one that the worker of bios maps now, or NULL */
+	u64 wanted[LOG_NR_WANTED];	/* blocks that reads want in the cache */
+	u32 nr_wanted;			/* read anywhere */
 
-	wait_queue_head_t wait;		/* for copies, and for what leaves */
+	wait_queue_head_t wait;		/* for copies, commits, and what leaves */
 
 	/* The worker's own, log.work. */
 	struct work_struct work;	/* on bg_wq */
@@ -113,13 +160,24 @@ struct cache_log {
 	bool departed;
 	bool serves;			/* users do I/O, or did: set by the first kick */
 	atomic_t copying;		/* sectors */
-	bool above_mark;		/* it was too full, and is not empty enough yet */
+	struct log_move *moves;		/* LOG_NR_MOVES */
+	u32 nr_moves;
+	bool moves_stay;		/* these are mapped, but a ring that failed keeps them */
+	atomic_t committing;		/* of them */
+	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
+	/* It was too full, and is not empty enough yet; read anywhere. */
+	bool above_mark;
 	unsigned long backoff;		/* jiffies: after errors, nothing goes home before */
+	u64 home_next;			/* the block with which going home goes on */
+	u64 fruitless;			/* runs that were tried since any left */
+	u32 pick_from;			/* the bucket of the index where picking begins */
+	u64 *unsaved;			/* blocks that a log whose ring failed has to copy */
+	u32 nr_unsaved;
 
 	u64 large_ends[LOG_NR_LARGE];	/* sectors; racy */
 };
 
-/* ---- For cache-gate.c ---- */
+/* ---- For the files below cache-log-io.c ---- */
 
 /*
  * May some of the block be in the log, or on its way into it?  The caller, which is
@@ -128,5 +186,26 @@ struct cache_log {
  * it looks for the slot.  Any context.
  */
 bool cache_log_has_block(struct cache_log *log, u64 block);
+
+/*
+ * Does the log still say what its blocks contain?  Not after its ring failed, all was
+ * copied home, and the disk has forgotten it; nor in a cache that was given up.  Any
+ * context.
+ */
+bool cache_log_counts(struct cache_log *log);
+
+/*
+ * Will the block stay in a log whose ring failed, because some of the log cannot go home?
+ * Then a bio for which its slot, or its extents, would have to leave must not wait.  Any
+ * context; takes a lock of the index.
+ */
+bool cache_log_is_stuck(struct cache *c, u64 block);
+
+/*
+ * A promotion gave way: if that is because the write log has some of the block, then
+ * from there the block goes into the cache, and the answer is true.  Any context; takes
+ * log.lock, a lock of the index.
+ */
+bool cache_log_want(struct cache *c, u64 block);
 
 #endif

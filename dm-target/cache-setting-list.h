@@ -22,6 +22,8 @@
 		"written to the cache device by promotions; 0: no limit") \
 	SETTING(max_promote_share, "percent", 50, 1, 100,		\
 		"of the cache device's time that promotions may take")	\
+	SETTING(promote_idle, "0 or 1", 0, 0, 1,			\
+		"1: requests of the idle I/O class bring blocks in, too") \
 	SETTING(fail_open, "0 or 1", 1, 0, 1,				\
 		"1: writes go on when a failed cache cannot be invalidated") \
 	SETTING(max_intents, "blocks", 0, 1, U32_MAX,			\
@@ -35,6 +37,9 @@
 	SETTING(writeback_idle, "seconds", 2, 0, 86400,			\
 		"without requests after which all is written back; 0: never") \
 	SETTING(absorb, "0 or 1", 0, 0, 1,				\
-		"1: in writeback, small writes that miss go to the cache device")
+		"1: in writeback, small writes that miss go to the cache device") \
+	/* with a block of 64 KiB, 2 MiB from each device */		\
+	SETTING(origin_check, "blocks", 32, 0, 1024,			\
+		"compared with the origin at activation; 0: none")
 
 #endif

@@ -16,6 +16,7 @@
 
 #define LINE_MAX_LEN	64	/* longer than a mode, a session, a number */
 #define SESSION_LEN	17	/* a u64 in hex */
+#define THROUGH_LEN	9	/* a u32 in hex */
 /*
  * Default of max_intents: the largest of these.  So many clean blocks may be copied
  * home after a power cut.  In a mode where the origin alone must be enough, few
@@ -60,8 +61,9 @@ int cache_setting_save(struct cache *c, const char *key, const char *value)
 
 void cache_settings_load(struct cache *c)
 {
-	char session[SESSION_LEN];
+	char session[SESSION_LEN], through[THROUGH_LEN], own[2];
 	int len;
+	u32 of;
 
 	lockdep_assert_held(&c->md_lock);
 	len = cmd_record_get(c->cmd, c->settings.record,
@@ -71,6 +73,38 @@ void cache_settings_load(struct cache *c)
 			      sizeof(session)) ||
 	    kstrtou64(session, 16, &c->settings.session))
 		c->settings.session = 0;
+	c->settings.own = cache_record_get(c->settings.record, "own", own,
+					   sizeof(own));
+	c->settings.through = c->settings.session &&
+		cache_record_get(c->settings.record, "through", through,
+				 sizeof(through)) &&
+		!kstrtou32(through, 16, &of) &&
+		of == lower_32_bits(c->settings.session);
+}
+
+int cache_settings_note_own(struct cache *c)
+{
+	lockdep_assert_held(&c->md_lock);
+	c->settings.own = true;
+	/* Without room the next load does not know, and overlooks more. */
+	if (cache_record_put(c->settings.record, "own", "1"))
+		return 0;
+	return cmd_record_set(c->cmd, c->settings.record,
+			      strlen(c->settings.record));
+}
+
+int cache_settings_note_through(struct cache *c, bool through)
+{
+	char of[THROUGH_LEN];
+
+	lockdep_assert_held(&c->md_lock);
+	snprintf(of, sizeof(of), "%08x", lower_32_bits(c->settings.session));
+	c->settings.through = through && c->settings.session &&
+			      !cache_record_put(c->settings.record, "through", of);
+	if (!c->settings.through)
+		cache_record_put(c->settings.record, "through", NULL);
+	return cmd_record_set(c->cmd, c->settings.record,
+			      strlen(c->settings.record));
 }
 
 int cache_settings_new_session(struct cache *c)

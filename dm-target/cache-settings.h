@@ -23,6 +23,9 @@ struct cache_record {
 	struct mutex lock;		/* guards record */
 	char record[CMD_RECORD_MAX + 1];
 	u64 session;			/* random; 0: none */
+	bool own;			/* hearth has promoted all that is mapped */
+	/* Blocks that the disk calls dirty have only intents: the origin is as new. */
+	bool through;
 };
 
 /* The engine's own settings, ended by a NULL key; offsets into struct cache. */
@@ -46,6 +49,27 @@ const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
  * Context: under md_lock; no I/O runs.
  */
 void cache_settings_load(struct cache *c);
+
+/**
+ * cache_settings_note_own() - the mapping is empty, or only hearth has filled it
+ * @c: the engine
+ *
+ * The next commit keeps that, if the record has room.  A session of the stock target
+ * voids the record, and with it this note.  Context: under md_lock; no I/O runs.
+ * Return: 0 or an error of the metadata.
+ */
+int cache_settings_note_own(struct cache *c);
+
+/**
+ * cache_settings_note_through() - are the dirty bits of this session only intents?
+ * @c: the engine, whose session was drawn already
+ * @through: that is so until this is called again
+ *
+ * The next commit keeps that.  The note is bound to the session, because an older
+ * module would keep it and not know it.  Without room there is none.  Context: under
+ * md_lock; no I/O runs.  Return: 0 or an error of the metadata.
+ */
+int cache_settings_note_through(struct cache *c, bool through);
 
 /**
  * cache_settings_new_session() - give the metadata's next commit its own session

@@ -183,6 +183,18 @@ void slot_map_keep(struct slot_map *map, const struct slot_range *kept)
 	filter_free_slots(map, free);
 }
 
+u32 slot_map_nr_kept(struct slot_map *map)
+{
+	unsigned long flags;
+	u32 nr = 0, i;
+
+	spin_lock_irqsave(&map->free_lock, flags);
+	for (i = 0; i < SLOT_NR_KEPT; i++)
+		nr += map->kept[i].end - map->kept[i].first;
+	spin_unlock_irqrestore(&map->free_lock, flags);
+	return nr;
+}
+
 void slot_map_lend(struct slot_map *map, u32 slot)
 {
 	atomic_set(&slot_at(map, slot)->word, SLOT_LENT);
@@ -232,6 +244,37 @@ static u32 chain_find_locked(struct slot_map *map, u32 bucket, u64 block)
 	return SLOT_NONE;
 }
 
+/* A walker that finds it here sees a slot without a block, and starts again. */
+void slot_map_set_block(struct slot_map *map, u32 slot, u64 block)
+{
+	struct slot *s = slot_at(map, slot);
+
+	WRITE_ONCE(s->block_lo, lower_32_bits(block));
+	WRITE_ONCE(s->block_hi, upper_32_bits(block));
+}
+
+/* Pins come and go meanwhile, so the state is all that changes. */
+int slot_map_insert_lent(struct slot_map *map, u32 slot)
+{
+	struct slot *s = slot_at(map, slot);
+	u32 bucket = slot_hash(map, slot_block(s));
+	unsigned long flags;
+	int r = -EEXIST;
+
+	spin_lock_irqsave(chain_lock(map, bucket), flags);
+	if (chain_find_locked(map, bucket, slot_block(s)) == SLOT_NONE) {
+		WRITE_ONCE(s->next, map->buckets[bucket]);
+		/* A CPU that sees the state sees its block. */
+		smp_mb__before_atomic();
+		atomic_sub(SLOT_LENT - SLOT_FILLING, &s->word);
+		/* The head last, as in slot_map_insert(). */
+		smp_store_release(&map->buckets[bucket], slot);
+		r = 0;
+	}
+	spin_unlock_irqrestore(chain_lock(map, bucket), flags);
+	return r;
+}
+
 int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
 {
 	u32 bucket = slot_hash(map, block);
@@ -241,8 +284,7 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
 
 	spin_lock_irqsave(chain_lock(map, bucket), flags);
 	if (chain_find_locked(map, bucket, block) == SLOT_NONE) {
-		WRITE_ONCE(s->block_lo, lower_32_bits(block));
-		WRITE_ONCE(s->block_hi, upper_32_bits(block));
+		slot_map_set_block(map, slot, block);
 		WRITE_ONCE(s->next, map->buckets[bucket]);
 		/* A CPU that sees the word sees its block. */
 		atomic_set_release(&s->word, word);

@@ -56,7 +56,7 @@ enum slot_state {
 #define SLOT_STATE_MASK	0x7U
 #define SLOT_DIRTY	BIT(3)	/* newer than the origin's copy; implies INTENT */
 #define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
-#define SLOT_TOUCHED	BIT(5)	/* a write began since write-back did */
+#define SLOT_TOUCHED	BIT(5)	/* a write began since write-back, or a sweep, did */
 #define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for no pins */
 #define SLOT_UNWRITTEN	BIT(7)	/* DIRTY for writes of which none has succeeded yet */
 #define SLOT_PIN	BIT(8)	/* one I/O that uses it: 10 bits, full when the last is set */
@@ -173,6 +173,9 @@ void slot_map_free(struct slot_map *map, u32 slot);
  */
 void slot_map_keep(struct slot_map *map, const struct slot_range *kept);
 
+/** slot_map_nr_kept() - how many slots are kept */
+u32 slot_map_nr_kept(struct slot_map *map);
+
 /**
  * slot_map_lend() - a slot that slot_map_alloc() gave becomes LENT
  * @map: the map
@@ -230,6 +233,28 @@ void slot_map_build_free_list(struct slot_map *map);
  * Return: 0; -EEXIST, and nothing has changed, if @block is in the map already.
  */
 int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word);
+
+/**
+ * slot_map_set_block() - note which block a LENT slot is for
+ * @map: the map
+ * @slot: LENT, and in no chain
+ * @block: slot_block() has it
+ *
+ * Context: any, never sleeps.
+ */
+void slot_map_set_block(struct slot_map *map, u32 slot, u64 block);
+
+/**
+ * slot_map_insert_lent() - publish a LENT slot for its block
+ * @map: the map
+ * @slot: LENT, in no chain and no list; slot_map_set_block() was called; FILLING, with
+ *	its pins, from here on
+ *
+ * Context: any, never sleeps; takes a lock of chain_locks.
+ *
+ * Return: 0; -EEXIST, and nothing has changed, if its block is in the map already.
+ */
+int slot_map_insert_lent(struct slot_map *map, u32 slot);
 
 /**
  * slot_map_remove() - take a slot out of its chain

@@ -11,6 +11,7 @@
 #include "cache-engine.h"
 #include "cache-status.h"
 #include "cache-table.h"
+#include "cache-verify.h"
 #include "../policies/known-keys.h"
 
 /* ---- Status ---- */
@@ -289,10 +290,16 @@ static int set_value(struct cache_table *t, struct cache *c, const char *key,
 	return cache_setting_save(c, tn->key, number);
 }
 
-#define STAT_NAME(symbol, name, help)					\
+#define STAT_NAME(symbol, name, help, ...)				\
 	[STAT_##symbol] = #name,
 static const char * const stat_names[NR_CACHE_STATS] = {
 	CACHE_COUNTERS(STAT_NAME, STAT_NAME)
+};
+
+#define LATENCY_NAME(symbol, name)					\
+	[CACHE_LATENCY_##symbol] = #name,
+static const char * const latency_names[NR_CACHE_LATENCIES] = {
+	CACHE_LATENCIES(LATENCY_NAME)
 };
 
 static const char *health_name(struct cache *c)
@@ -311,12 +318,35 @@ static const char *health_name(struct cache *c)
 	return READ_ONCE(c->degrade.fast_dead) ? "cache-device-failed" : "good";
 }
 
+static const char * const origin_names[] = {
+	[ORIGIN_UNCHECKED] = "unchecked",
+	[ORIGIN_SAME] = "same",
+	[ORIGIN_CHANGED] = "changed",
+	[ORIGIN_CACHE_KEPT] = "cache-kept",
+	[ORIGIN_KEPT] = "origin-kept",
+};
+
 static const char * const log_state_names[] = {
 	[CACHE_LOG_OFF] = "off",
 	[CACHE_LOG_ON] = "on",
 	[CACHE_LOG_DRAINS] = "drains",
 	[CACHE_LOG_UNKNOWN] = "unknown",
 };
+
+/*
+ * Slots that may hold blocks now: not those that the write log has, those that were
+ * retired, and those that the reserve keeps free.
+ */
+static u32 data_slots(struct cache *c)
+{
+	struct cache_log *log = READ_ONCE(c->log);
+	u64 others = cache_reserve_now(c) + slot_map_nr_kept(&c->map) +
+		     cache_stat_sum(c, STAT_RETIRED_BLOCKS);
+
+	if (log)
+		others += atomic_read(&log->nr_segments);
+	return c->map.nr_slots - min_t(u64, others, c->map.nr_slots);
+}
 
 static unsigned int emit_log(struct cache *c, char *result, unsigned int maxlen)
 {
@@ -335,16 +365,33 @@ static unsigned int emit_log(struct cache *c, char *result, unsigned int maxlen)
 	return sz;
 }
 
+static unsigned int emit_latencies(struct cache *c, char *result,
+				   unsigned int maxlen)
+{
+	unsigned int sz = 0, kind, i;
+
+	for (kind = 0; kind < NR_CACHE_LATENCIES; kind++) {
+		DMEMIT("latency_%s", latency_names[kind]);
+		for (i = 0; i < CACHE_LATENCY_BUCKETS; i++)
+			DMEMIT(" %llu", cache_latency_sum(c, kind, i));
+		DMEMIT("\n");
+	}
+	return sz;
+}
+
 static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
 
 	DMEMIT("mode %s\n", cache_mode_names[READ_ONCE(c->mode)]);
 	DMEMIT("health %s\n", health_name(c));
+	DMEMIT("origin %s\n", origin_names[c->checked.state]);
 	for (i = 0; i < NR_CACHE_STATS; i++)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
 	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
 	DMEMIT("free_slots %u\n", READ_ONCE(c->map.nr_free));
+	DMEMIT("data_slots %u\n", data_slots(c));
+	sz += emit_latencies(c, result + sz, maxlen - sz);
 	emit_log(c, result + sz, maxlen - sz);
 	return 1;
 }
@@ -381,6 +428,33 @@ static int report_policy_stats(struct cache *c, char *result,
 	return 1;
 }
 
+/* "verify FIRST [drop]" */
+static int verify(struct cache *c, unsigned int argc, char **argv, char *result,
+		  unsigned int maxlen)
+{
+	bool drop = argc == 3 && !strcasecmp(argv[2], "drop");
+	struct verify_result found;
+	unsigned int sz = 0;
+	u32 first;
+	int r;
+
+	if (argc != 2 + drop || kstrtou32(argv[1], 10, &first) ||
+	    first >= c->map.nr_slots) {
+		DMERR("message 'verify': takes a cache block below %u, and perhaps 'drop'",
+		      c->map.nr_slots);
+		return -EINVAL;
+	}
+	r = cache_verify(c, first, drop, &found);
+	if (r)
+		return r;
+	DMEMIT("next %u\ntotal %u\nequal %u\nskipped %u\nunreadable %u\ndiffer %u\ndropped %u\n",
+	       found.next, c->map.nr_slots, found.nr_equal, found.nr_skipped,
+	       found.nr_unreadable, found.nr_differ, found.nr_dropped);
+	if (found.slot != SLOT_NONE)
+		DMEMIT("slot %u\nblock %llu\n", found.slot, found.block);
+	return 1;
+}
+
 /* A cache that has failed takes one message only. */
 static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 {
@@ -410,6 +484,8 @@ static int message_to(struct cache_table *t, struct cache *c,
 		return report_policy_stats(c, result, maxlen);
 	if (has_failed(c))
 		return message_to_failed(c, argc, argv);
+	if (!strcasecmp(argv[0], "verify"))
+		return verify(c, argc, argv, result, maxlen);
 	if (!strcasecmp(argv[0], "invalidate_cblocks"))
 		return invalidate_blocks(t, c, argc - 1, argv + 1);
 	if (argc != 2) {

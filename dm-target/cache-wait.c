@@ -322,6 +322,17 @@ u64 cache_stat_sum(struct cache *c, enum cache_stat stat)
 	return sum;
 }
 
+u64 cache_latency_sum(struct cache *c, enum cache_latency kind,
+		      unsigned int bucket)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(c->stats, cpu)->latency[kind][bucket];
+	return sum;
+}
+
 u64 cache_user_ios(struct cache *c)
 {
 	return cache_stat_sum(c, STAT_READ_HITS) +

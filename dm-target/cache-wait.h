@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 
 #include "cache-counters.h"
+#include "cache-latency.h"
 
 struct cache;
 struct cache_bio;
@@ -65,7 +66,7 @@ struct cache_wait {
 };
 
 /* Counters, one set per CPU. */
-#define CACHE_STAT_SYMBOL(symbol, name, help)	STAT_##symbol,
+#define CACHE_STAT_SYMBOL(symbol, name, help, ...)	STAT_##symbol,
 enum cache_stat {
 	CACHE_COUNTERS(CACHE_STAT_SYMBOL, CACHE_STAT_SYMBOL)
 	NR_CACHE_STATS
@@ -73,6 +74,7 @@ enum cache_stat {
 
 struct cache_stats {
 	u64 count[NR_CACHE_STATS];
+	u64 latency[NR_CACHE_LATENCIES][CACHE_LATENCY_BUCKETS];
 };
 
 /**
@@ -218,6 +220,15 @@ void cache_migration_done(struct cache *c);
  * @stat: the counter
  */
 u64 cache_stat_sum(struct cache *c, enum cache_stat stat);
+
+/**
+ * cache_latency_sum() - the requests in a bucket of a histogram, over all CPUs
+ * @c: the engine
+ * @kind: the histogram
+ * @bucket: less than CACHE_LATENCY_BUCKETS
+ */
+u64 cache_latency_sum(struct cache *c, enum cache_latency kind,
+		      unsigned int bucket);
 
 /**
  * cache_user_ios() - requests of users so far

@@ -291,8 +291,9 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 		c->tell_tables(c);
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACKS);
+		cache_lately_note(c, m->block);
 		/* An eviction that met only dirty victims can try again. */
-		if (READ_ONCE(c->map.nr_free) < c->evict.reserve)
+		if (cache_reserve_is_short(c))
 			cache_want_slots(c);
 	} else {
 		/* It may go home without a commit now. */

@@ -10,7 +10,9 @@
  * head of each says what it must not know:
  *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
+ *   cache-reserve.c    how many slots are kept free
  *   cache-yield.c      has users wait while all that is dirty goes home
+ *   cache-lately.c     remembers the blocks that were written last
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
  *   cache-degrade.c    gives up what a device that failed had
  *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
@@ -27,12 +29,18 @@
  *   cache-discard.c    unmaps what a discard covers
  *   cache-log-io.c     absorbs writes, and reads what was absorbed
  *   cache-io.c         maps bios, ends them, and goes on with those that waited
+ *   cache-log-move.c   blocks go from the write log into the cache
  *   cache-log-home.c   extents leave the write log
  *   cache-log-state.c  turns the write log on and off
+ *   cache-compare.c    compares slots with the blocks that they hold
  *   cache-table.c      parses a table
+ *   cache-answer.c     keeps what the administrator says of an origin
+ *   cache-origin.c     chooses clean blocks that are compared with the origin
  *   cache-log-load.c   the write log from the disk, and its stop
+ *   cache-belongs.c    what becomes of a cache whose origin is another
  *   cache-load.c       from the disk to an engine, and back
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
+ *   cache-verify.c     compares clean blocks with the origin while I/O runs
  *   cache-status.c     status lines and messages
  *   cache-target.c     what device-mapper calls
  *
@@ -58,6 +66,7 @@
  *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
  *   writeback.failed_lock   plain    blocks that could not go home
  *   distrusted_lock         plain    sessions that are not believed (cache-degrade.c)
+ *   lately.lock             plain    blocks that were written last
  *   registry_lock           plain    loaded policies (cache-policies.c)
  *   map.chain_locks[]       irqsave  links of a hash chain (cache-slots.h)
  *   map.free_lock           irqsave  the free list (cache-slots.h)
@@ -88,10 +97,13 @@
 #include "cache-evict.h"
 #include "cache-gate.h"
 #include "cache-intents.h"
+#include "cache-lately.h"
 #include "cache-log.h"
 #include "cache-mode.h"
+#include "cache-origin.h"
 #include "cache-policies.h"
 #include "cache-policy.h"
+#include "cache-reserve.h"
 #include "cache-settings.h"
 #include "cache-slots.h"
 #include "cache-stream.h"
@@ -178,14 +190,17 @@ struct cache {
 	struct cache_gate gate;
 	struct cache_admit admit;
 	struct cache_both both;
+	struct cache_reserve reserve;
 	struct cache_evict evict;
 	struct cache_writeback writeback;
 	struct cache_intents intents;
 	struct cache_commit commit;
 	struct cache_degrade degrade;
 	struct cache_record settings;
+	struct cache_lately lately;
+	struct cache_origin checked;	/* whether it still belongs to its origin */
 	struct cache_tick tick;
-	struct cache_log *log;		/* or NULL; once there, it stays */
+	struct cache_log *log;		/* or NULL; once there while I/O runs, it stays */
 
 	struct dm_io_client *io;
 	struct dm_kcopyd_client *copier;
@@ -281,11 +296,21 @@ static inline u32 cache_log_unsaved(const struct cache *c)
 		atomic_read(&log->nr_segments) : 0;
 }
 
+/* Dirty slots and such segments. */
+static inline u32 cache_nr_dirty_and_log(const struct cache *c)
+{
+	u32 nr = cache_log_unsaved(c);
+
+	/* The log first, because a block that leaves it becomes dirty before. */
+	smp_rmb();
+	return nr + atomic_read(&c->nr_dirty);
+}
+
 /* All that is to go home: slots, and the flag of a log that is being emptied. */
 static inline u32 cache_nr_unsaved(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
-	u32 nr = atomic_read(&c->nr_dirty) + cache_log_unsaved(c);
+	u32 nr = cache_nr_dirty_and_log(c);
 
 	return nr || likely(!log) ||
 	       READ_ONCE(log->state) != CACHE_LOG_DRAINS ? nr : 1;
@@ -321,12 +346,16 @@ static inline bool cache_bypassed(const struct cache *c)
 	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
 }
 
-/* W9: a ring that could not be written does not say all that the log has. */
+/*
+ * W9: a ring that could not be written does not say all that the log has.  Even when all
+ * is home, its old records would be believed until the disk has forgotten the log.
+ */
 static inline bool cache_log_alone_knows(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
 
-	return unlikely(log) && READ_ONCE(log->failed) && cache_log_unsaved(c) &&
+	return unlikely(log) && READ_ONCE(log->failed) &&
+	       !READ_ONCE(log->forgotten) && atomic_read(&log->nr_segments) &&
 	       !cache_bypassed(c);
 }
 

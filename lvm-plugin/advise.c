@@ -12,23 +12,23 @@
 #include <sys/sysmacros.h>
 
 #include "registry.h"
+#include "advise.h"
 #include "cache-info.h"
 #include "curve.h"
 #include "doctor.h"
 #include "hearth.h"
 #include "live.h"
+#include "lvm.h"
 #include "svg.h"
 #include "sysfs.h"
 #include "text.h"
 
 #define NR_ROWS		6
 #define ENOUGH_BLOCKS	32768	/* sampled; hearth(8) says with what error */
-#define MIB		0x1p20
 #define GIB		0x1p30
 #define DAY		86400.0
 #define NEARLY		.95
 #define THUMB		.1	/* of the volume: the rule of thumb */
-#define LVM_MAX_BLOCKS	1e6	/* its default */
 #define LONG_ENOUGH	3600.0	/* seconds */
 /* All chosen; docs/worth-it.md explains them. */
 #define TOO_LITTLE	.1	/* gain that nobody notices */
@@ -226,12 +226,6 @@ static const char *confidence(const struct summary *s)
 	return s->seconds < DAY ? "fair" : "good";
 }
 
-/* The size that hearth-target(8) advises. */
-static double metadata_bytes(double size, const struct question *q)
-{
-	return 4 * MIB + 44 * size / q->block;
-}
-
 static void warn_of_blocks(double size, const struct question *q)
 {
 	double blocks = size / q->block;
@@ -267,6 +261,7 @@ static int draw(const char *path, const struct rows *rows,
 		.sizes = SVG_BYTES, .mark = choice(rows, q)->bytes,
 		.mark_name = name,
 	};
+	const char *failed;
 	unsigned int i;
 
 	snprintf(name, sizeof(name), "advised: %s", size_text(size, look.mark));
@@ -277,9 +272,10 @@ static int draw(const char *path, const struct rows *rows,
 			  1 - r->heat.time_saved);
 		curve_add(&curves[1], r->bytes, 1 - r->ram, NAN);
 	}
-	if (!svg_write(path, curves, 2, &look))
+	failed = svg_write(path, curves, 2, &look);
+	if (!failed)
 		return EXIT_OK;
-	complain("%s: %s", path, strerror(errno));
+	complain("%s: %s", failed, strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -410,7 +406,7 @@ static void print_all(const struct rows *rows, const struct summary *s,
 	       q->rotational ? "saves" : "hits",
 	       q->rotational ? "much disk time" : "often");
 	printf("Its metadata takes %s.\n",
-	       size_text(a, metadata_bytes(choice(rows, q)->bytes, q)));
+	       size_text(a, cache_metadata_bytes(choice(rows, q)->bytes, q->block)));
 	putchar('\n');
 	print_verdict(rows, s, q);
 	if (any_finding(NOTE)) {
@@ -461,7 +457,7 @@ static void json_all(const struct rows *rows, const struct summary *s,
 	json_real("tenth_of_volume_bytes", or_nan(THUMB * q->volume));
 	json_uint("advised_bytes", choice(rows, q)->bytes);
 	json_uint("advised_metadata_bytes",
-		  metadata_bytes(choice(rows, q)->bytes, q));
+		  cache_metadata_bytes(choice(rows, q)->bytes, q->block));
 	json_string("verdict", verdict_names[judge(rows, s, q)]);
 	json_string("confidence", confidence(s));
 	json_findings("warnings", NOTE);
@@ -557,40 +553,72 @@ static int ask(struct question *q, const struct options *o)
 	return EXIT_USAGE;
 }
 
-static int answer(struct question *q, const struct options *o,
-		  const struct trace *t)
-{
+/* The findings from a recording. */
+struct study {
 	struct row all[NR_ROWS];
-	struct rows rows = { .all = all };
+	struct rows rows;
 	struct accesses as;
 	struct sampled part;
-	struct summary s;
-	unsigned int i;
-	int r = EXIT_OK;
+	struct summary sum;
+};
 
-	accesses_cut(&as, t, q->block);
-	s = summarize(t, &as, q);
+static int study(struct study *y, struct question *q, const struct trace *t)
+{
+	unsigned int i;
+
+	y->rows = (struct rows){ .all = y->all };
+	accesses_cut(&y->as, t, q->block);
+	y->sum = summarize(t, &y->as, q);
 	if (!q->size)
-		q->size = THUMB * s.touched;
-	sample_blocks(&part, &as, q->enough);
-	for (i = 0; i < NR_ROWS && !r; i++) {
+		q->size = THUMB * y->sum.touched;
+	sample_blocks(&y->part, &y->as, q->enough);
+	for (i = 0; i < NR_ROWS; i++) {
 		/* An SSD larger than the volume gains nothing more. */
 		if (i && q->volume && factors[i] * q->size > q->volume)
 			break;
-		if (fill_row(&all[rows.nr++], factors[i], q, &part, &s))
-			r = EXIT_FAILED;
+		if (fill_row(&y->all[y->rows.nr++], factors[i], q, &y->part, &y->sum))
+			return EXIT_FAILED;
 	}
+	return EXIT_OK;
+}
+
+static void study_end(struct study *y)
+{
+	sampled_free(&y->part);
+	accesses_free(&y->as);
+}
+
+double advised_bytes(const struct trace *t, double volume, uint32_t block)
+{
+	struct question q = {
+		.volume = volume, .block = block, .enough = ENOUGH_BLOCKS,
+		.policy = "heat", .rotational = true,
+	};
+	struct study y;
+	double bytes = 0;
+
+	if (!study(&y, &q, t))
+		bytes = choice(&y.rows, &q)->bytes;
+	study_end(&y);
+	return bytes;
+}
+
+static int answer(struct question *q, const struct options *o,
+		  const struct trace *t)
+{
+	struct study y;
+	int r = study(&y, q, t);
+
 	if (!r)
-		warn_of_blocks(choice(&rows, q)->bytes, q);
-	warn_of_length(&s);
+		warn_of_blocks(choice(&y.rows, q)->bytes, q);
+	warn_of_length(&y.sum);
 	if (!r && o->json)
-		json_all(&rows, &s, q, &part);
+		json_all(&y.rows, &y.sum, q, &y.part);
 	else if (!r)
-		print_all(&rows, &s, q, &part);
+		print_all(&y.rows, &y.sum, q, &y.part);
 	if (!r && o->svg)
-		r = draw(o->svg, &rows, q);
-	sampled_free(&part);
-	accesses_free(&as);
+		r = draw(o->svg, &y.rows, q);
+	study_end(&y);
 	return r;
 }
 

@@ -175,7 +175,7 @@ static bool is_called(const struct cache_info *c, const char *name)
 	       !strcmp(c->name + len, "_tdata");
 }
 
-static const char *bare_name(const char *name)
+const char *bare_name(const char *name)
 {
 	static const char * const prefixes[] = { "/dev/mapper/", "/dev/" };
 	unsigned int i;

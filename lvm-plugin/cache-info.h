@@ -7,10 +7,11 @@
 #define HEARTH_PLUGIN_CACHE_INFO_H
 
 #include "../dm-target/cache-counters.h"
+#include "../dm-target/cache-latency.h"
 #include "dm.h"
 
 /* All numbers that only ever grow while a cache is loaded. */
-#define COUNTER_SYMBOL(symbol, name, help)	symbol,
+#define COUNTER_SYMBOL(symbol, name, help, ...)	symbol,
 enum counter {
 	/* The target counts these; the kernel's own target knows the first six. */
 	CACHE_COUNTERS(COUNTER_SYMBOL, COUNTER_SYMBOL)
@@ -25,7 +26,9 @@ enum counter {
 	ORIGIN_READS, ORIGIN_READ_SECTORS, ORIGIN_READ_MS,
 	ORIGIN_WRITES, ORIGIN_WRITE_SECTORS, ORIGIN_WRITE_MS,
 	ORIGIN_BUSY_MS, ORIGIN_QUEUE_MS,
-	NR_COUNTERS
+	/* The target's histograms of times, one after the other. */
+	FIRST_BUCKET,
+	NR_COUNTERS = FIRST_BUCKET + NR_CACHE_LATENCIES * CACHE_LATENCY_BUCKETS
 };
 
 /* Distances from IO_READS, FAST_READS and ORIGIN_READS to the seven that follow. */
@@ -37,16 +40,16 @@ enum counter {
 #define READS_TO_WRITE_MS	5
 #define READS_TO_BUSY_MS	6
 #define READS_TO_QUEUE_MS	7
-/* Distance from TIMED_READ_HITS, and the three that follow, to the nanoseconds. */
-#define TIMED_TO_NS		4
 
 #define FIRST_OWN	WRITEBACKS
 #define FIRST_BYPASS	BYPASS_COLD
 #define LAST_BYPASS	BYPASS_RACE
 #define FIRST_IO	IO_READS
 
-/* The names by which the message stats prints them. */
-extern const char * const counter_names[NR_COUNTERS];
+/* The names by which the message stats prints them; those of devices as iostat's. */
+extern const char * const counter_names[FIRST_BUCKET];
+/* The names of the histograms, each of CACHE_LATENCY_BUCKETS counters. */
+extern const char * const latency_names[NR_CACHE_LATENCIES];
 
 /* More than twice what the target, heat and the former mq have together. */
 #define MAX_SETTINGS	48
@@ -79,8 +82,11 @@ struct cache_info {
 	char table_mode[16];	/* the table's mode */
 	char mode[16];		/* the mode in effect */
 	char policy[32], health[32];
+	struct device lost;	/* below the origin, set by who looks for it; 0:0: none */
+	char origin_state[16];	/* what the origin check found; "" if there is none */
 	uint64_t count[NR_COUNTERS];
 	uint64_t intents_held;
+	uint64_t data_slots;	/* blocks that may hold data; 0: the target does not say */
 	char log[16];		/* state of the write log; empty: there is none */
 	uint64_t log_segments;	/* blocks of the cache device that the log has */
 
@@ -167,6 +173,9 @@ int caches_read(struct caches *cs);
  */
 int caches_read_if_any(struct caches *cs, bool *no_dm);
 void caches_free(struct caches *cs);
+
+/* @name without "/dev/" or "/dev/mapper/" before it. */
+const char *bare_name(const char *name);
 
 /*
  * The cache that a user calls @name, with or without "/dev/", or NULL.  The name of

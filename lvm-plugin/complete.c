@@ -15,7 +15,7 @@
 #include "presets.h"
 #include "settings.h"
 
-#define FORMATS		"blkparse fio fiolog spc msr bin"
+#define FORMATS		"blkparse bpftrace fio fiolog spc msr bin"
 
 /* The word that is being completed. */
 struct wanted {
@@ -94,6 +94,22 @@ static void offer_marks(const struct wanted *w)
 	free(names);
 }
 
+/* A list with commas is complete but for its last word; +, - and # may be before a word. */
+static void offer_fields(struct wanted *w, const struct subcommand *s)
+{
+	const char *comma = strrchr(w->given, ','), *last = comma ? comma + 1 : w->given;
+	const char *name, *what;
+	unsigned int i;
+
+	last += strspn(last, "+-#");
+	if (!w->before_len)
+		w->before = w->given;
+	w->before_len += last - w->given;
+	w->given = last;
+	for (i = 0; (name = subcommand_field(s, i, &what)); i++)
+		offer(w, name, what);
+}
+
 /* ---- KEY=VALUE ---- */
 
 static void offer_key(const struct wanted *w, const char *key, const char *end,
@@ -144,7 +160,7 @@ static void offer_pairs(struct wanted *w)
 
 /* ---- Options and arguments ---- */
 
-static void offer_for(struct wanted *w, enum offer what)
+static void offer_for(struct wanted *w, const struct subcommand *s, enum offer what)
 {
 	switch (what) {
 	case OFFER_NOTHING:
@@ -179,6 +195,21 @@ static void offer_for(struct wanted *w, enum offer what)
 		break;
 	case OFFER_COLUMNS:
 		offer_words(w, top_columns);
+		break;
+	case OFFER_FIELDS:
+		offer_fields(w, s);
+		break;
+	case OFFER_UNITS:
+		offer_words(w, "h b s k m g t p e");
+		break;
+	case OFFER_REPORTS:
+		offer_words(w, "basic json");
+		break;
+	case OFFER_STAMPS:
+		offer_words(w, "d u");
+		break;
+	case OFFER_SIDES:
+		offer_words(w, "cache origin");
 		break;
 	}
 }
@@ -238,20 +269,20 @@ static void in_subcommand(const struct subcommand *s, int nr, char **words)
 	const struct row *row = option(s, last);
 
 	if (takes_next(row, last)) {
-		offer_for(&w, row->offer);
+		offer_for(&w, s, row->offer);
 		return;
 	}
 	if (w.given[0] == '-') {
 		row = option(s, w.given);
 		if (row && cut(&w))
-			offer_for(&w, row->offer);
+			offer_for(&w, s, row->offer);
 		else
 			offer_options(&w, s);
 		return;
 	}
 	nr = arguments(s, nr - 1, words);
 	if (nr < s->max_args)
-		offer_for(&w, s->offers[nr > 0]);
+		offer_for(&w, s, s->offers[nr > 0]);
 }
 
 static void offer_subcommands(const struct wanted *w)

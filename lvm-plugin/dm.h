@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Everything that the command asks of the running system's device-mapper.
- * dm-kernel.c and dm-events.c ask the kernel and dmeventd; the tests link a
+ * dm-kernel.c, dm-below.c and dm-events.c ask the kernel and dmeventd; the tests link a
  * device-mapper made of files in their place.
  *
  * Functions that return int return 0 or a negative error number, and nothing is
@@ -62,6 +62,13 @@ int dm_cache_version(uint32_t version[3]);
 
 /* Writes the device's name, or "major:minor" if it has none, to @name. */
 void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len);
+
+/*
+ * The numbers of the devices that the table of @major:@minor names, @below[][2]: how
+ * many, at most @max.  0 if it is no device of device-mapper's.
+ */
+unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
+			      unsigned int max);
 
 /* Number and size in bytes of the block device at @path; -ENOTBLK if it is none. */
 int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,

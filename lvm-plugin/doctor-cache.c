@@ -134,23 +134,18 @@ static void examine_policy(const struct cache_info *c)
 	      c->policy);
 }
 
-/* The metadata's flag keeps the kernel's own target away while the log is in use. */
-static void examine_log(const struct cache_info *c)
-{
-	if (cache_log_in_use(c))
-		found(NOTE, "write-log", c->name, NULL,
-		      "the write log is in use: only hearth opens this volume, and before another kernel does, 'hearth settle %s' empties the log",
-		      c->name);
-}
-
 void examine_cache(const struct cache_info *c)
 {
 	examine_health(c);
 	if (c->failed_line)
 		return;
 	examine_errors(c);
+	examine_origin(c);
+	examine_lost(c);
+	examine_network(c);
 	examine_redundancy(c);
 	examine_devices(c);
+	examine_wear(c);
 	examine_geometry(c);
 	examine_policy(c);
 	examine_log(c);

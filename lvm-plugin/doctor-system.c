@@ -11,46 +11,11 @@
 
 #include "doctor.h"
 #include "hearth.h"
+#include "kernels.h"
 #include "lvm.h"
 #include "sysfs.h"
 
 /* ---- Modules ---- */
-
-enum where { NOWHERE, STOCK, OURS };
-
-/* True if a line of modules.dep, "DIRECTORIES/NAME.ko...:", is of @module. */
-static bool names_module(const char *line, const char *module)
-{
-	const char *colon = strchr(line, ':'), *name;
-	size_t len = strlen(module);
-
-	if (!colon)
-		return false;
-	for (name = colon; name > line && name[-1] != '/'; name--)
-		;
-	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
-}
-
-/* The kind of @module that modprobe would load. */
-static enum where installed(const char *module)
-{
-	enum where w = NOWHERE;
-	char path[512], *line = NULL;
-	size_t room = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/lib/modules/%s/modules.dep", dm_root(),
-		 kernel_release());
-	f = fopen(path, "r");
-	if (!f)
-		return NOWHERE;
-	while (w == NOWHERE && getline(&line, &room, f) > 0)
-		if (names_module(line, module))
-			w = strncmp(line, "kernel/", 7) ? OURS : STOCK;
-	free(line);
-	fclose(f);
-	return w;
-}
 
 /* True if make install or DKMS put dm-cache.ko there; modules.dep may not have it. */
 static bool is_on_disk(void)
@@ -70,13 +35,31 @@ static bool is_on_disk(void)
 	return false;
 }
 
+/* Commands and modules come from one source, but modules stay loaded. */
+static void examine_version(void)
+{
+	char *path = root_path("/sys/module/dm_cache/version"), version[32] = "";
+	FILE *f = fopen(path, "re");
+
+	free(path);
+	if (!f)
+		return;
+	if (fscanf(f, "%31s", version) == 1 && strcmp(version, HEARTH_VERSION))
+		found(WARNING, "module-version", "system",
+		      "restart, or deactivate all cached volumes and 'modprobe -r dm-cache-smq dm-cache'",
+		      "hearth %s is loaded, and the commands are those of hearth %s",
+		      version, HEARTH_VERSION);
+	fclose(f);
+}
+
 static void examine_modules(const struct caches *cs)
 {
 	static const char install[] =
 		"'make install' in hearth's sources, or its DKMS package; then 'depmod -a'";
 	static const char reload[] =
 		"deactivate all cached volumes and 'modprobe -r dm-cache-smq dm-cache', or restart; if it comes from the initramfs, build that anew first";
-	enum where core = installed("dm-cache"), smq = installed("dm-cache-smq");
+	enum where core = module_of(kernel_release(), "dm-cache");
+	enum where smq = module_of(kernel_release(), "dm-cache-smq");
 	uint32_t v[3];
 	enum where loaded = dm_cache_version(v) ? NOWHERE :
 			    v[0] == 2 && v[1] >= 100 ? OURS : STOCK;
@@ -108,6 +91,8 @@ static void examine_modules(const struct caches *cs)
 		      "hearth %s for kernel %s",
 		      loaded == OURS ? "is loaded" : "will be loaded",
 		      kernel_release());
+	if (loaded == OURS)
+		examine_version();
 }
 
 /* ---- Mounts ---- */

@@ -4,10 +4,12 @@
  * was found, and with --fix mends what can be mended without risk.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "doctor.h"
 #include "hearth.h"
 #include "text.h"
+#include "util.h"
 
 static void print_all(bool json)
 {
@@ -141,24 +143,72 @@ static int examine(void)
 		      "'modprobe dm-mod'; LVM does it when it needs to",
 		      "this kernel has no device-mapper: no volume of LVM is active");
 	examine_system(&cs);
+	examine_refused(&cs);
 	for (i = 0; i < cs.nr; i++)
 		examine_cache(&cs.all[i]);
 	caches_free(&cs);
 	return EXIT_OK;
 }
 
+static bool is_installed(const char *release)
+{
+	char *path = root_path("/lib/modules/%s", release);
+	bool there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
+/* For the hooks of kernel packages. */
+static int examine_kernel(const struct options *o)
+{
+	struct caches cs;
+	unsigned int i;
+	bool no_dm;
+	int r;
+
+	if (!is_installed(o->kernel)) {
+		complain("%s: no such kernel is installed", o->kernel);
+		return EXIT_USAGE;
+	}
+	r = caches_read_if_any(&cs, &no_dm);
+	if (r)
+		return r;
+	for (i = 0; i < cs.nr; i++)
+		examine_log_on_kernel(&cs.all[i], o->kernel);
+	caches_free(&cs);
+	if (!finding_at(0) && o->quiet)
+		return EXIT_OK;
+	if (!finding_at(0))
+		found(FINE, "kernel", "system", NULL,
+		      "kernel %s would open all active caches", o->kernel);
+	print_all(o->json);
+	return any_finding(WARNING) ? EXIT_FINDINGS : EXIT_OK;
+}
+
+static bool options_agree(const struct options *o)
+{
+	if (o->yes && !o->fix)
+		complain("--yes goes with --fix");
+	else if (o->quiet && !o->kernel)
+		complain("--quiet goes with --kernel");
+	else if (o->nagios && (o->fix || o->json))
+		complain("--nagios goes without --fix and --json");
+	else if (o->kernel && (o->fix || o->nagios))
+		complain("--kernel goes without --fix and --nagios");
+	else
+		return true;
+	return false;
+}
+
 int hearth_doctor(const struct options *o)
 {
 	int r, failed = EXIT_OK;
 
-	if (o->yes && !o->fix) {
-		complain("--yes goes with --fix");
+	if (!options_agree(o))
 		return EXIT_USAGE;
-	}
-	if (o->nagios && (o->fix || o->json)) {
-		complain("--nagios goes without --fix and --json");
-		return EXIT_USAGE;
-	}
+	if (o->kernel)
+		return examine_kernel(o);
 	r = examine();
 	if (o->nagios)
 		return tell_nagios(r);

@@ -14,6 +14,26 @@
 /* Look at the machine, and at one cache; each calls found(). */
 void examine_system(const struct caches *cs);
 void examine_cache(const struct cache_info *c);
+/* A part of the latter, in doctor-log.c: the write log. */
+void examine_log(const struct cache_info *c);
+/* Would the kernel @release refuse the cache because of its log? */
+void examine_log_on_kernel(const struct cache_info *c, const char *release);
+
+/* ---- doctor-origin.c: was an origin written without its cache, or is it gone? ---- */
+
+void examine_origin(const struct cache_info *c);
+/* Is a device of the origin gone, or back under another name? */
+void examine_lost(const struct cache_info *c);
+/* The caches that the target has refused, and that are not active. */
+void examine_refused(const struct caches *cs);
+
+/* ---- doctor-disk.c: how long will the SSD last? ---- */
+
+void examine_wear(const struct cache_info *c);
+
+/* ---- doctor-network.c: does another host reach the devices? ---- */
+
+void examine_network(const struct cache_info *c);
 
 /* ---- doctor-fix.c ---- */
 

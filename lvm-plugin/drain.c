@@ -23,6 +23,7 @@
 #include "drain.h"
 #include "hearth.h"
 #include "lvm.h"
+#include "stopped.h"
 #include "table.h"
 #include "text.h"
 
@@ -32,11 +33,13 @@
 #define SMOOTHING	10.0	/* seconds over which the rate is taken */
 
 struct progress {
-	char name[2 * DM_NAME_MAX];
+	char name[2 * DM_NAME_MAX], mode[16];
 	double began, seen, reported;
 	double block_bytes;
-	uint64_t at_first, dirty;	/* blocks */
-	bool of_log;			/* @dirty counts the write log's blocks alone */
+	bool of_log;			/* waits for the write log alone */
+	/* blocks: what it waits for, at first and at the last look */
+	uint64_t at_first, left;
+	uint64_t dirty, of_these_log;	/* blocks at the last look: all; in the log */
 	bool log_in_use, healthy;	/* at the last look */
 	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
@@ -49,35 +52,43 @@ static uint64_t count_of(const struct progress *p, const struct cache_info *c)
 	return p->of_log ? c->log_segments : c->dirty;
 }
 
+static void take_counts(struct progress *p, const struct cache_info *c)
+{
+	p->dirty = c->dirty;
+	p->of_these_log = c->log_segments;
+}
+
 static void start(struct progress *p, const struct cache_info *c, bool of_log, bool quiet)
 {
 	memset(p, 0, sizeof(*p));
 	p->of_log = of_log;
 	snprintf(p->name, sizeof(p->name), "%s", c->name);
+	snprintf(p->mode, sizeof(p->mode), "%s", c->mode);
 	p->began = p->seen = p->reported = now();
 	p->block_bytes = cache_block_bytes(c);
-	p->at_first = p->dirty = count_of(p, c);
+	p->at_first = p->left = count_of(p, c);
+	take_counts(p, c);
 	p->rate = NAN;
 	p->quiet = quiet;
 	p->terminal = isatty(2);
 }
 
-static void measure(struct progress *p, uint64_t dirty)
+static void measure(struct progress *p, uint64_t left)
 {
 	double t = now(), span = t - p->seen, rate, weight;
 
 	if (span <= 0)
 		return;
-	rate = dirty < p->dirty ? (p->dirty - dirty) / span : 0;
+	rate = left < p->left ? (p->left - left) / span : 0;
 	weight = 1 - exp(-span / SMOOTHING);
 	p->rate = isnan(p->rate) ? rate : p->rate + weight * (rate - p->rate);
-	p->dirty = dirty;
+	p->left = left;
 	p->seen = t;
 }
 
 static uint64_t written_back(const struct progress *p)
 {
-	return p->at_first > p->dirty ? p->at_first - p->dirty : 0;
+	return p->at_first > p->left ? p->at_first - p->left : 0;
 }
 
 static void report(struct progress *p)
@@ -89,17 +100,18 @@ static void report(struct progress *p)
 	p->reported = p->seen;
 	p->shown = true;
 	fprintf(stderr, "%s%s: ", p->terminal ? "\r" : "", p->name);
-	/* All blocks are clean, and the command has something left to do. */
-	if (!p->dirty)
+	/* The blocks are home, and the command has something left to do. */
+	if (!p->left)
 		fputs("finishing", stderr);
 	else
-		fprintf(stderr, "%s dirty, %.0f%% done",
-			size_text(left, p->dirty * p->block_bytes),
+		fprintf(stderr, "%s %s, %.0f%% done",
+			size_text(left, p->left * p->block_bytes),
+			p->of_log ? "in the write log" : "dirty",
 			100 * share(written_back(p), p->at_first));
-	if (p->dirty && p->rate > 0)
+	if (p->left && p->rate > 0)
 		fprintf(stderr, ", %s/s, %s left",
 			size_text(rate, p->rate * p->block_bytes),
-			duration_text(time, p->dirty / p->rate));
+			duration_text(time, p->left / p->rate));
 	fputs(p->terminal ? "\033[K" : "\n", stderr);
 }
 
@@ -121,6 +133,7 @@ static bool look(struct progress *p)
 	c = caches_find(&cs, p->name);
 	if (c) {
 		measure(p, count_of(p, c));
+		take_counts(p, c);
 		p->log_in_use = cache_log_in_use(c);
 		p->healthy = !strcmp(c->health, "good");
 		found = true;
@@ -181,13 +194,13 @@ static int wait_until_clean(struct progress *p)
 {
 	while (look(p)) {
 		report(p);
-		if (!p->dirty)
+		if (!p->left)
 			break;
 		if (pause_for(POLL))
 			break;
 	}
 	end_of_line(p);
-	return p->dirty ? EXIT_INTERRUPTED : EXIT_OK;
+	return p->left ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
 static int drain_by_hand(struct progress *p, const struct cache_info *c, bool stay)
@@ -220,28 +233,55 @@ int drain_check_health(const struct cache_info *c)
 	return EXIT_FAILED;
 }
 
+static void result_json(const struct progress *p, const char *what, int code)
+{
+	json_begin(NULL, '{');
+	json_string("name", p->name);
+	json_string("action", what);
+	json_bool("complete", !code);
+	json_uint("written_back_bytes", written_back(p) * p->block_bytes);
+	json_uint("dirty_bytes", p->dirty * p->block_bytes);
+	json_uint("write_log_bytes", p->of_these_log * p->block_bytes);
+	json_real("seconds", now() - p->began);
+	json_end();
+}
+
+/* Other blocks may stay dirty, because every kernel knows them. */
+static void print_settled(const struct progress *p, int code)
+{
+	char log[SIZE_LEN], others[SIZE_LEN], time[2 * SIZE_LEN];
+	uint64_t nr = p->dirty > p->of_these_log ? p->dirty - p->of_these_log : 0;
+
+	if (code) {
+		printf("%s: stopped, the same command goes on from here; %s in the write log\n",
+		       p->name, size_text(log, p->of_these_log * p->block_bytes));
+		return;
+	}
+	printf("%s: settled, the write log is empty (%s in %s); ", p->name,
+	       size_text(log, written_back(p) * p->block_bytes),
+	       duration_text(time, now() - p->began));
+	if (nr)
+		printf("%s of other blocks are still dirty in %s\n",
+		       size_text(others, nr * p->block_bytes), p->mode);
+	else
+		puts("no other block is dirty");
+}
+
 static void print_result(const struct progress *p, const char *what, int code,
 			 bool json)
 {
 	char done[SIZE_LEN], left[SIZE_LEN], time[2 * SIZE_LEN];
-	uint64_t blocks = written_back(p);
 
-	if (json) {
-		json_begin(NULL, '{');
-		json_string("name", p->name);
-		json_string("action", what);
-		json_bool("complete", !code);
-		json_uint("written_back_bytes", blocks * p->block_bytes);
-		json_uint("dirty_bytes", p->dirty * p->block_bytes);
-		json_real("seconds", now() - p->began);
-		json_end();
-		return;
-	}
-	printf("%s: %s; %s written back in %s, %s dirty\n", p->name,
-	       code ? "stopped, the same command goes on from here" : what,
-	       size_text(done, blocks * p->block_bytes),
-	       duration_text(time, now() - p->began),
-	       size_text(left, p->dirty * p->block_bytes));
+	if (json)
+		result_json(p, what, code);
+	else if (p->of_log)
+		print_settled(p, code);
+	else
+		printf("%s: %s; %s written back in %s, %s dirty\n", p->name,
+		       code ? "stopped, the same command goes on from here" : what,
+		       size_text(done, written_back(p) * p->block_bytes),
+		       duration_text(time, now() - p->began),
+		       size_text(left, p->left * p->block_bytes));
 }
 
 /*
@@ -279,7 +319,7 @@ int hearth_drain(const struct options *o)
 	else
 		r = drain_by_hand(&p, c, o->stay);
 	/* The signal came too late, because the work is done. */
-	if (r == EXIT_INTERRUPTED && !p.dirty && !o->stay)
+	if (r == EXIT_INTERRUPTED && !p.left && !o->stay)
 		r = EXIT_OK;
 	if (r != EXIT_FAILED)
 		print_result(&p, "drained", r, o->json);
@@ -314,7 +354,7 @@ static int detach(const struct options *o, const char *how, const char *what)
 
 		r = watch(&p, argv);
 		if (!r)
-			p.dirty = 0;
+			p.left = p.dirty = p.of_these_log = 0;
 		if (r != EXIT_FAILED)
 			print_result(&p, what, r, o->json);
 	}
@@ -353,20 +393,68 @@ static int wait_until_settled(struct progress *p)
 	return EXIT_OK;
 }
 
-int hearth_settle(const struct options *o)
+static int settle(const struct cache_info *c, bool json)
 {
 	struct progress p;
-	struct caches cs;
-	struct cache_info *c;
-	int r = caches_get(&cs, o->args[0], &c);
+	int r;
 
-	if (r)
-		return r;
-	start(&p, c, true, o->json);
-	catch_signals();
+	start(&p, c, true, json);
 	r = stop_absorbing(c) ?: wait_until_settled(&p);
 	if (r != EXIT_FAILED)
-		print_result(&p, "settled", r, o->json);
+		print_result(&p, "settled", r, json);
+	return r;
+}
+
+static bool needs_settling(const struct cache_info *c)
+{
+	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
+
+	return cache_log_in_use(c) || (absorb && strcmp(absorb, "0"));
+}
+
+static void tell_of_stopped(const char *name)
+{
+	complain("%s is not active, and its write log is in use: 'lvchange -ay %s', then 'hearth settle %s'; if it cannot be activated, hearth-metadata(8) settles it",
+		 name, name, name);
+}
+
+/* Goes on after a failure, because each cache that is settled is one less. */
+static int settle_all(void)
+{
+	int failed = EXIT_OK, r;
+	struct caches cs;
+	unsigned int i;
+	bool no_dm;
+
+	r = caches_read_if_any(&cs, &no_dm);
+	if (r)
+		return r;
+	for (i = 0; i < cs.nr && !interrupted; i++)
+		if (needs_settling(&cs.all[i]))
+			failed = settle(&cs.all[i], false) ?: failed;
+	caches_free(&cs);
+	if (interrupted)
+		return EXIT_INTERRUPTED;
+	return stopped_with_log(tell_of_stopped) ? EXIT_FAILED : failed;
+}
+
+int hearth_settle(const struct options *o)
+{
+	struct caches cs;
+	struct cache_info *c;
+	int r;
+
+	if (o->all == (o->nr_args == 1) || (o->all && o->json)) {
+		complain("give a cache, or --all without --json");
+		return EXIT_USAGE;
+	}
+	catch_signals();
+	if (o->all)
+		return settle_all();
+	r = caches_get(&cs, o->args[0], &c);
+	if (r)
+		return r;
+	r = settle(c, o->json);
 	caches_free(&cs);
 	return r;
 }

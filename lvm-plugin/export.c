@@ -4,7 +4,8 @@
  * stdout, or to a file that is replaced as a whole, for node_exporter's textfile
  * collector.
  *
- * It must not change a cache, or run a command of LVM's.
+ * It must not change a cache, or run a command of LVM's that reads disks: it runs once
+ * a minute, and a disk may hang.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -17,6 +18,8 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "latency.h"
+#include "lvm.h"
 #include "record.h"
 #include "sysfs.h"
 
@@ -98,6 +101,7 @@ static void put_info(const struct out *o)
 {
 	const struct cache_info *c = o->c;
 	char ssd[NODE_LEN], origin[NODE_LEN], ssd_disks[600], origin_disks[600];
+	char lock_type[32];
 	const char *const labels[][2] = {
 		{ "mode", c->mode }, { "table_mode", c->table_mode },
 		{ "policy", cache_policy_code(c) }, { "table_policy", c->policy },
@@ -105,9 +109,13 @@ static void put_info(const struct out *o)
 		{ "version", c->version },
 		{ "ssd", node_of(c->cache_device, ssd) }, { "ssd_disks", ssd_disks },
 		{ "origin", node_of(c->origin, origin) }, { "origin_disks", origin_disks },
+		{ "ssd_transport", device_transport(c->cache_device) },
+		{ "origin_transport", device_transport(c->origin) },
+		{ "lock_type", lock_type },
 	};
 	unsigned int i;
 
+	lvm_lock_type(c->vg, lock_type, sizeof(lock_type));
 	device_disks(c->cache_device, ssd_disks, sizeof(ssd_disks));
 	device_disks(c->origin, origin_disks, sizeof(origin_disks));
 	begin_labels(o);
@@ -173,65 +181,9 @@ static void put_metadata_used(const struct out *o)
 	       o->c->metadata_block_sectors * SECTOR);
 }
 
-static void put_hits(const struct out *o)
-{
-	sample(o, "op", "read", o->c->count[READ_HITS]);
-	sample(o, "op", "write", o->c->count[WRITE_HITS]);
-}
-
-static void put_misses(const struct out *o)
-{
-	sample(o, "op", "read", o->c->count[READ_MISSES]);
-	sample(o, "op", "write", o->c->count[WRITE_MISSES]);
-}
-
-static void put_bypasses(const struct out *o)
-{
-	unsigned int i;
-
-	for (i = FIRST_BYPASS; i <= LAST_BYPASS; i++)
-		sample(o, "reason", counter_names[i] + strlen("bypass_"),
-		       o->c->count[i]);
-}
-
-static void put_errors(const struct out *o)
-{
-	sample(o, "kind", "cache_read", o->c->count[CACHE_READ_ERRORS]);
-	sample(o, "kind", "cache_write", o->c->count[CACHE_WRITE_ERRORS]);
-	sample(o, "kind", "origin", o->c->count[ORIGIN_ERRORS]);
-}
-
-static void put_written(const struct out *o)
-{
-	sample(o, NULL, NULL, o->c->count[CACHE_SECTORS_WRITTEN] * SECTOR);
-}
-
 static void put_intents_held(const struct out *o)
 {
 	sample(o, NULL, NULL, o->c->intents_held);
-}
-
-/* The kinds of timed requests, in the order of their counters. */
-static const char * const timed[TIMED_TO_NS] = {
-	"read_hit", "read_miss", "write_hit", "write_miss"
-};
-
-static void put_timed(const struct out *o)
-{
-	unsigned int i;
-
-	for (i = 0; i < TIMED_TO_NS; i++)
-		sample(o, "kind", timed[i], o->c->count[TIMED_READ_HITS + i]);
-}
-
-static void put_timed_seconds(const struct out *o)
-{
-	unsigned int i;
-
-	for (i = 0; i < TIMED_TO_NS; i++) {
-		begin(o, "kind", timed[i]);
-		fprintf(o->f, "%.9f\n", o->c->count[READ_HITS_NS + i] / 1e9);
-	}
 }
 
 static void put_io_requests(const struct out *o)
@@ -281,16 +233,56 @@ static void put_queue(const struct out *o)
 	put_device_seconds(o, READS_TO_QUEUE_MS);
 }
 
-#define METRIC(symbol, name, help)					\
+enum unit { COUNT, SECTORS, NANOSECONDS };
+
+/* The metrics of which counters are samples; NOT_GROUPED has one of its own. */
+#define METRIC_SYMBOL(symbol, name, type, unit, label, help)	METRIC_##symbol,
+enum metric_group {
+	NOT_GROUPED,
+	CACHE_METRICS(METRIC_SYMBOL)
+};
+
+#define IN_GROUP(symbol, name, help, metric, value)			\
+	[symbol] = { METRIC_##metric, value },
+#define NOTHING(...)
+static const struct {
+	enum metric_group group;
+	const char *value;	/* of the group's label */
+} grouped[FIRST_IO] = {
+	CACHE_COUNTERS(NOTHING, IN_GROUP)
+};
+
+/* Whole numbers stay whole. */
+static void put_value(FILE *f, uint64_t n, enum unit unit)
+{
+	switch (unit) {
+	case COUNT:
+		fprintf(f, "%ju\n", n);
+		return;
+	case SECTORS:
+		fprintf(f, "%ju\n", n * SECTOR);
+		return;
+	case NANOSECONDS:
+		fprintf(f, "%.9f\n", n / 1e9);
+		return;
+	}
+}
+
+#define OWN_METRIC(symbol, name, help)					\
 	{ "hearth_cache_" #name "_total", "counter", help, NULL, symbol,	\
 	  symbol >= FIRST_OWN },
-#define NO_METRIC(symbol, name, help)
+#define GROUP_METRIC(symbol, name, type, unit, label, help)		\
+	{ "hearth_cache_" #name, type, help, NULL, 0, false,		\
+	  METRIC_##symbol, unit, label },
 
 static const struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct out *o);
-	enum counter counter;	/* the value, if put is NULL */
+	enum counter counter;	/* the value, if put is NULL and there is no group */
 	bool own;		/* only hearth's target counts it */
+	enum metric_group group;
+	enum unit unit;		/* of the group's counters */
+	const char *label;	/* that tells them apart, or "" */
 } metrics[] = {
 	{ "hearth_cache_info", "gauge",
 	  "Always 1; the labels say how it runs.", put_info, 0, false },
@@ -316,28 +308,11 @@ static const struct metric {
 	  "Size of the metadata device.", put_metadata, 0, false },
 	{ "hearth_cache_metadata_used_bytes", "gauge",
 	  "Metadata in use.", put_metadata_used, 0, false },
-	{ "hearth_cache_hits_total", "counter",
-	  "Requests, cut at blocks, that were hits.", put_hits, 0, false },
-	{ "hearth_cache_misses_total", "counter",
-	  "Requests, cut at blocks, that were misses.", put_misses, 0, false },
-	CACHE_COUNTERS(METRIC, NO_METRIC)
-	{ "hearth_cache_bypasses_total", "counter",
-	  "Misses that were not promoted.", put_bypasses, 0, true },
-	{ "hearth_cache_written_bytes_total", "counter",
-	  "Written to the cache device.", put_written, 0, true },
+	CACHE_METRICS(GROUP_METRIC)
+	CACHE_COUNTERS(OWN_METRIC, NOTHING)
 	{ "hearth_cache_intents_held", "gauge",
 	  "Blocks marked dirty on the disk that are not.", put_intents_held, 0,
 	  true },
-	{ "hearth_cache_errors_total", "counter",
-	  "Errors of devices.", put_errors, 0, true },
-	{ "hearth_cache_retired_blocks", "gauge",
-	  "Blocks of the cache device that could not be written.", NULL,
-	  RETIRED_BLOCKS, true },
-	{ "hearth_cache_timed_requests_total", "counter",
-	  "Requests, cut at blocks, that were timed: a sample.", put_timed, 0,
-	  true },
-	{ "hearth_cache_timed_seconds_total", "counter",
-	  "Time that those took, added up.", put_timed_seconds, 0, true },
 	{ "hearth_volume_requests_total", "counter",
 	  "Requests to the cached volume.", put_io_requests, 0, false },
 	{ "hearth_volume_bytes_total", "counter",
@@ -366,6 +341,63 @@ static void put_build(FILE *f)
 	fprintf(f, "hearth_export_time_seconds %jd\n", (intmax_t)time(NULL));
 }
 
+static void put_group(const struct out *o, const struct metric *m)
+{
+	const char *label = m->label[0] ? m->label : NULL;
+	unsigned int i;
+
+	for (i = 0; i < FIRST_IO; i++) {
+		if (grouped[i].group != m->group || (i >= FIRST_OWN && !o->c->own))
+			continue;
+		begin(o, label, grouped[i].value);
+		put_value(o->f, o->c->count[i], m->unit);
+	}
+}
+
+/* Begins a sample of a histogram; @what is "_bucket" and the like. */
+static void begin_part(const struct out *o, const char *what, const struct metric *m,
+		       enum cache_latency kind, const char *limit)
+{
+	char name[64];
+	struct out part = *o;
+
+	snprintf(name, sizeof(name), "%s%s", o->name, what);
+	part.name = name;
+	begin_labels(&part);
+	put_label(o->f, m->label, grouped[TIMED_READ_HITS + kind].value);
+	if (limit)
+		put_label(o->f, "le", limit);
+	fputs("} ", o->f);
+}
+
+static void put_latency(const struct out *o, const struct metric *m, enum cache_latency kind)
+{
+	const uint64_t *buckets = latency_buckets(o->c->count, kind);
+	uint64_t sum = 0;
+	char limit[32];
+	unsigned int i;
+
+	for (i = 0; i < CACHE_LATENCY_BUCKETS; i++) {
+		sum += buckets[i];
+		snprintf(limit, sizeof(limit), "%.9f", CACHE_LATENCY_LIMIT(i) / 1e9);
+		begin_part(o, "_bucket", m, kind,
+			   i < CACHE_LATENCY_BUCKETS - 1 ? limit : "+Inf");
+		put_value(o->f, sum, COUNT);
+	}
+	begin_part(o, "_sum", m, kind, NULL);
+	put_value(o->f, o->c->count[READ_HITS_NS + kind], m->unit);
+	begin_part(o, "_count", m, kind, NULL);
+	put_value(o->f, sum, COUNT);
+}
+
+static void put_histogram(const struct out *o, const struct metric *m)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < NR_CACHE_LATENCIES && o->c->own; kind++)
+		put_latency(o, m, kind);
+}
+
 static void put_metric(FILE *f, const struct metric *m, const struct caches *cs)
 {
 	unsigned int i;
@@ -378,6 +410,10 @@ static void put_metric(FILE *f, const struct metric *m, const struct caches *cs)
 			continue;
 		if (m->put)
 			m->put(&o);
+		else if (m->group == METRIC_TIMES)
+			put_histogram(&o, m);
+		else if (m->group)
+			put_group(&o, m);
 		else
 			sample(&o, NULL, NULL, o.c->count[m->counter]);
 	}

@@ -83,6 +83,16 @@ bool any_finding(enum level least)
 	return false;
 }
 
+bool was_found(const char *id, const char *subject)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_findings; i++)
+		if (!strcmp(findings[i].id, id) && !strcmp(findings[i].subject, subject))
+			return true;
+	return false;
+}
+
 /* ---- Printing ---- */
 
 static const char * const level_names[] = {

@@ -44,6 +44,7 @@ void forget_findings(void);
 /* The finding number @i from 0 on, in the order of found(); NULL at the end. */
 const struct finding *finding_at(unsigned int i);
 bool any_finding(enum level least);
+bool was_found(const char *id, const char *subject);
 /* Prints those of level @least and worse, the worst first. */
 void print_findings(enum level least);
 /* The same as a JSON array; @key is NULL outside of an object. */

@@ -24,7 +24,7 @@ struct line {
 #define NUMBER(member, id, heading, desc) \
 	NUMBER_FIELD(struct line, member, id, heading, desc)
 
-static const struct dm_report_field_type fields[] = {
+const struct dm_report_field_type get_fields[] = {
 	TEXT(name, "name", "Cache", "The cache"),
 	TEXT(key, "key", "Key", "Name of the setting"),
 	TEXT(value, "value", "Value", "Value in effect"),
@@ -144,7 +144,7 @@ static bool has_all(const struct options *o, const struct cache_info *c,
 
 static int print(const struct options *o, struct lines *l)
 {
-	struct report *r = report_open(o, "setting", fields, COLUMNS, "");
+	struct report *r = report_open(o, "setting", get_fields, COLUMNS, "");
 	unsigned int i;
 
 	if (!r)

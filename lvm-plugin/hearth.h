@@ -29,8 +29,10 @@ enum exit_code {
 struct options {
 	bool json, stay, batch, solid, force, fix, yes, nagios;
 	bool dry;		/* --dry-run */
+	bool all;		/* --all of settle */
 	bool remove;		/* --delete of mark */
 	bool enlist, unregister, quiet;	/* enlist: --register */
+	bool repair;
 	double interval;	/* seconds between two tables */
 	unsigned long count;	/* tables; 0: no end */
 	double minutes;		/* to record */
@@ -39,6 +41,7 @@ struct options {
 	unsigned int sample;	/* blocks; 0: not given */
 	char *preset, *file;
 	char *cache, *live;	/* names; live: the volume to record */
+	char *keep;		/* cache or origin */
 	char *policy, *format, *svg;
 	/* for libdevmapper's reports, as lvs has them; NULL: not given */
 	char *fields, *keys, *selection, *units, *separator, *report_format;
@@ -48,6 +51,7 @@ struct options {
 	char *sort;			/* --sort of top */
 	char *mode;			/* --mode of cache */
 	char *trace;			/* --trace of report */
+	char *kernel;			/* --kernel of doctor: a release */
 	char *since;			/* a mark of hearth mark; see marks.h */
 	char **args;
 	int nr_args;
@@ -66,11 +70,14 @@ int hearth_split(const struct options *o);
 int hearth_uncache(const struct options *o);
 int hearth_cache(const struct options *o);
 int hearth_replace(const struct options *o);
+int hearth_origin(const struct options *o);
+int hearth_verify(const struct options *o);
 int hearth_monitor(const struct options *o);
 int hearth_report(const struct options *o);
 int hearth_export(const struct options *o);
 int hearth_doctor(const struct options *o);
 int hearth_advise(const struct options *o);
+int hearth_bench(const struct options *o);
 
 /* Prints the modes, policies, presets and settings for hearth set --help. */
 void hearth_set_help(FILE *out);

@@ -19,7 +19,7 @@
 #include "history.h"
 #include "util.h"
 
-#define HEADER		"hearth-history 4"
+#define HEADER		"hearth-history 5"
 #define FINE_SPAN	120.0
 #define FINE_STEP	5.0
 #define SPAN		(90 * 60.0)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * [CACHE] [INTERVAL [COUNT]].  A first argument that is a number is an interval.
+ * [CACHE] [INTERVAL [COUNT]].  A first argument that is a number is an interval.  And
+ * the time of a look.
  * It must not look whether there is such a cache.
  */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "intervals.h"
 
@@ -39,6 +43,10 @@ bool intervals_take(struct intervals *v, const struct options *o)
 	int nr = o->nr_args;
 	double count;
 
+	if (o->stamp && strcmp(o->stamp, "d") && strcmp(o->stamp, "u")) {
+		complain("-T %s: there are d and u", o->stamp);
+		return false;
+	}
 	if (nr && !is_number(args[0])) {
 		v->cache = args[0];
 		args++;
@@ -56,4 +64,18 @@ bool intervals_take(struct intervals *v, const struct options *o)
 		return false;
 	v->count = count;
 	return true;
+}
+
+void intervals_stamp(const struct options *o)
+{
+	char text[64];
+	time_t t = time(NULL);
+
+	if (!o->stamp)
+		return;
+	if (*o->stamp == 'u')
+		snprintf(text, sizeof(text), "%jd", (intmax_t)t);
+	else
+		strftime(text, sizeof(text), "%c", localtime(&t));
+	puts(text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arguments [CACHE] [INTERVAL [COUNT]], as iostat(1) has them.
+ * The arguments [CACHE] [INTERVAL [COUNT]], as iostat(1) has them, and the times of looks.
  */
 #ifndef HEARTH_PLUGIN_INTERVALS_H
 #define HEARTH_PLUGIN_INTERVALS_H
@@ -15,5 +15,7 @@ struct intervals {
 
 /* Takes the arguments of @o.  False, and a complaint, if they make no sense. */
 bool intervals_take(struct intervals *v, const struct options *o);
+/* As -T of @o asks: d prints the date on a line, u the seconds since 1970. */
+void intervals_stamp(const struct options *o);
 
 #endif

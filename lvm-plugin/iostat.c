@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cache-info.h"
@@ -23,11 +22,14 @@ struct line {
 	struct rates r;
 	uint64_t volume_read, volume_write, volume_size;	/* bytes */
 	uint64_t ssd_read, ssd_write, ssd_size, origin_read, origin_write, origin_size;
+	struct latency_columns times;
 	double used, dirty;
 };
 
 #define TEXT(member, id, heading, desc) \
 	TEXT_FIELD(struct line, member, id, heading, desc)
+#define NUMBER(member, id, heading, desc) \
+	NUMBER_FIELD(struct line, member, id, heading, desc)
 #define REAL(member, id, heading, desc) \
 	REAL_FIELD(struct line, r.member, id, heading, desc)
 #define BYTES(member, id, heading, desc) \
@@ -47,7 +49,9 @@ struct line {
 	REAL(of.depth, id "_depth", head "depth", "Mean number of requests under way at " what), \
 	PERCENT(r.of.busy, id "_util", head "util%", "Share of time with requests under way at " what)
 
-static const struct dm_report_field_type fields[] = {
+#define LATENCY(symbol, name)	LATENCY_FIELDS(struct line, times, symbol, name)
+
+const struct dm_report_field_type iostat_fields[] = {
 	TEXT(name, "name", "Cache", "VG/LV, or the device-mapper name"),
 	TEXT(mode, "mode", "Mode", "Mode in effect"),
 	TEXT(health, "health", "Health", "Health; good, unless something failed"),
@@ -58,6 +62,7 @@ static const struct dm_report_field_type fields[] = {
 	PERCENT(r.hits, "hit_percent", "Hit%", "Share of hits among reads and writes"),
 	PERCENT(r.read_hits, "read_hit_percent", "RHit%", "Share of hits among reads"),
 	PERCENT(r.write_hits, "write_hit_percent", "WHit%", "Share of hits among writes"),
+	CACHE_LATENCIES(LATENCY)
 	REAL(promotions, "promotions", "Prom/s", "Blocks promoted a second"),
 	REAL(demotions, "demotions", "Demo/s", "Blocks demoted a second"),
 	REAL(writebacks, "writebacks", "Back/s", "Blocks written back a second"),
@@ -79,6 +84,7 @@ static uint64_t whole(double n)
 
 static void fill(struct line *l, const struct cache_info *c)
 {
+	l->times = latency_columns(l->r.latency);
 	l->name = c->name;
 	l->mode = c->mode;
 	l->health = c->health;
@@ -121,21 +127,6 @@ static struct line *lines_of(const struct look *l, const struct look *was)
 
 /* ---- JSON, a line for each look ---- */
 
-static void json_device(const char *key, const struct device_rates *d)
-{
-	json_begin(key, '{');
-	json_real("reads_per_second", d->reads);
-	json_real("writes_per_second", d->writes);
-	json_real("read_bytes_per_second", d->read_bytes);
-	json_real("write_bytes_per_second", d->write_bytes);
-	json_real("request_bytes", d->request_bytes);
-	json_real("read_ms", d->read_ms);
-	json_real("write_ms", d->write_ms);
-	json_real("depth", d->depth);
-	json_real("util", d->busy);
-	json_end();
-}
-
 static void json_line(const struct line *l)
 {
 	json_begin(NULL, '{');
@@ -143,9 +134,10 @@ static void json_line(const struct line *l)
 	json_string("mode", l->mode);
 	json_string("health", l->health);
 	json_real("seconds", l->r.seconds);
-	json_device("volume", &l->r.volume);
-	json_device("cache_device", &l->r.ssd);
-	json_device("origin", &l->r.origin);
+	json_device_rates("volume", &l->r.volume);
+	json_device_rates("cache_device", &l->r.ssd);
+	json_device_rates("origin", &l->r.origin);
+	json_latencies("latency", l->r.latency);
 	json_real("hit_ratio", l->r.hits);
 	json_real("read_hit_ratio", l->r.read_hits);
 	json_real("write_hit_ratio", l->r.write_hits);
@@ -191,35 +183,20 @@ static struct options for_report(const struct options *o)
 	return as;
 }
 
-/* As of zpool iostat: -T d prints the date, -T u seconds since 1970. */
-static void print_time(const char *kind)
-{
-	char text[64];
-	time_t t = time(NULL);
-
-	if (!kind)
-		return;
-	if (*kind == 'u')
-		snprintf(text, sizeof(text), "%jd", (intmax_t)t);
-	else
-		strftime(text, sizeof(text), "%c", localtime(&t));
-	puts(text);
-}
-
 static int print_table(const struct options *o, struct line *lines, unsigned int nr)
 {
 	struct options as = for_report(o);
 	struct report *r;
 	unsigned int i;
 
-	r = report_open(&as, "cache", fields, COLUMNS, "name");
+	r = report_open(&as, "cache", iostat_fields, COLUMNS, "name");
 	if (!r)
 		return EXIT_USAGE;
 	/* Scripts count words. */
 	report_unknown(r, "-");
 	for (i = 0; i < nr; i++)
 		report_add(r, &lines[i]);
-	print_time(o->stamp);
+	intervals_stamp(o);
 	report_show(r);
 	report_close(r);
 	return EXIT_OK;
@@ -281,10 +258,6 @@ int hearth_iostat(const struct options *o)
 		return EXIT_USAGE;
 	if (o->skip_first && !v.seconds) {
 		complain("-y leaves out what there is without an INTERVAL");
-		return EXIT_USAGE;
-	}
-	if (o->stamp && strcmp(o->stamp, "d") && strcmp(o->stamp, "u")) {
-		complain("-T %s: there are d and u", o->stamp);
 		return EXIT_USAGE;
 	}
 	catch_signals();

@@ -1,50 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recording by the kernel's trace event block_bio_queue.  A trace instance of our
- * own keeps other people's tracing undisturbed.  The kernel filters the event by
- * device, so requests to other devices cost next to nothing.
+ * Recording by the kernel's trace event block_bio_queue, by libtracefs.  A trace
+ * instance of our own keeps other people's tracing undisturbed.  The kernel filters
+ * the event by device, so requests to other devices cost next to nothing.
  *
  * It must not know caches: it records any block device.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <tracefs.h>
 #include <unistd.h>
 
 #include "dm.h"
 #include "hearth.h"
 #include "live.h"
 
-#define EVENT		"events/block/block_bio_queue/"
+#define SYSTEM		"block"
+#define EVENT		"block_bio_queue"
 /* The buffer has to hold what happens between two polls. Both were chosen, not measured. */
 #define POLL		0.2	/* seconds */
-#define BUFFER_KB	"8192"	/* for each CPU */
-#define MARK		" block_bio_queue: "
+#define BUFFER_KB	8192	/* for each CPU */
 
 struct recording {
 	struct trace *t;
-	char instance[600];
-	unsigned long lost;
-	char line[512];		/* the begin of a line whose end has not come */
-	size_t len;
+	struct tracefs_instance *instance;
+	struct tep_handle *events;
+	struct tep_event *event;	/* the fields below are its */
+	struct tep_format_field *sector, *sectors, *op;
+	double until;
+	bool stopped;
+	unsigned long long lost;
 };
-
-static bool put(const struct recording *r, const char *file, const char *text)
-{
-	char path[700];
-	bool ok;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", r->instance, file);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	return !close(fd) && ok;
-}
 
 int live_find(const char *volume, dev_t *dev)
 {
@@ -64,110 +53,165 @@ int live_find(const char *volume, dev_t *dev)
 	return EXIT_OK;
 }
 
+/* ---- The instance ---- */
+
+static bool parse_page(struct recording *r)
+{
+	int len;
+	char *text = tracefs_instance_file_read(NULL, "events/header_page", &len);
+	bool ok = text && !tep_parse_header_page(r->events, text, len, sizeof(long));
+
+	free(text);
+	return ok;
+}
+
+static bool parse_event(struct recording *r)
+{
+	int len;
+	char *text = tracefs_event_file_read(NULL, SYSTEM, EVENT, "format", &len);
+	bool ok = text && !tep_parse_event(r->events, text, len, SYSTEM);
+
+	free(text);
+	return ok;
+}
+
+/*
+ * How the kernel lays out a page of its buffer, and this event.  tracefs_local_events()
+ * would read all symbols of the kernel as well.
+ */
+static bool read_format(struct recording *r)
+{
+	r->events = tep_alloc();
+	if (!r->events || !parse_page(r) || !parse_event(r))
+		return false;
+	r->event = tep_find_event_by_name(r->events, SYSTEM, EVENT);
+	if (!r->event)
+		return false;
+	r->sector = tep_find_field(r->event, "sector");
+	r->sectors = tep_find_field(r->event, "nr_sector");
+	r->op = tep_find_field(r->event, "rwbs");
+	return r->sector && r->sectors && r->op;
+}
+
 /* An instance that a killed run left behind is used again. */
+static bool open_instance(struct recording *r, dev_t dev)
+{
+	char name[64], filter[64];
+
+	snprintf(name, sizeof(name), "hearth-%u-%u", major(dev), minor(dev));
+	/* In the kernel a device number has 20 bits for the minor number. */
+	snprintf(filter, sizeof(filter), "dev == %u", major(dev) << 20 | minor(dev));
+	r->instance = tracefs_instance_create(name);
+	return r->instance &&
+	       !tracefs_instance_set_buffer_size(r->instance, BUFFER_KB, -1) &&
+	       tracefs_event_file_write(r->instance, SYSTEM, EVENT, "filter", filter) > 0 &&
+	       read_format(r) && !tracefs_event_enable(r->instance, SYSTEM, EVENT);
+}
+
 static int begin(struct recording *r, dev_t dev)
 {
-	char filter[64];
+	char path[500];
 
-	snprintf(r->instance, sizeof(r->instance),
-		 "%s/sys/kernel/tracing/instances/hearth-%u-%u", dm_root(),
-		 major(dev), minor(dev));
-	/* In the kernel a device number has 20 bits for the minor number. */
-	snprintf(filter, sizeof(filter), "dev == %u",
-		 major(dev) << 20 | minor(dev));
-	if ((!mkdir(r->instance, 0700) || errno == EEXIST) &&
-	    put(r, "buffer_size_kb", BUFFER_KB) &&
-	    put(r, EVENT "filter", filter) && put(r, EVENT "enable", "1"))
+	if (dm_root()[0]) {
+		snprintf(path, sizeof(path), "%s/sys/kernel/tracing", dm_root());
+		tracefs_set_tracing_dir(path);
+	}
+	tracefs_set_loglevel(TEP_LOG_NONE);
+	errno = 0;
+	if (open_instance(r, dev))
 		return EXIT_OK;
-	complain("%s: %s; is tracefs mounted, and the user root?", r->instance,
-		 strerror(errno));
+	complain("the event " EVENT " cannot be recorded%s%s; is the user root, and does the kernel have tracefs?",
+		 errno ? ": " : "", errno ? strerror(errno) : "");
 	return EXIT_FAILED;
 }
 
-static void end(const struct recording *r)
+static void stop(struct recording *r)
 {
-	put(r, EVENT "enable", "0");
-	rmdir(r->instance);
+	if (!r->stopped)
+		tracefs_event_disable(r->instance, SYSTEM, EVENT);
+	r->stopped = true;
 }
 
-/* "  fio-345 [001] ..... 12.345678: block_bio_queue: 254,3 WS 1234 + 8 [fio]" */
-static void take_line(struct recording *r, char *line)
+static void end(struct recording *r)
 {
-	unsigned long long sector, sectors, lost;
-	struct request q = { 0 };
-	char *event = strstr(line, MARK), *time, op[16];
+	if (r->instance) {
+		stop(r);
+		tracefs_instance_destroy(r->instance);
+		tracefs_instance_free(r->instance);
+	}
+	tep_free(r->events);
+}
 
-	if (strstr(line, "[LOST") &&
-	    sscanf(strstr(line, "[LOST"), "[LOST %llu", &lost) == 1)
-		r->lost += lost;
-	if (!event || event == line)
+/* ---- Requests ---- */
+
+static bool is_over(const struct recording *r)
+{
+	return interrupted || now() >= r->until;
+}
+
+static void take_request(struct recording *r, const struct tep_record *record)
+{
+	unsigned long long sector, sectors;
+	struct request q = { .time_us = record->ts / 1000 };
+	const char *op = (const char *)record->data + r->op->offset;
+
+	if (tep_read_number_field(r->sector, record->data, &sector) ||
+	    tep_read_number_field(r->sectors, record->data, &sectors))
 		return;
-	if (sscanf(event + strlen(MARK), "%*u,%*u %15s %llu + %llu", op,
-		   &sector, &sectors) != 3 || !sectors || strchr(op, 'D'))
+	/* A flush has no sectors. */
+	if (!sectors || memchr(op, 'D', strnlen(op, r->op->size)))
 		return;
-	event[-1] = '\0';
-	time = strrchr(line, ' ');
-	q.time_us = time ? strtod(time, NULL) * 1e6 : 0;
 	q.offset = sector * 512;
 	q.length = sectors * 512;
-	q.write = strchr(op, 'W') != NULL;
+	q.write = memchr(op, 'W', strnlen(op, r->op->size)) != NULL;
 	trace_add(r->t, &q);
 }
 
-static void take(struct recording *r, const char *text, ssize_t n)
+/* libtracefs calls this for each event, in the order of time, until there is none left. */
+static int take(struct tep_event *event, struct tep_record *record, int cpu, void *data)
 {
-	for (; n > 0; n--, text++) {
-		if (*text != '\n') {
-			if (r->len < sizeof(r->line) - 1)
-				r->line[r->len++] = *text;
-			continue;
-		}
-		r->line[r->len] = '\0';
-		r->len = 0;
-		take_line(r, r->line);
-	}
+	struct recording *r = data;
+
+	(void)cpu;
+	if (record->missed_events)
+		/* -1 is an unknown number. */
+		r->lost += record->missed_events > 0 ? record->missed_events : 1;
+	if (event && event->id == r->event->id)
+		take_request(r, record);
+	if (is_over(r))
+		stop(r);
+	return 0;
 }
 
-static void report(const struct recording *r, double left)
+static void report(const struct recording *r)
 {
 	fprintf(stderr, "\r%zu requests, %.0f s to go; Ctrl-C ends it\033[K",
-		(size_t)r->t->nr, left);
+		(size_t)r->t->nr, r->until - now());
 }
 
-/* Takes all lines that have come since the last call. */
-static void take_all(struct recording *r, int pipe)
+static bool take_all(struct recording *r)
 {
-	static char text[65536];
-	ssize_t n;
-
-	while ((n = read(pipe, text, sizeof(text))) > 0)
-		take(r, text, n);
+	return !tracefs_iterate_raw_events(r->events, r->instance, NULL, 0, take, r);
 }
 
-static int record(struct recording *r, double seconds, bool quiet)
+static int record(struct recording *r, bool quiet)
 {
-	double until = now() + seconds;
-	char path[700];
-	int fd;
+	bool ok = true;
 
-	snprintf(path, sizeof(path), "%s/trace_pipe", r->instance);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) {
-		complain("%s: %s", path, strerror(errno));
-		return EXIT_FAILED;
-	}
-	while (!interrupted && now() < until) {
-		take_all(r, fd);
+	while (ok && !is_over(r)) {
+		ok = take_all(r);
 		if (!quiet)
-			report(r, until - now());
+			report(r);
 		pause_for(POLL);
 	}
-	put(r, EVENT "enable", "0");
-	take_all(r, fd);
+	stop(r);
+	ok = ok && take_all(r);
 	if (!quiet)
 		fputs("\r\033[K", stderr);
-	close(fd);
-	return EXIT_OK;
+	if (ok)
+		return EXIT_OK;
+	complain("the trace buffers cannot be read: %s", strerror(errno));
+	return EXIT_FAILED;
 }
 
 int live_record(struct trace *t, dev_t dev, double *seconds, bool quiet)
@@ -179,14 +223,14 @@ int live_record(struct trace *t, dev_t dev, double *seconds, bool quiet)
 	catch_signals();
 	code = begin(&r, dev);
 	began = now();
+	r.until = began + *seconds;
 	if (!code)
-		code = record(&r, *seconds, quiet || !isatty(2));
+		code = record(&r, quiet || !isatty(2));
 	*seconds = now() - began;
 	end(&r);
 	/* Ctrl-C ended the recording; the rest of the command goes on. */
 	interrupted = 0;
 	if (r.lost)
-		complain("note: %lu requests came too fast to be recorded",
-			 r.lost);
+		complain("note: %llu requests came too fast to be recorded", r.lost);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,40 +16,79 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "hearth.h"
 #include "lvm.h"
 
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Becomes the command, with @out as its stdout.  Does not return. */
-static void become(const char *const argv[], int out, bool quiet)
+/* The environment, with what scripts ask of LVM: no warnings, and English. */
+static char **environment(void)
 {
-	int null = open("/dev/null", O_RDWR);
+	static char quiet[] = "LVM_SUPPRESS_FD_WARNINGS=1", language[] = "LC_ALL=C";
+	unsigned int nr = 0, i;
+	char **all;
 
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
-	setpgid(0, 0);
-	dup2(null, 0);
-	dup2(out, 1);
+	while (environ[nr])
+		nr++;
+	all = calloc(nr + 3, sizeof(*all));
+	if (!all)
+		abort();
+	for (nr = i = 0; environ[i]; i++)
+		if (strncmp(environ[i], "LC_ALL=", 7))
+			all[nr++] = environ[i];
+	all[nr++] = quiet;
+	all[nr++] = language;
+	return all;
+}
+
+/* In a process group of its own, with the signals that this command has caught. */
+static void set_up(posix_spawnattr_t *attr)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGPIPE);
+	posix_spawnattr_setsigdefault(attr, &set);
+	posix_spawnattr_setpgroup(attr, 0);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+/*
+ * Starts the command, with @out as its stdout; @quiet: its complaints are dropped.
+ * Returns its pid, or -1 and sets errno.
+ */
+static pid_t start(const char *const argv[], int out, bool quiet)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	char **env = environment();
+	pid_t pid = -1;
+
+	posix_spawnattr_init(&attr);
+	set_up(&attr);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, out, 1);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
 	if (quiet)
-		dup2(null, 2);
-	closefrom(3);
-	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
-	setenv("LC_ALL", "C", 1);
-	execvp(argv[0], (char *const *)argv);
-	if (!quiet)
-		dprintf(2, "hearth: %s: %s\n", argv[0], strerror(errno));
-	_exit(127);
+		posix_spawn_file_actions_adddup2(&files, 0, 2);
+	posix_spawn_file_actions_addclosefrom_np(&files, 3);
+	errno = posix_spawnp(&pid, argv[0], &files, &attr, (char *const *)argv, env);
+	if (errno)
+		pid = -1;
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	free(env);
+	return pid;
 }
 
 pid_t lvm_start(const char *const argv[])
 {
-	pid_t pid = fork();
+	pid_t pid = start(argv, 2, false);
 
-	if (!pid)
-		become(argv, 2, false);
 	if (pid < 0)
 		complain("%s: %s", argv[0], strerror(errno));
 	return pid;
@@ -87,6 +127,25 @@ int lvm_run(const char *const argv[])
 	return exit_code(status);
 }
 
+/* ---- Sizes ---- */
+
+#define MIB		1048576.0
+#define DEFAULT_BLOCK	65536.0
+
+double cache_metadata_bytes(double cache, double block)
+{
+	return 4 * MIB + 44 * cache / block;
+}
+
+double cache_block_for(double cache)
+{
+	double block = DEFAULT_BLOCK;
+
+	while (cache / block > LVM_MAX_BLOCKS)
+		block *= 2;
+	return block;
+}
+
 /* ---- A command line, word by word ---- */
 
 /* The last place stays NULL, which ends the list.  No caller has so many words. */
@@ -111,18 +170,33 @@ void command_add_text(struct command *c, const char *format, ...)
 	command_add(c, word);
 }
 
+void command_free(struct command *c)
+{
+	while (c->nr_texts)
+		free(c->texts[--c->nr_texts]);
+}
+
 int command_run(struct command *c)
 {
 	int r = lvm_run(c->argv);
 
-	while (c->nr_texts)
-		free(c->texts[--c->nr_texts]);
+	command_free(c);
 	return r ? EXIT_FAILED : EXIT_OK;
+}
+
+void command_print(struct command *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++)
+		printf("%s%s", i ? " " : "", c->argv[i]);
+	putchar('\n');
+	command_free(c);
 }
 
 /* ---- The output of a command ---- */
 
-char *command_text(const char *const argv[])
+char *command_said(const char *const argv[], int *code)
 {
 	char *text = NULL;
 	int ends[2], status;
@@ -132,9 +206,7 @@ char *command_text(const char *const argv[])
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
-	pid = fork();
-	if (!pid)
-		become(argv, ends[1], true);
+	pid = start(argv, ends[1], true);
 	close(ends[1]);
 	f = fdopen(ends[0], "r");
 	/* Reads all, because these commands print no NUL. */
@@ -149,9 +221,20 @@ char *command_text(const char *const argv[])
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			goto failed;
-	if (!exit_code(status))
-		return text;
+	*code = exit_code(status);
+	return text;
 failed:
+	free(text);
+	return NULL;
+}
+
+char *command_text(const char *const argv[])
+{
+	int code;
+	char *text = command_said(argv, &code);
+
+	if (!text || !code)
+		return text;
 	free(text);
 	return NULL;
 }
@@ -166,6 +249,35 @@ int command_output(const char *const argv[], char *line, size_t len)
 	snprintf(line, len, "%.*s", (int)strcspn(text, "\n"), text);
 	free(text);
 	return 0;
+}
+
+char *lvm_without_brackets(char *name)
+{
+	if (*name == '[')
+		memmove(name, name + 1, strlen(name));
+	name[strcspn(name, "]")] = '\0';
+	return name;
+}
+
+/* The names of other volumes that hearth makes from it have so many bytes more. */
+#define SUFFIX_LEN	16
+
+bool lvm_take_name(const char *from, char *name, char *vg, char *lv)
+{
+	const char *slash;
+
+	if (!strncmp(from, "/dev/", 5))
+		from += 5;
+	slash = strchr(from, '/');
+	if (!slash || strchr(slash + 1, '/') ||
+	    strlen(from) >= DM_NAME_MAX - SUFFIX_LEN) {
+		complain("%s: must be VG/LV", from);
+		return false;
+	}
+	snprintf(name, 2 * DM_NAME_MAX, "%s", from);
+	snprintf(vg, DM_NAME_MAX, "%.*s", (int)(slash - from), from);
+	snprintf(lv, DM_NAME_MAX, "%s", slash + 1);
+	return true;
 }
 
 int lvm_volume(const char *name, char *type, size_t type_len, char *active,
@@ -209,4 +321,22 @@ bool lvm_report(const char *command, const char *fields, const char *what,
 		snprintf(values[i], FIELD_LEN, "%s", value ?: "");
 	}
 	return line[0];
+}
+
+void lvm_lock_type(const char *vg, char *type, size_t len)
+{
+	const char *const argv[] = { "lvmlockctl", "--info", NULL };
+	char *path = root_path("/run/lvm/lvmlockd.socket"), *text, *line, *save = NULL;
+	bool runs = !access(path, F_OK);
+	char name[DM_NAME_MAX], found[32];
+
+	free(path);
+	snprintf(type, len, "none");
+	text = runs && vg[0] ? command_text(argv) : NULL;
+	for (line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "VG %127s lock_type=%31s", name, found) == 2 &&
+		    !strcmp(name, vg))
+			snprintf(type, len, "%s", found);
+	free(text);
 }

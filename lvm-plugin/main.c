@@ -178,15 +178,10 @@ static int run(const struct subcommand *s, int argc, char **argv)
 static void help_all(FILE *out)
 {
 	const struct subcommand *s;
-	const char *gap;
 
-	fputs("Usage: hearth SUBCOMMAND [OPTION...] [ARGUMENT...]\n\n", out);
-	for (s = subcommands; s->name; s++) {
-		gap = strlen(s->args) > ARGS_WIDTH ?
-		      "\n                                   " : " ";
-		fprintf(out, "  %-11s %-*s%s%s\n", s->name, ARGS_WIDTH, s->args,
-			gap, s->what);
-	}
+	fputs("Usage: hearth SUBCOMMAND [OPTION...] [ARGUMENT...]\n", out);
+	for (s = subcommands; s->name; s++)
+		fprintf(out, "  %-11s %-*s %s\n", s->name, ARGS_WIDTH, s->args, s->what);
 	/* With the shell's prompt the text just fits a terminal of 24 lines. */
 	fputs("\nCACHE: VG/LV or a device-mapper name. See hearth SUBCOMMAND --help, hearth(8).\n",
 	      out);

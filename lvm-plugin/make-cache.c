@@ -22,14 +22,12 @@
 #define KIB		1024.0
 #define MIB		1048576.0
 #define GIB		1073741824.0
-#define LVM_MAX_BLOCKS	1e6	/* allocation/cache_pool_max_chunks, unless set */
 #define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
-#define DEFAULT_BLOCK	(64 * KIB)
 
 struct making {
 	const struct options *o;
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
-	char name[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX];	/* VG/LV */
+	char name[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX + 8];	/* VG/LV */
 	char device[FIELD_LEN];
 	double extent, size, block, metadata;	/* bytes */
 };
@@ -38,19 +36,9 @@ struct making {
 
 static int split_name(struct making *m, const char *name)
 {
-	const char *slash;
-
-	if (!strncmp(name, "/dev/", 5))
-		name += 5;
-	slash = strchr(name, '/');
-	if (!slash || strchr(slash + 1, '/') || strlen(name) >= DM_NAME_MAX - 8) {
-		complain("%s: must be VG/LV", name);
+	if (!lvm_take_name(name, m->name, m->vg, m->lv))
 		return EXIT_USAGE;
-	}
-	snprintf(m->vg, sizeof(m->vg), "%.*s", (int)(slash - name), name);
-	snprintf(m->lv, sizeof(m->lv), "%s", slash + 1);
-	snprintf(m->name, sizeof(m->name), "%s", name);
-	snprintf(m->pool, sizeof(m->pool), "%s_cache", name);
+	snprintf(m->pool, sizeof(m->pool), "%s_cache", m->name);
 	return EXIT_OK;
 }
 
@@ -70,20 +58,10 @@ static double rounded_down(double bytes, double unit)
 	return floor(bytes / unit) * unit;
 }
 
-/* The size that hearth-target(8) advises, in whole extents. */
+/* In whole extents. */
 static double metadata_for(const struct making *m, double size)
 {
-	return ceil((4 * MIB + 44 * size / m->block) / m->extent) * m->extent;
-}
-
-/* LVM refuses a pool of more blocks. */
-static double block_for(double size)
-{
-	double block = DEFAULT_BLOCK;
-
-	while (size / block > LVM_MAX_BLOCKS)
-		block *= 2;
-	return block;
+	return ceil(cache_metadata_bytes(size, m->block) / m->extent) * m->extent;
 }
 
 /*
@@ -98,7 +76,7 @@ static void choose_sizes(struct making *m, double room)
 	if (lvm_report("vgs", "vg_extent_size", m->vg, v, 1) && strtod(v[0], NULL) > 0)
 		m->extent = strtod(v[0], NULL);
 	m->size = m->o->size * GIB;
-	m->block = m->o->block ? m->o->block * KIB : block_for(m->size ?: room);
+	m->block = m->o->block ? m->o->block * KIB : cache_block_for(m->size ?: room);
 	m->metadata = metadata_for(m, m->size ?: room);
 	if (!m->size)
 		m->size = room - 2 * m->metadata;
@@ -130,15 +108,9 @@ static int check_sizes(const struct making *m)
 /* Runs the command, or prints it. */
 static int run(const struct making *m, struct command *c)
 {
-	unsigned int i;
-
 	if (!m->o->dry)
 		return interrupted ? EXIT_INTERRUPTED : command_run(c);
-	for (i = 0; i < c->nr; i++)
-		printf("%s%s", i ? " " : "", c->argv[i]);
-	putchar('\n');
-	while (c->nr_texts)
-		free(c->texts[--c->nr_texts]);
+	command_print(c);
 	return EXIT_OK;
 }
 
@@ -221,14 +193,13 @@ static int set_all(const struct making *m)
 /* The pool that is attached to the volume, as the user named it; "" if none. */
 static void attached_pool(const struct making *m, char *pool)
 {
-	char v[1][FIELD_LEN], *s = v[0];
+	char v[1][FIELD_LEN], *s;
 	size_t len;
 
 	pool[0] = '\0';
 	if (!lvm_report("lvs", "pool_lv", m->name, v, 1))
 		return;
-	s += *s == '[';
-	s[strcspn(s, "]")] = '\0';
+	s = lvm_without_brackets(v[0]);
 	len = strlen(s);
 	if (len > 6 && !strcmp(s + len - 6, "_cpool"))
 		s[len - 6] = '\0';

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Seven conditions of a cache, each reported when it begins and when it is over, and
+ * Eight conditions of a cache, each reported when it begins and when it is over, and
  * never in between; and the file with their limits.
  *
  * It must not look at a cache itself, or tell anybody: plugin.c does both.
  */
 #include <ctype.h>
+#include <ini.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ static const char * const names[NR_CONDITIONS] = {
 	[COND_METADATA] = "metadata-full",
 	[COND_DIRTY] = "dirty",
 	[COND_HITS] = "hits-fell",
+	[COND_CHANGED] = "origin-changed",
+	[COND_GONE] = "origin-gone",
 };
 
 const char *condition_name(enum condition c)
@@ -83,6 +86,7 @@ static bool take_pair(struct monitor_conf *conf, const char *key,
 		if (!strcmp(key, numbers[i].key))
 			return take_number(value, numbers[i].min,
 					   numbers[i].max, numbers[i].to);
+	/* A line of 200 bytes and more is cut by the library, and too long here, too. */
 	if (strcmp(key, "command") || (*value && *value != '/') ||
 	    strlen(value) >= sizeof(conf->command))
 		return false;
@@ -90,47 +94,18 @@ static bool take_pair(struct monitor_conf *conf, const char *key,
 	return true;
 }
 
-/* @s without blanks at both ends. */
-static char *trimmed(char *s)
+static int take_line(void *conf, const char *section, const char *key, const char *value)
 {
-	size_t len;
-
-	s += strspn(s, " \t");
-	len = strlen(s);
-	while (len && isspace((unsigned char)s[len - 1]))
-		len--;
-	s[len] = '\0';
-	return s;
-}
-
-static bool take_line(struct monitor_conf *conf, char *line)
-{
-	char *key = trimmed(line), *value = strchr(key, '=');
-
-	if (!*key || *key == '#')
-		return true;
-	if (!value)
-		return false;
-	*value++ = '\0';
-	return take_pair(conf, trimmed(key), trimmed(value));
+	return !*section && take_pair(conf, key, value);
 }
 
 unsigned int monitor_read_conf(struct monitor_conf *conf, const char *path)
 {
-	FILE *f = fopen(path, "re");
-	unsigned int nr = 0, bad = 0;
-	char line[512];
+	int line;
 
 	monitor_defaults(conf);
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f)) {
-		nr++;
-		if (!take_line(conf, line) && !bad)
-			bad = nr;
-	}
-	fclose(f);
-	return bad;
+	line = ini_parse(path, take_line, conf);
+	return line > 0 ? line : 0;
 }
 
 unsigned int monitor_read_the_conf(struct monitor_conf *conf)
@@ -285,6 +260,29 @@ static void look_at_hits(struct look *l)
 	begin_period(l, hits, accesses);
 }
 
+/* It is over when the cache is activated again and finds its origin. */
+static void look_at_origin(struct look *l)
+{
+	bool changed = !strcmp(l->c->origin_state, "changed");
+
+	state(l, COND_CHANGED, changed, changed ?
+	      "the origin was written without the cache, which began empty" :
+	      "the cache belongs to its origin");
+}
+
+/* The table holds on to a device that is gone, whatever came back in its place. */
+static void look_for_lost(struct look *l)
+{
+	const struct device *lost = &l->c->lost;
+
+	if (lost->major || lost->minor)
+		state(l, COND_GONE, true,
+		      "device %u:%u of the origin is gone; if it comes back under another name, 'lvchange --refresh %s'",
+		      lost->major, lost->minor, l->c->name);
+	else
+		state(l, COND_GONE, false, "all devices of the origin are there");
+}
+
 unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
 			  const struct cache_info *c, double when,
 			  struct notice *notices)
@@ -305,6 +303,8 @@ unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
 		       c->count[CACHE_WRITE_ERRORS], "errors of the cache device");
 	look_at_errors(&l, COND_ORIGIN, 1, c->count[ORIGIN_ERRORS],
 		       "errors of the origin");
+	look_at_origin(&l);
+	look_for_lost(&l);
 	look_at_metadata(&l);
 	look_at_dirty(&l);
 	look_at_hits(&l);

@@ -19,12 +19,12 @@ struct monitor_conf {
 	unsigned int dirty_seconds;	/* during which that many are dirty */
 	unsigned int hits_percent;	/* of the usual hit ratio */
 	unsigned int hits_seconds;	/* that a hit ratio is taken over */
-	char command[256];		/* empty: none */
+	char command[128];		/* empty: none */
 };
 
 enum condition {
 	COND_HEALTH, COND_NEEDS_CHECK, COND_CACHE_DEVICE, COND_ORIGIN,
-	COND_METADATA, COND_DIRTY, COND_HITS, NR_CONDITIONS
+	COND_METADATA, COND_DIRTY, COND_HITS, COND_CHANGED, COND_GONE, NR_CONDITIONS
 };
 
 /* Memory of one cache from one look to the next; zeroed at first. */

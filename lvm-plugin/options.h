@@ -32,7 +32,14 @@ enum offer {
 	OFFER_COLUMNS,	/* of hearth top */
 	OFFER_MODES,
 	OFFER_MARKS,	/* of hearth mark */
+	OFFER_FIELDS,	/* columns of a report, with commas */
+	OFFER_UNITS,	/* of sizes in it */
+	OFFER_REPORTS,	/* formats of it */
+	OFFER_STAMPS,	/* times before it */
+	OFFER_SIDES,	/* of hearth origin */
 };
+
+struct dm_report_field_type;
 
 /* One option of one subcommand. */
 struct row {
@@ -55,6 +62,7 @@ struct subcommand {
 	const char *what;
 	const struct row *options;	/* the last one has no name */
 	void (*more_help)(FILE *out);	/* printed after the options; or NULL */
+	const struct dm_report_field_type *fields;	/* that OFFER_FIELDS offers */
 };
 
 /* The columns of hearth top, with one space between two. */
@@ -63,6 +71,8 @@ extern const char top_columns[];
 extern const struct subcommand subcommands[];	/* the last one has no name */
 
 const struct subcommand *subcommand_find(const char *name);
+/* The @i-th column of the reports of @s, and what it shows; NULL if there are fewer. */
+const char *subcommand_field(const struct subcommand *s, unsigned int i, const char **what);
 
 /*
  * Prints the words that may stand in the place of the last of @words, which are

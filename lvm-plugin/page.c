@@ -9,6 +9,7 @@
  * It must not change a cache.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,8 +17,9 @@
 
 #include "cache-info.h"
 #include "hearth.h"
-#include "lvm.h"
+#include "latency.h"
 #include "record.h"
+#include "smart.h"
 #include "sysfs.h"
 #include "text.h"
 
@@ -93,9 +95,48 @@ static void put_sums(FILE *out, const struct sums *s)
 	unsigned int i;
 
 	fprintf(out, "[%.0f, %ju, %ju", s->when, s->used, s->dirty);
-	for (i = 0; i < NR_COUNTERS; i++)
+	for (i = 0; i < FIRST_BUCKET; i++)
 		fprintf(out, ", %ju", s->count[i]);
 	fputc(']', out);
+}
+
+/* Milliseconds; null if no request was timed. */
+static void put_ms(FILE *out, double ms)
+{
+	if (isfinite(ms))
+		fprintf(out, "%.4g", ms);
+	else
+		fputs("null", out);
+}
+
+/* p50, p99 and p99.9 of each kind, of the requests between two sums. */
+static void put_times(FILE *out, const struct sums *from, const struct sums *to)
+{
+	struct latency all[NR_CACHE_LATENCIES];
+	uint64_t count[NR_COUNTERS];
+	unsigned int i;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		count[i] = to->count[i] - from->count[i];
+	latencies_of(count, all);
+	for (i = 0; i < NR_CACHE_LATENCIES; i++) {
+		fputs(i ? ", [" : "[[", out);
+		put_ms(out, all[i].p50);
+		fputs(", ", out);
+		put_ms(out, all[i].p99);
+		fputs(", ", out);
+		put_ms(out, all[i].p999);
+		fputc(']', out);
+	}
+	fputc(']', out);
+}
+
+static void put_kinds(FILE *out)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_CACHE_LATENCIES; i++)
+		fprintf(out, "%s\"%s\"", i ? ", " : "", latency_names[i]);
 }
 
 static void put_record(FILE *out, const struct cache_info *c)
@@ -110,6 +151,13 @@ static void put_record(FILE *out, const struct cache_info *c)
 	for (i = 0; i < r.nr; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		put_sums(out, &r.sums[i]);
+	}
+	fputs("],\n\"kinds\": [", out);
+	put_kinds(out);
+	fputs("], \"times\": [", out);
+	for (i = 1; i < r.nr; i++) {
+		fputs(i > 1 ? ",\n" : "\n", out);
+		put_times(out, &r.sums[i - 1], &r.sums[i]);
 	}
 	fputs("]}", out);
 	record_free(&r);
@@ -134,16 +182,15 @@ static void put_records(FILE *out, const struct caches *cs)
 /* Puts "DISK": what smartctl says; nothing if it says none. */
 static void put_smart_of(FILE *out, const char *disk, bool *first)
 {
-	const char *const argv[] = { "smartctl", "--json", "-a", "--", disk, NULL };
-	char *text = command_text(argv);
+	struct smart s;
 
-	if (text && text[0] == '{') {
-		fputs(*first ? "\n" : ",\n", out);
-		json_quote(out, disk);
-		fprintf(out, ": %s", text);
-		*first = false;
-	}
-	free(text);
+	if (!smart_read(&s, disk))
+		return;
+	fputs(*first ? "\n" : ",\n", out);
+	json_quote(out, disk);
+	fprintf(out, ": %s", s.text);
+	*first = false;
+	free(s.text);
 }
 
 static void put_smart(FILE *out, const struct caches *cs)

@@ -15,8 +15,8 @@
 
 #include "cache-info.h"
 
-#define COUNTER_NAME(symbol, name, help)	[symbol] = #name,
-const char * const counter_names[NR_COUNTERS] = {
+#define COUNTER_NAME(symbol, name, help, ...)	[symbol] = #name,
+const char * const counter_names[FIRST_BUCKET] = {
 	CACHE_COUNTERS(COUNTER_NAME, COUNTER_NAME)
 	[IO_READS] = "reads",
 	[IO_READ_SECTORS] = "read_sectors",
@@ -42,6 +42,11 @@ const char * const counter_names[NR_COUNTERS] = {
 	[ORIGIN_WRITE_MS] = "write_ms",
 	[ORIGIN_BUSY_MS] = "busy_ms",
 	[ORIGIN_QUEUE_MS] = "queue_ms",
+};
+
+#define LATENCY_NAME(symbol, name)	[CACHE_LATENCY_##symbol] = #name,
+const char * const latency_names[NR_CACHE_LATENCIES] = {
+	CACHE_LATENCIES(LATENCY_NAME)
 };
 
 /* ---- Words ---- */
@@ -229,6 +234,25 @@ bool cache_parse_table(struct cache_info *c, char *words)
 	return !l.bad;
 }
 
+/* @name: what follows "latency_"; @buckets: the numbers. */
+static void parse_latency(struct cache_info *c, const char *name, const char *buckets)
+{
+	unsigned int kind, i;
+	uint64_t *count;
+	char *end;
+
+	for (kind = 0; kind < NR_CACHE_LATENCIES; kind++)
+		if (!strcmp(name, latency_names[kind]))
+			break;
+	if (kind == NR_CACHE_LATENCIES)
+		return;
+	count = &c->count[FIRST_BUCKET + kind * CACHE_LATENCY_BUCKETS];
+	for (i = 0; i < CACHE_LATENCY_BUCKETS; i++) {
+		count[i] = strtoull(buckets, &end, 10);
+		buckets = end;
+	}
+}
+
 void cache_parse_stats(struct cache_info *c, char *words)
 {
 	char *line, *save = NULL, *value;
@@ -244,12 +268,18 @@ void cache_parse_stats(struct cache_info *c, char *words)
 			COPY(c->mode, value);
 		else if (!strcmp(line, "health"))
 			COPY(c->health, value);
+		else if (!strcmp(line, "origin"))
+			COPY(c->origin_state, value);
 		else if (!strcmp(line, "intents_held"))
 			c->intents_held = strtoull(value, NULL, 10);
+		else if (!strcmp(line, "data_slots"))
+			c->data_slots = strtoull(value, NULL, 10);
 		else if (!strcmp(line, "log"))
 			COPY(c->log, value);
 		else if (!strcmp(line, "log_segments"))
 			c->log_segments = strtoull(value, NULL, 10);
+		else if (!strncmp(line, "latency_", 8))
+			parse_latency(c, line + 8, value);
 		for (i = 0; i < FIRST_IO; i++)
 			if (!strcmp(line, counter_names[i]))
 				c->count[i] = strtoull(value, NULL, 10);

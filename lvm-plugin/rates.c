@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rates from counters.  It must not print, or keep anything from look to look.
+ * Rates from counters, and as JSON.  It must not keep anything from look to look.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "rates.h"
 #include "sysfs.h"
+#include "text.h"
 #include "util.h"
 
 #define SECTOR	512.0
@@ -61,8 +62,7 @@ struct rates rates_of(const struct cache_info *c, const struct window *w)
 	double reads = n[READ_HITS] + n[READ_MISSES];
 	double writes = n[WRITE_HITS] + n[WRITE_MISSES];
 	double own_seconds = c->own ? w->seconds : 0;
-
-	return (struct rates){
+	struct rates r = {
 		.seconds = w->seconds > 0 ? w->seconds : NAN,
 		.volume = device_rates(w, IO_READS),
 		.ssd = device_rates(w, FAST_READS),
@@ -80,6 +80,9 @@ struct rates rates_of(const struct cache_info *c, const struct window *w)
 		.mean_ms = ratio(n[IO_READ_MS] + n[IO_WRITE_MS],
 				 n[IO_READS] + n[IO_WRITES]),
 	};
+
+	latencies_of(n, r.latency);
+	return r;
 }
 
 /* 0 if it is not known.  The node is made when the device is. */
@@ -129,4 +132,21 @@ struct rates rates_between(const struct cache_info *was, double then,
 			w.seconds = when - then;
 	}
 	return rates_of(c, &w);
+}
+
+/* ---- JSON ---- */
+
+void json_device_rates(const char *key, const struct device_rates *d)
+{
+	json_begin(key, '{');
+	json_real("reads_per_second", d->reads);
+	json_real("writes_per_second", d->writes);
+	json_real("read_bytes_per_second", d->read_bytes);
+	json_real("write_bytes_per_second", d->write_bytes);
+	json_real("request_bytes", d->request_bytes);
+	json_real("read_ms", d->read_ms);
+	json_real("write_ms", d->write_ms);
+	json_real("depth", d->depth);
+	json_real("util", d->busy);
+	json_end();
 }

@@ -7,6 +7,7 @@
 
 #include "cache-info.h"
 #include "history.h"
+#include "latency.h"
 
 /* A device's requests.  Per second; NAN is not known. */
 struct device_rates {
@@ -26,6 +27,7 @@ struct rates {
 	double promotions, demotions, writebacks, bypasses;
 	double ssd_written;		/* bytes a second, by the target */
 	double mean_ms;			/* of all requests to the volume */
+	struct latency latency[NR_CACHE_LATENCIES];	/* by the target */
 };
 
 /* The rates of a window; its seconds may be 0, which makes rates unknown. */
@@ -41,5 +43,8 @@ struct rates rates_since_activation(const struct cache_info *c);
  */
 struct rates rates_between(const struct cache_info *was, double then,
 			   const struct cache_info *c, double when);
+
+/* Prints them as an object of JSON. */
+void json_device_rates(const char *key, const struct device_rates *d);
 
 #endif

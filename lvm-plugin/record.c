@@ -8,7 +8,7 @@
  * that follow: it is written when counters began at zero again, so that sums go on.  The
  * counts of the last minutes before a restart are lost, because nobody wrote them.
  *
- * A line is appended by one write.  When there are twice as many as a day has, the file
+ * A line is appended by one write.  When there are half as many again as a day has, the file
  * is written anew with those of the last day.
  *
  * dmeventd's plugin runs this as well: it must not print, or end the program.
@@ -27,13 +27,13 @@
 #define FORMAT		"hearth-counters 1"
 #define STEP		300.0	/* seconds between two lines */
 #define SPAN		(25 * 3600.0)	/* what is kept: a day, and some more */
-#define MAX_LINES	600	/* then the old ones are dropped: twice a day's 288 */
+#define MAX_LINES	450	/* then the old ones are dropped: a day has 288, and they stay below 1 MB */
 #define COUNTER_LEN	21	/* of 64 bits, and a blank */
 #define LINE_LEN	(32 + (2 + NR_COUNTERS) * COUNTER_LEN)
 
 /* The counters that begin at zero together; the last range ends at NR_COUNTERS. */
 static const enum counter groups[] = {
-	READ_HITS, PROMOTIONS, IO_READS, FAST_READS, ORIGIN_READS, NR_COUNTERS
+	READ_HITS, PROMOTIONS, IO_READS, FAST_READS, ORIGIN_READS, FIRST_BUCKET, NR_COUNTERS
 };
 
 /* A record that is being read or written. */
@@ -335,11 +335,23 @@ static bool is_young(const struct file *f)
 	return age >= 0 && age < STEP - 1;
 }
 
+/* A volume that was removed may have had the same name. */
+static bool is_of(struct file *f, const struct cache_info *c)
+{
+	FILE *in = fopen(f->path, "re");
+	char line[256];
+	bool ok = in && fgets(line, sizeof(line), in) && take_head(f, c, line);
+
+	if (in)
+		fclose(in);
+	return ok;
+}
+
 void record_keep(const struct cache_info *c)
 {
 	struct file f = { .when = 0 };
 
-	if (!counters_known(c) || !set_path(&f, c) || is_young(&f))
+	if (!counters_known(c) || !set_path(&f, c) || (is_young(&f) && is_of(&f, c)))
 		return;
 	if (!read_file(&f, c, NULL)) {
 		begin(&f, c);

@@ -51,28 +51,20 @@ enum stage {
 	NEW_CACHE_ON,	/* only the old device and the settings are left to do */
 };
 
+/* All settings of the target fit: MAX_SETTINGS, each with a key, "=" and a number. */
+#define ITEM_LEN	4096
+
 struct plan {
 	const struct options *o;
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
 	char name[2 * DM_NAME_MAX];	/* VG/LV */
-	char item[NR_ITEMS][FIELD_LEN];
+	char item[NR_ITEMS][ITEM_LEN];
 	char origin[FIELD_LEN];		/* the hidden volume below the cache */
 	char hidden[FIELD_LEN];		/* the name of the cache's volume while it is on */
 	bool missing;			/* LVM does not find the old device */
 };
 
 /* ---- Asking lvm2 ---- */
-
-/* LVM writes the name of a hidden volume in brackets; this removes them. */
-static void unbracket(char *s)
-{
-	size_t len = strlen(s);
-
-	if (s[0] == '[' && s[len - 1] == ']') {
-		memmove(s, s + 1, len - 2);
-		s[len - 2] = '\0';
-	}
-}
 
 static bool type_is(const char *volume, const char *type)
 {
@@ -139,7 +131,7 @@ static int save_plan(const struct plan *p)
 /* False if no earlier run has begun. */
 static bool load_plan(struct plan *p)
 {
-	char line[FIELD_LEN + 32], *value, *path = plan_path(p);
+	char line[ITEM_LEN + 32], *value, *path = plan_path(p);
 	FILE *f = fopen(path, "re");
 	unsigned int i;
 
@@ -154,7 +146,7 @@ static bool load_plan(struct plan *p)
 		*value++ = '\0';
 		for (i = 0; i < NR_ITEMS; i++)
 			if (!strcmp(line, item_names[i]))
-				snprintf(p->item[i], FIELD_LEN, "%s", value);
+				snprintf(p->item[i], ITEM_LEN, "%s", value);
 	}
 	fclose(f);
 	return p->item[CACHE_NAME][0];
@@ -220,7 +212,7 @@ static int ask_cache_volume(struct plan *p, const char *hidden)
 	if (!p->item[CHUNK][0])
 		strcpy(p->item[CHUNK], v[3]);
 	if (!strcmp(p->item[KIND], "pool")) {
-		unbracket(v[4]);
+		lvm_without_brackets(v[4]);
 		snprintf(name, sizeof(name), "%s/%s", p->vg, v[4]);
 	}
 	if (!lvm_report("lvs", "devices", name, v, 1))
@@ -241,11 +233,11 @@ static void ask_target(struct plan *p, const struct cache_info *c)
 		return;
 	if (strcmp(c->mode, c->table_mode))
 		strcpy(p->item[OWN_MODE], c->mode);
-	for (i = 0; i < c->nr_settings && len < FIELD_LEN - 64; i++)
+	for (i = 0; i < c->nr_settings && len < ITEM_LEN - 64; i++)
 		if (!cache_setting(c->in_table, c->nr_in_table,
 				   c->settings[i].key) &&
 		    strcmp(c->settings[i].key, "migration_threshold"))
-			len += snprintf(own + len, FIELD_LEN - len, "%s%s=%s",
+			len += snprintf(own + len, ITEM_LEN - len, "%s%s=%s",
 					len ? " " : "", c->settings[i].key,
 					c->settings[i].value);
 }
@@ -257,8 +249,8 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 	if (!lvm_report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format,chunk_size",
 		    p->name, v, 7))
 		return refuse(p, "no such volume");
-	unbracket(v[0]);
-	unbracket(v[1]);
+	lvm_without_brackets(v[0]);
+	lvm_without_brackets(v[1]);
 	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
 	if (!lvm_report("lvs", "lv_health_status", name, origin, 1) ||
 	    origin[0][0])
@@ -281,7 +273,7 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 /* Is there a volume by the name of the new cache? */
 static bool cache_volume_exists(const struct plan *p)
 {
-	char v[1][FIELD_LEN], name[2 * FIELD_LEN];
+	char v[1][FIELD_LEN], name[2 * ITEM_LEN];
 
 	/* In older lvm2 the volume of the old cache has this name while it is on. */
 	if (!strcmp(p->item[CACHE_NAME], p->hidden) && type_is(p->name, "cache"))
@@ -353,7 +345,7 @@ static bool is_pool(const struct plan *p)
 static int find_metadata(const struct plan *p, char *uuid, double *offset,
 			 double *size)
 {
-	char name[2 * FIELD_LEN], v[1][FIELD_LEN], extent[1][FIELD_LEN];
+	char name[2 * ITEM_LEN], v[1][FIELD_LEN], extent[1][FIELD_LEN];
 	char which[FIELD_LEN], *text, *start, *end;
 	const char *const missing[] = {
 		"pvs", "-a", "--noheadings", "--nosuffix", "--units", "b",
@@ -568,7 +560,7 @@ static int attach(const struct plan *p)
 		.argv = { "lvconvert", "-qq", "-y", "--type", "cache" },
 		.nr = 5
 	};
-	char settings[FIELD_LEN], *rest = settings, *pair;
+	char settings[ITEM_LEN], *rest = settings, *pair;
 
 	command_add(&c, is_pool(p) ? "--cachepool" : "--cachevol");
 	command_add_text(&c, "%s/%s", p->vg, p->item[CACHE_NAME]);
@@ -600,7 +592,7 @@ static int attach(const struct plan *p)
 static int tell_target(const struct plan *p)
 {
 	struct options o = { .interval = 1 };
-	char settings[FIELD_LEN], mode[FIELD_LEN + 8], *rest = settings, *pair;
+	char settings[ITEM_LEN], mode[ITEM_LEN + 8], *rest = settings, *pair;
 	char *args[64] = { (char *)p->name };
 
 	o.args = args;
@@ -689,7 +681,7 @@ static bool device_of(const struct plan *p, const char *hidden, char *device)
 	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
 	if (!lvm_report("lvs", "devices,data_lv", name, v, 2))
 		return false;
-	unbracket(v[1]);
+	lvm_without_brackets(v[1]);
 	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
 	if (v[1][0] && !lvm_report("lvs", "devices", name, v, 1))
 		return false;
@@ -712,7 +704,7 @@ static void say_state(const struct plan *p)
 		complain("%s: LVM does not say what it is now", p->name);
 		return;
 	}
-	unbracket(v[1]);
+	lvm_without_brackets(v[1]);
 	if (strcmp(v[0], "cache"))
 		complain("%s: it is not cached now; %s", p->name, begun ?
 			 "the same command goes on from here" :

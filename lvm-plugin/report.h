@@ -15,6 +15,9 @@
 
 #include "hearth.h"
 
+/* The columns of each report; the last one has no name. */
+extern const struct dm_report_field_type status_fields[], iostat_fields[], get_fields[];
+
 /* A member that is not known: report_number() and report_bytes() print nothing. */
 #define UNKNOWN		UINT64_MAX
 

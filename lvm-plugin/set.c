@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "boot-needs.h"
 #include "cache-info.h"
 #include "hearth.h"
 #include "lvm.h"
@@ -506,15 +507,60 @@ static void warn_of_single_ssd(const struct cache_info *c, const struct wishes *
 		complain("warning: blocks will be dirty on a cache device that is not mirrored; if it is lost, so is their content (a pool on RAID 1: hearth(8), EXAMPLES)");
 }
 
-/* A volume whose write log is in use is refused by the kernel's own target. */
-static void warn_of_log(const struct cache_info *c, const struct wishes *w)
+/* ---- The write log ---- */
+
+static const char *wished(const struct wishes *w, const char *key)
 {
 	unsigned int i;
 
 	for (i = 0; i < w->nr; i++)
-		if (!strcmp(w->all[i].key, "absorb") && strcmp(w->all[i].value, "0"))
-			complain("note: while the write log is in use, no kernel without hearth opens the volume; 'hearth settle %s' ends that",
-				 c->name);
+		if (!strcmp(w->all[i].key, key))
+			return w->all[i].value;
+	return NULL;
+}
+
+static int turn_off(struct wishes *w, const struct cache_info *c)
+{
+	complain("note: %s: the write log is turned off as well (absorb=off), because this mode has none",
+		 c->name);
+	return add_wish(w, c, "absorb=off");
+}
+
+/* Not where a kernel without hearth would keep the machine from starting. */
+static int turn_on(struct wishes *w, const struct cache_info *c)
+{
+	char what[NEED_LEN];
+
+	if (!boot_needs(c, what))
+		return add_wish(w, c, "absorb=on");
+	complain("note: %s: small writes that miss wait for the disk, because absorb stays off: this machine needs the volume to start (%s), and a kernel without hearth would refuse it; 'hearth set %s absorb=on' turns absorb on all the same",
+		 c->name, what, c->name);
+	return EXIT_OK;
+}
+
+/* The mode decides on the write log as well, unless the user does. */
+static int decide_absorb(struct wishes *w, const struct cache_info *c)
+{
+	const char *now = cache_setting(c->settings, c->nr_settings, "absorb");
+	bool is_on = now && strcmp(now, "0");
+
+	if (!c->own || !now || !w->mode || wished(w, "absorb"))
+		return EXIT_OK;
+	if (is_on && !keeps_dirty(w->mode))
+		return turn_off(w, c);
+	if (!is_on && !strcmp(w->mode, "writeback"))
+		return turn_on(w, c);
+	return EXIT_OK;
+}
+
+/* A volume whose write log is in use is refused by the kernel's own target. */
+static void warn_of_log(const struct cache_info *c, const struct wishes *w)
+{
+	const char *absorb = wished(w, "absorb");
+
+	if (absorb && strcmp(absorb, "0"))
+		complain("note: %s: small writes that miss go to the SSD (absorb=on), and 'hearth set %s absorb=off' ends that; stock dm-cache refuses the volume until 'hearth settle %s' has emptied the write log",
+			 c->name, c->name, c->name);
 }
 
 int hearth_set(const struct options *o)
@@ -532,7 +578,7 @@ int hearth_set(const struct options *o)
 	if (r)
 		return r;
 	r = collect(&w, c, o) ?: check_target(c, &w) ?: check_policy(c, &w) ?:
-	    check_keys(c, &w);
+	    check_keys(c, &w) ?: decide_absorb(&w, c);
 	if (!r) {
 		assign(c, &w);
 		warn_of_policy(&w);

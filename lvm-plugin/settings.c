@@ -210,6 +210,8 @@ static const char *with_unit(const struct known_setting *k, const struct cache_i
 	double value, factor;
 	char *unit;
 
+	if (k && !strcmp(k->unit, "0 or 1"))
+		return "the value must be on or off, or 1 or 0";
 	/* strtod() takes words as well, such as infinity. */
 	if (!isdigit((unsigned char)text[0]))
 		return "the value must be a whole number, or one with a unit";

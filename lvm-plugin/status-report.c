@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "latency.h"
 #include "presets.h"
 #include "report.h"
 #include "status-report.h"
@@ -26,10 +27,12 @@ struct line {
 	char node[NODE_LEN], ssd[NODE_LEN], metadata[NODE_LEN], origin[NODE_LEN];
 	char ssd_disks[DISKS_LEN], metadata_disks[DISKS_LEN], origin_disks[DISKS_LEN];
 	const char *at[7];	/* the seven above, since a column wants a pointer */
-	uint64_t volume, size, used, dirty, block;	/* bytes */
+	uint64_t volume, size, data, used, dirty, block;	/* bytes */
+	uint64_t data_blocks;
 	double used_share, dirty_share, metadata_share;
 	double hits, read_hits, write_hits, minute_hits, hour_hits, day_hits, wear;
 	uint64_t read_us, write_us;	/* means, microseconds */
+	struct latency_columns times;
 	uint64_t count[FIRST_IO];	/* a counter that is not known is UNKNOWN */
 };
 
@@ -43,10 +46,11 @@ enum { NODE, SSD, METADATA, ORIGIN, SSD_DISKS, METADATA_DISKS, ORIGIN_DISKS };
 	BYTES_FIELD(struct line, member, id, heading, desc)
 #define PERCENT(member, id, heading, desc) \
 	PERCENT_FIELD(struct line, member, id, heading, desc)
-#define COUNTER(symbol, name, help) \
+#define COUNTER(symbol, name, help, ...) \
 	NUMBER_FIELD(struct line, count[symbol], #name, #name, help),
+#define LATENCY(symbol, name)	LATENCY_FIELDS(struct line, times, symbol, name)
 
-static const struct dm_report_field_type fields[] = {
+const struct dm_report_field_type status_fields[] = {
 	TEXT(name, "name", "Cache", "VG/LV, or the device-mapper name"),
 	TEXT(vg, "vg", "VG", "Volume group"),
 	TEXT(lv, "lv", "LV", "Logical volume"),
@@ -72,6 +76,8 @@ static const struct dm_report_field_type fields[] = {
 	TEXT(at[ORIGIN_DISKS], "origin_disks", "Origin disks", "Disks below it"),
 	BYTES(volume, "volume_size", "Volume", "Size of the volume"),
 	BYTES(size, "cache_size", "Cache size", "Size of the cache"),
+	BYTES(data, "data_size", "Room", "Bytes of the cache that may hold data now; the rest is kept free, or the write log's"),
+	NUMBER(data_blocks, "data_blocks", "Blocks", "The same in blocks"),
 	BYTES(used, "used_size", "Used", "Bytes that are cached"),
 	BYTES(dirty, "dirty_size", "Dirty", "Bytes that the origin does not hold yet"),
 	BYTES(block, "block_size", "Block", "Size of a block"),
@@ -87,6 +93,7 @@ static const struct dm_report_field_type fields[] = {
 	PERCENT(wear, "wear_percent", "Wear%", "Bytes written to the SSD, of those that users read and wrote"),
 	NUMBER(read_us, "read_us", "Read us", "Mean time of a read since activation, microseconds"),
 	NUMBER(write_us, "write_us", "Write us", "Mean time of a write since activation, microseconds"),
+	CACHE_LATENCIES(LATENCY)
 	CACHE_COUNTERS(COUNTER, COUNTER)
 	{ 0 }
 };
@@ -177,6 +184,8 @@ static void fill_sizes(struct line *l, const struct cache_info *c)
 	l->block = cache_block_bytes(c);
 	l->volume = c->dm->length * SECTOR;
 	l->size = c->total * l->block;
+	l->data_blocks = c->data_slots ?: UNKNOWN;
+	l->data = c->data_slots ? c->data_slots * l->block : UNKNOWN;
 	l->used = c->used * l->block;
 	l->dirty = c->dirty * l->block;
 	l->used_share = part(c->used, c->total);
@@ -187,6 +196,7 @@ static void fill_sizes(struct line *l, const struct cache_info *c)
 static void fill_counters(struct line *l, const struct cache_info *c,
 			  const struct windows *w)
 {
+	struct latency times[NR_CACHE_LATENCIES];
 	const uint64_t *n = c->count;
 	unsigned int i;
 
@@ -200,13 +210,15 @@ static void fill_counters(struct line *l, const struct cache_info *c,
 				n[IO_READ_SECTORS] + n[IO_WRITE_SECTORS]) : NAN;
 	l->read_us = mean_us(n[IO_READ_MS], n[IO_READS]);
 	l->write_us = mean_us(n[IO_WRITE_MS], n[IO_WRITES]);
+	latencies_of(n, times);
+	l->times = latency_columns(times);
 	for (i = 0; i < FIRST_IO; i++)
 		l->count[i] = c->own || i < FIRST_OWN ? n[i] : UNKNOWN;
 }
 
 int status_report(const struct options *o, const struct look *all, unsigned int nr)
 {
-	struct report *r = report_open(o, "cache", fields, COLUMNS, "name");
+	struct report *r = report_open(o, "cache", status_fields, COLUMNS, "name");
 	struct line *lines = calloc(nr ?: 1, sizeof(*lines));
 	unsigned int i;
 

@@ -12,6 +12,7 @@
 #include "cache-info.h"
 #include "hearth.h"
 #include "history.h"
+#include "latency.h"
 #include "marks.h"
 #include "presets.h"
 #include "report.h"
@@ -132,10 +133,12 @@ static void print_space(const struct cache_info *c)
 	       size_text(b, c->dm->length * SECTOR),
 	       size_text(d, cache_block_bytes(c)));
 	label("used");
-	printf("%s, %.1f%%; metadata %.1f%%\n",
-	       size_text(a, c->used * cache_block_bytes(c)),
-	       100 * share(c->used, c->total),
-	       100 * share(c->metadata_used, c->metadata_total));
+	printf("%s, %.1f%%; ", size_text(a, c->used * cache_block_bytes(c)),
+	       100 * share(c->used, c->total));
+	if (c->data_slots)
+		printf("%s may hold data; ",
+		       size_text(a, c->data_slots * cache_block_bytes(c)));
+	printf("metadata %.1f%%\n", 100 * share(c->metadata_used, c->metadata_total));
 	label("dirty");
 	printf("%s, %.1f%% of what is used\n",
 	       size_text(a, c->dirty * cache_block_bytes(c)),
@@ -233,25 +236,54 @@ static double write_ms(const uint64_t *n, enum counter reads)
 	return writes ? (double)n[reads + READS_TO_WRITE_MS] / writes : NAN;
 }
 
-/* The mean time of the requests of one kind that were timed. */
-static double timed_ms(const uint64_t *n, enum counter kind)
+/* One kind of timed requests in a line of several. */
+struct timed {
+	const char *what;
+	enum cache_latency kind;
+};
+
+/* True if something was printed.  The first line of its kind says what it shows. */
+static bool print_timed(const char *title, const uint64_t *n, const struct timed *timed,
+			unsigned int nr, bool first)
 {
-	return n[kind] ? n[kind + TIMED_TO_NS] / 1e6 / n[kind] : NAN;
+	char t[3][SIZE_LEN];
+	bool printed = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		const struct latency l = latency_of(n, timed[i].kind);
+
+		if (!l.requests)
+			continue;
+		if (!printed)
+			label(title);
+		printf("%s%s %s/%s/%s", printed ? "  " : "", timed[i].what,
+		       time_text(t[0], l.p50), time_text(t[1], l.p99),
+		       time_text(t[2], l.p999));
+		printed = true;
+	}
+	if (printed)
+		puts(first ? " (p50/p99/p99.9)" : "");
+	return printed;
 }
 
-/* With three digits after the point, because an SSD takes microseconds. */
-static void print_timed(const char *what, const uint64_t *n,
-			enum counter reads, enum counter writes)
+static void print_percentiles(const uint64_t *n)
 {
-	if (!n[reads] && !n[writes])
-		return;
-	label(what);
-	if (n[reads])
-		printf("reads %.3f ms", timed_ms(n, reads));
-	if (n[writes])
-		printf("%swrites %.3f ms", n[reads] ? "  " : "",
-		       timed_ms(n, writes));
-	putchar('\n');
+	static const struct timed hits[] = {
+		{ "reads", CACHE_LATENCY_READ_HITS }, { "writes", CACHE_LATENCY_WRITE_HITS },
+	}, misses[] = {
+		{ "reads", CACHE_LATENCY_READ_MISSES }, { "writes", CACHE_LATENCY_WRITE_MISSES },
+	}, absorbed[] = {
+		{ "writes", CACHE_LATENCY_ABSORBED },
+	}, flushes[] = {
+		{ "SSD", CACHE_LATENCY_CACHE_FLUSHES }, { "origin", CACHE_LATENCY_ORIGIN_FLUSHES },
+	};
+	bool first = true;
+
+	first = !print_timed("a hit", n, hits, 2, first) && first;
+	first = !print_timed("a miss", n, misses, 2, first) && first;
+	first = !print_timed("absorbed", n, absorbed, 1, first) && first;
+	print_timed("a flush", n, flushes, 2, first);
 }
 
 static void print_latency(const char *what, const uint64_t *n,
@@ -275,8 +307,7 @@ static void print_latencies(const struct cache_info *c, const struct window *min
 
 	print_latency(minute->seconds ? "time lately" : "mean time", n,
 		      IO_READS);
-	print_timed("a hit", n, TIMED_READ_HITS, TIMED_WRITE_HITS);
-	print_timed("a miss", n, TIMED_READ_MISSES, TIMED_WRITE_MISSES);
+	print_percentiles(n);
 	print_latency("SSD time", n, FAST_READS);
 	print_latency("origin time", n, ORIGIN_READS);
 }
@@ -357,7 +388,7 @@ static void print_cache(const struct look *l)
 
 /* ---- For programs ---- */
 
-static void json_latency(const char *of, const struct window *w,
+static void json_device_ms(const char *of, const struct window *w,
 			 enum counter reads)
 {
 	char key[32];
@@ -368,10 +399,12 @@ static void json_latency(const char *of, const struct window *w,
 	json_real(key, w->seconds ? write_ms(w->count, reads) : NAN);
 }
 
-static void json_timed(const char *key, const struct window *w,
-		       enum counter kind)
+static void json_times(const uint64_t *n)
 {
-	json_real(key, w->seconds ? timed_ms(w->count, kind) : NAN);
+	struct latency all[NR_CACHE_LATENCIES];
+
+	latencies_of(n, all);
+	json_latencies("latency", all);
 }
 
 static void json_window(const char *key, const struct window *w)
@@ -383,13 +416,14 @@ static void json_window(const char *key, const struct window *w)
 		  share(w->count[READ_HITS],
 			w->count[READ_HITS] + w->count[READ_MISSES]) : NAN);
 	json_real("ssd_bytes_per_user_byte", w->seconds ? wear(w->count) : NAN);
-	json_latency("", w, IO_READS);
-	json_timed("read_hit_ms", w, TIMED_READ_HITS);
-	json_timed("read_miss_ms", w, TIMED_READ_MISSES);
-	json_timed("write_hit_ms", w, TIMED_WRITE_HITS);
-	json_timed("write_miss_ms", w, TIMED_WRITE_MISSES);
-	json_latency("cache_device_", w, FAST_READS);
-	json_latency("origin_", w, ORIGIN_READS);
+	json_device_ms("", w, IO_READS);
+	json_real("read_hit_ms", latency_of(w->count, CACHE_LATENCY_READ_HITS).mean);
+	json_real("read_miss_ms", latency_of(w->count, CACHE_LATENCY_READ_MISSES).mean);
+	json_real("write_hit_ms", latency_of(w->count, CACHE_LATENCY_WRITE_HITS).mean);
+	json_real("write_miss_ms", latency_of(w->count, CACHE_LATENCY_WRITE_MISSES).mean);
+	json_device_ms("cache_device_", w, FAST_READS);
+	json_device_ms("origin_", w, ORIGIN_READS);
+	json_times(w->count);
 	json_end();
 }
 
@@ -423,6 +457,7 @@ static void json_ratios(const struct look *l)
 
 	json_real("hit_ratio", hit_share(c->count));
 	json_real("ssd_bytes_per_user_byte", c->own ? wear(c->count) : NAN);
+	json_times(c->count);
 	json_window("last_minute", &l->w.minute);
 	json_window("last_five_minutes", &l->w.five_minutes);
 	json_window("last_hour", &l->w.hour);
@@ -501,6 +536,8 @@ static void json_cache(const struct look *l)
 	json_uint("volume_bytes", c->dm->length * 512);
 	json_uint("block_bytes", cache_block_bytes(c));
 	json_uint("total_blocks", c->total);
+	if (c->data_slots)
+		json_uint("data_blocks", c->data_slots);
 	json_uint("used_blocks", c->used);
 	json_uint("dirty_blocks", c->dirty);
 	json_uint("metadata_used", c->metadata_used);
@@ -549,6 +586,7 @@ static void print_all(const struct look *all, unsigned int nr, bool json)
 	if (json) {
 		json_begin(NULL, '{');
 		json_string("version", HEARTH_VERSION);
+		json_time("time");
 		json_begin("caches", '[');
 	}
 	for (i = 0; i < nr; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "report.h"
 
 #define TO(member)	offsetof(struct options, member)
 #define JSON	{ "json", 0, NULL, FLAG, TO(json), 0, 0, 0, "print JSON" }
@@ -12,15 +13,19 @@
 #define DRY_RUN	{ "dry-run", 0, NULL, FLAG, TO(dry), 0, 0, 0, \
 		  "print the commands, and change nothing" }
 
+/* The same as of zpool-iostat(8). */
+#define STAMP	{ "timestamp", 'T', "d|u", WORD, TO(stamp), 0, 0, OFFER_STAMPS, \
+		  "print the date, or the seconds since 1970, before each look" }
+
 /* The same as of lvs(8). */
 #define REPORT								\
-	{ "options", 'o', "FIELDS", WORD, TO(fields), 0, 0, 0,		\
+	{ "options", 'o', "FIELDS", WORD, TO(fields), 0, 0, OFFER_FIELDS, \
 	  "print these columns, with commas; +FIELDS: as well; help lists them" }, \
-	{ "sort", 'O', "FIELDS", WORD, TO(keys), 0, 0, 0,		\
+	{ "sort", 'O', "FIELDS", WORD, TO(keys), 0, 0, OFFER_FIELDS, \
 	  "sort lines by these columns; -FIELD: downwards" },		\
 	{ "select", 'S', "SELECTION", WORD, TO(selection), 0, 0, 0,	\
 	  "print lines for which this holds; help explains it" },	\
-	{ "units", 0, "UNIT", WORD, TO(units), 0, 0, 0,			\
+	{ "units", 0, "UNIT", WORD, TO(units), 0, 0, OFFER_UNITS,		\
 	  "of sizes: h (default), b, s, k, m, g, t, p or e; capitals are powers of 1000" }, \
 	{ "nosuffix", 0, NULL, FLAG, TO(no_suffix), 0, 0, 0,		\
 	  "print sizes without their unit" },				\
@@ -28,7 +33,7 @@
 	  "print no headings" },					\
 	{ "separator", 0, "TEXT", WORD, TO(separator), 0, 0, 0,		\
 	  "print TEXT between two columns, which are not aligned then" }, \
-	{ "reportformat", 0, "FORMAT", WORD, TO(report_format), 0, 0, 0, \
+	{ "reportformat", 0, "FORMAT", WORD, TO(report_format), 0, 0, OFFER_REPORTS, \
 	  "basic (default) or json" }
 
 const struct subcommand subcommands[] = {
@@ -38,7 +43,7 @@ const struct subcommand subcommands[] = {
 		JSON, REPORT,
 		{ "since", 0, "MARK", WORD, TO(since), 0, 0, OFFER_MARKS,
 		  "count from this mark on, or from begin, or for 30m, 6h or 1d" },
-		END } },
+		END }, .fields = status_fields },
 	{ "mark", hearth_mark, "[NAME [CACHE]]", 0, 2, { OFFER_MARKS, OFFER_CACHES },
 	  "remember the counters, for status --since",
 	  (const struct row[]){
@@ -53,11 +58,10 @@ const struct subcommand subcommands[] = {
 		  "for scripts: no headings, and a tab between two columns" },
 		{ "parsable", 'p', NULL, FLAG, TO(exact), 0, 0, 0,
 		  "print bytes as whole numbers" },
-		{ "timestamp", 'T', "d|u", WORD, TO(stamp), 0, 0, 0,
-		  "print the date, or the seconds since 1970, before each look" },
+		STAMP,
 		{ "omit-first", 'y', NULL, FLAG, TO(skip_first), 0, 0, 0,
 		  "begin with the first interval" },
-		END } },
+		END }, .fields = iostat_fields },
 	{ "top", hearth_top, "[CACHE] [INTERVAL [COUNT]]", 0, 3, { OFFER_CACHES },
 	  "show what all caches do, live",
 	  (const struct row[]){
@@ -70,10 +74,11 @@ const struct subcommand subcommands[] = {
 		  "end after N tables (default: do not end)" },
 		{ "sort", 'O', "COLUMN", WORD, TO(sort), 0, 0, OFFER_COLUMNS,
 		  "sort lines by this column (default: name)" },
+		STAMP,
 		END } },
 	{ "get", hearth_get, "CACHE [KEY]...", 1, 64, { OFFER_CACHES, OFFER_KEYS },
 	  "show mode, policy and settings",
-	  (const struct row[]){ JSON, REPORT, END } },
+	  (const struct row[]){ JSON, REPORT, END }, .fields = get_fields },
 	{ "set", hearth_set, "CACHE [KEY=VALUE]...", 1, 64, { OFFER_CACHES, OFFER_PAIRS },
 	  "change mode, policy and settings",
 	  (const struct row[]){
@@ -89,9 +94,12 @@ const struct subcommand subcommands[] = {
 		{ "stay", 0, NULL, FLAG, TO(stay), 0, 0, 0,
 		  "stay in writethrough mode, so that nothing gets dirty" },
 		END } },
-	{ "settle", hearth_settle, "CACHE", 1, 1, { OFFER_CACHES },
+	{ "settle", hearth_settle, "CACHE", 0, 1, { OFFER_CACHES },
 	  "empty the write log for other kernels",
-	  (const struct row[]){ JSON, END } },
+	  (const struct row[]){ JSON,
+		{ "all", 0, NULL, FLAG, TO(all), 0, 0, 0,
+		  "all active caches; names the stopped ones with a log" },
+		END } },
 	{ "split", hearth_split, "VG/LV", 1, 1, { OFFER_CACHES },
 	  "write back, and detach the cache but keep it",
 	  (const struct row[]){ JSON, END } },
@@ -122,6 +130,24 @@ const struct subcommand subcommands[] = {
 		  "size of the new cache (default: that of the old one)" },
 		{ "force", 0, NULL, FLAG, TO(force), 0, 0, 0,
 		  "take a rotating disk; give up a missing SSD's data" },
+		END } },
+	{ "origin", hearth_origin, "CACHE", 1, 1, { OFFER_CACHES },
+	  "say which is right: cache or origin",
+	  (const struct row[]){
+		JSON,
+		{ "keep", 0, "WHICH", WORD, TO(keep), 0, 0, OFFER_SIDES,
+		  "cache or origin: which is right if they differ" },
+		{ "yes", 0, NULL, FLAG, TO(yes), 0, 0, 0,
+		  "with --keep: do not ask" },
+		END } },
+	{ "verify", hearth_verify, "CACHE", 1, 1, { OFFER_CACHES },
+	  "compare all clean blocks with the origin",
+	  (const struct row[]){
+		JSON,
+		{ "sample", 0, "BLOCKS", BLOCKS, TO(sample), 1, 4e9, 0,
+		  "compare so many, at random (default: all)" },
+		{ "repair", 0, NULL, FLAG, TO(repair), 0, 0, 0,
+		  "drop the blocks that differ from the cache" },
 		END } },
 	{ "report", hearth_report, "[CACHE]", 0, 1, { OFFER_CACHES },
 	  "write a page with pictures, for a browser",
@@ -158,6 +184,10 @@ const struct subcommand subcommands[] = {
 		  "with --fix: do not ask" },
 		{ "nagios", 0, NULL, FLAG, TO(nagios), 0, 0, 0,
 		  "print one line, and exit as a plugin of Nagios does" },
+		{ "kernel", 0, "RELEASE", WORD, TO(kernel), 0, 0, 0,
+		  "look only for active caches that this kernel would refuse" },
+		{ "quiet", 0, NULL, FLAG, TO(quiet), 0, 0, 0,
+		  "with --kernel: print nothing if there is none" },
 		END } },
 	{ "advise", hearth_advise, "[TRACE]", 0, 1, { OFFER_FILES },
 	  "compute a size for the SSD from a recording",
@@ -172,7 +202,7 @@ const struct subcommand subcommands[] = {
 		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
 		  "SSD's size (default: a tenth of the bytes touched)" },
 		{ "format", 0, "FORMAT", WORD, TO(format), 0, 0, OFFER_FORMATS,
-		  "of TRACE: blkparse, fio, fiolog, spc, msr or bin" },
+		  "of TRACE: blkparse, bpftrace, fio, fiolog, spc, msr or bin" },
 		{ "block", 0, "KIB", REAL, TO(block), 32, 1 << 20, 0,
 		  "size of the cache's blocks (default 64)" },
 		{ "policy", 0, "NAME", WORD, TO(policy), 0, 0, OFFER_POLICIES,
@@ -183,6 +213,22 @@ const struct subcommand subcommands[] = {
 		  "number of blocks to look at (default 32768)" },
 		{ "svg", 0, "FILE", WORD, TO(svg), 0, 0, OFFER_FILES,
 		  "draw misses and disk time over the SSD's size" },
+		END } },
+	{ "bench", hearth_bench, "VG/LV TRACE [DEVICE]", 2, 3, { OFFER_CACHES, OFFER_FILES },
+	  "replay a recording without and with a cache",
+	  (const struct row[]){
+		JSON,
+		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
+		  "size of the cache (default: today's, or as advised)" },
+		{ "block", 0, "KIB", REAL, TO(block), 32, 1048576, 0,
+		  "size of its blocks (default: today's, or 64)" },
+		{ "mode", 0, "MODE", WORD, TO(mode), 0, 0, OFFER_MODES,
+		  "writethrough (default) or writeback" },
+		{ "minutes", 0, "N", REAL, TO(minutes), .01, 10080, 0,
+		  "end each of the three passes after so long (default 10)" },
+		{ "format", 0, "FORMAT", WORD, TO(format), 0, 0, OFFER_FORMATS,
+		  "of TRACE: blkparse, bpftrace, fio, fiolog, spc, msr or bin" },
+		DRY_RUN,
 		END } },
 	{ NULL }
 };
@@ -195,4 +241,17 @@ const struct subcommand *subcommand_find(const char *name)
 		if (!strcmp(s->name, name))
 			return s;
 	return NULL;
+}
+
+const char *subcommand_field(const struct subcommand *s, unsigned int i, const char **what)
+{
+	const struct dm_report_field_type *f = s->fields;
+
+	/* The last one stays where it is. */
+	while (f && f->id[0] && i--)
+		f++;
+	if (!f || !f->id[0])
+		return NULL;
+	*what = f->desc;
+	return f->id;
 }

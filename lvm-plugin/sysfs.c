@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -41,6 +42,14 @@ static bool read_text(struct device d, const char *file, char *text, int len)
 	ok = fgets(text, len, f);
 	fclose(f);
 	return ok;
+}
+
+static bool read_line(struct device d, const char *file, char *text, int len)
+{
+	if (!read_text(d, file, text, len))
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	return true;
 }
 
 long sys_number(struct device d, const char *file, long otherwise)
@@ -85,16 +94,11 @@ static bool is_same(struct device d, struct device wanted)
 	return d.major == wanted.major && d.minor == wanted.minor;
 }
 
-static bool matches(struct device d, const struct device *wanted, bool by_disk)
-{
-	if (!wanted)
-		return is_mirrored(d);
-	return is_same(by_disk ? disk_of(d) : d, *wanted);
-}
+/* Looks at one device on the way down; true ends the search. */
+typedef bool (*looker)(struct device d, const void *arg);
 
-/* Does @d match, or a device below it, @depth levels down?  NULL: is it a mirror? */
-static bool search(struct device d, const struct device *wanted, bool by_disk,
-		   int depth)
+/* Does @look say so of @d, or of a device below it, @depth levels down? */
+static bool search(struct device d, looker look, const void *arg, int depth)
 {
 	struct dirent *e;
 	struct device s;
@@ -103,7 +107,7 @@ static bool search(struct device d, const struct device *wanted, bool by_disk,
 	char text[32];
 	DIR *dir;
 
-	if (matches(d, wanted, by_disk))
+	if (look(d, arg))
 		return true;
 	path_of(path, sizeof(path), d, "slaves");
 	dir = depth ? opendir(path) : NULL;
@@ -112,38 +116,46 @@ static bool search(struct device d, const struct device *wanted, bool by_disk,
 		if (e->d_name[0] != '.' &&
 		    read_text(d, path, text, sizeof(text)) &&
 		    sscanf(text, "%u:%u", &s.major, &s.minor) == 2)
-			hit = search(s, wanted, by_disk, depth - 1);
+			hit = search(s, look, arg, depth - 1);
 	}
 	if (dir)
 		closedir(dir);
 	return hit;
 }
 
+static bool is_it(struct device d, const void *wanted)
+{
+	return is_same(d, *(const struct device *)wanted);
+}
+
+static bool is_on_it(struct device d, const void *disk)
+{
+	return is_same(disk_of(d), *(const struct device *)disk);
+}
+
+static bool is_mirror(struct device d, const void *arg)
+{
+	(void)arg;
+	return is_mirrored(d);
+}
+
 bool stands_on(struct device d, struct device wanted)
 {
-	return search(d, &wanted, false, MAX_DEPTH);
+	return search(d, is_it, &wanted, MAX_DEPTH);
 }
 
 bool is_on_mirror(struct device d)
 {
-	return search(d, NULL, false, MAX_DEPTH);
+	return search(d, is_mirror, NULL, MAX_DEPTH);
 }
 
 bool shares_disk(struct device d, struct device other)
 {
 	other = disk_of(other);
-	return search(d, &other, true, MAX_DEPTH);
+	return search(d, is_on_it, &other, MAX_DEPTH);
 }
 
 /* ---- Names ---- */
-
-static bool read_line(struct device d, const char *file, char *text, int len)
-{
-	if (!read_text(d, file, text, len))
-		return false;
-	text[strcspn(text, "\n")] = '\0';
-	return true;
-}
 
 void device_node(struct device d, char *node)
 {
@@ -227,6 +239,84 @@ void device_disks(struct device d, char *nodes, size_t len)
 {
 	nodes[0] = '\0';
 	add_disks(d, nodes, len, MAX_DEPTH);
+}
+
+/* ---- Transports ---- */
+
+/* "pcie" or "tcp" and so on, of the NVMe controller at @file; false if there is none. */
+static bool nvme_transport(struct device d, const char *file, const char **transport)
+{
+	static const char * const remote[][2] = {
+		{ "tcp", "nvme-tcp" }, { "rdma", "nvme-rdma" }, { "fc", "nvme-fc" },
+		{ "loop", "nvme-loop" },
+	};
+	char text[32];
+	unsigned int i;
+
+	if (!read_line(d, file, text, sizeof(text)))
+		return false;
+	for (i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
+		if (!strcmp(text, remote[i][0]))
+			*transport = remote[i][1];
+	return true;
+}
+
+/* With several paths the disk's parent is the subsystem, and the controllers are in it. */
+static void search_subsystem(struct device d, const char **transport)
+{
+	char path[400];
+	struct dirent *e;
+	DIR *dir;
+
+	path_of(path, sizeof(path), d, "device");
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "device/%s/transport", e->d_name);
+		if (!strncmp(e->d_name, "nvme", 4) && nvme_transport(d, path, transport))
+			break;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* By the disk's name, and by the SCSI host that its directory is below. */
+static void by_place(struct device d, const char **transport)
+{
+	static const char * const names[] = { "rbd", "drbd", "nbd" };
+	char node[NODE_LEN], path[400], *real;
+	unsigned int i;
+
+	device_node(d, node);
+	for (i = 0; i < 3; i++)
+		if (!strncmp(node, "/dev/", 5) &&
+		    !strncmp(node + 5, names[i], strlen(names[i])))
+			*transport = names[i];
+	path_of(path, sizeof(path), d, "");
+	real = realpath(path, NULL);
+	if (real && strstr(real, "/session"))
+		*transport = "iscsi";
+	else if (real && strstr(real, "/rport-"))
+		*transport = "fc";
+	free(real);
+}
+
+static bool is_remote(struct device d, const void *arg)
+{
+	const char **transport = (const char **)arg;
+	struct device disk = disk_of(d);
+
+	by_place(disk, transport);
+	if (!nvme_transport(disk, "device/transport", transport))
+		search_subsystem(disk, transport);
+	return strcmp(*transport, "local");
+}
+
+const char *device_transport(struct device d)
+{
+	const char *transport = "local";
+
+	search(d, is_remote, &transport, MAX_DEPTH);
+	return transport;
 }
 
 const char *kernel_release(void)

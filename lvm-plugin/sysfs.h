@@ -31,6 +31,12 @@ bool device_dm_name(struct device d, char *name, size_t name_len, char *uuid,
 /* The nodes of the disks and partitions below @d, with commas between. */
 void device_disks(struct device d, char *nodes, size_t len);
 
+/*
+ * How the kernel reaches the disks below @d: "local", or the first other of "nvme-tcp",
+ * "nvme-rdma", "nvme-fc", "nvme-loop", "iscsi", "fc", "rbd", "drbd" and "nbd".
+ */
+const char *device_transport(struct device d);
+
 /* The release of the running kernel, as uname -r prints it. */
 const char *kernel_release(void);
 

@@ -60,6 +60,23 @@ const char *duration_text(char *buf, double seconds)
 	return buf;
 }
 
+/* Two digits at least, because an SSD takes microseconds, and a disk 1,000 times that. */
+const char *time_text(char *buf, double ms)
+{
+	static const char * const units[] = { "us", "ms", "s" };
+	double n = 1000 * ms;
+	unsigned int i = 0;
+
+	if (!isfinite(ms))
+		return "-";
+	while (n >= 999.5 && i < 2) {
+		n /= 1000;
+		i++;
+	}
+	snprintf(buf, SIZE_LEN, "%.*f%s", n < 9.95, n, units[i]);
+	return buf;
+}
+
 double share(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;

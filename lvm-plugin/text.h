@@ -17,6 +17,8 @@ const char *size_text(char *buf, double bytes);
 const char *short_text(char *buf, double n);
 /* As "2 h 5 min" or "40 s", in @buf of 2 * SIZE_LEN bytes. */
 const char *duration_text(char *buf, double seconds);
+/* As "118us", "1.2ms" or "17ms", in @buf of SIZE_LEN bytes; "-" for NAN. */
+const char *time_text(char *buf, double ms);
 /* @part / @whole; 0 if @whole is 0. */
 double share(double part, double whole);
 

@@ -202,6 +202,48 @@ static void print_row(const struct entry *row)
 		       c->needs_check ? ", needs check" : "", colour(PLAIN));
 }
 
+/* ---- A cache alone: its devices, and the times of its requests ---- */
+
+#define DETAIL_LINES	(5 + NR_CACHE_LATENCIES + 1)
+
+static void print_device(const char *what, const struct device_rates *d)
+{
+	char n[6][SIZE_LEN], t[2][SIZE_LEN], depth[SIZE_LEN];
+
+	snprintf(depth, sizeof(depth), "%.1f", d->depth);
+	printf("%-15s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", what, rate(n[0], d->reads),
+	       rate(n[1], d->writes), rate(n[2], d->read_bytes), rate(n[3], d->write_bytes),
+	       rate(n[4], d->request_bytes), time_text(t[0], d->read_ms),
+	       time_text(t[1], d->write_ms), isfinite(d->depth) ? depth : "-",
+	       percent(n[5], d->busy));
+}
+
+/* The words of a name are parted by blanks. */
+static void print_latency(const char *name, struct latency l)
+{
+	char text[32], n[SIZE_LEN], t[4][SIZE_LEN], *at;
+
+	snprintf(text, sizeof(text), "%s", name);
+	while ((at = strchr(text, '_')))
+		*at = ' ';
+	printf("%-15s %5s %6s %6s %6s %6s\n", text, rate(n, l.requests), time_text(t[0], l.mean),
+	       time_text(t[1], l.p50), time_text(t[2], l.p99), time_text(t[3], l.p999));
+}
+
+static void print_detail(const struct rates *r)
+{
+	unsigned int kind;
+
+	printf("\n%-15s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", "", "r/s", "w/s", "rB/s",
+	       "wB/s", "size", "r", "w", "depth", "util%");
+	print_device("volume", &r->volume);
+	print_device("SSD", &r->ssd);
+	print_device("origin", &r->origin);
+	printf("%-15s %5s %6s %6s %6s %6s\n", "", "timed", "mean", "p50", "p99", "p99.9");
+	for (kind = 0; kind < NR_CACHE_LATENCIES; kind++)
+		print_latency(latency_names[kind], r->latency[kind]);
+}
+
 static void print_rest(unsigned int above, unsigned int below)
 {
 	if (above && below)
@@ -229,6 +271,8 @@ static void print_table(const struct round *r, const struct round *was,
 		print_row(&rows[i]);
 	}
 	v->shown = i - v->first;
+	if (r->cs.nr == 1 && v->shown && rows[0].c->own && used + DETAIL_LINES + 1 <= lines)
+		print_detail(&rows[0].r);
 	if (!r->cs.nr)
 		puts("no cache is active");
 	else
@@ -256,6 +300,10 @@ static void json_row(const struct entry *row)
 	json_real("promotions_per_second", r->promotions);
 	json_real("ssd_bytes_per_second", r->ssd_written);
 	json_real("mean_ms", r->mean_ms);
+	json_latencies("latency", r->latency);
+	json_device_rates("volume", &r->volume);
+	json_device_rates("cache_device", &r->ssd);
+	json_device_rates("origin", &r->origin);
 	json_end();
 }
 
@@ -360,7 +408,9 @@ static void show(struct task *t, const struct round *r, const struct round *was)
 	} else {
 		if (t->screen)
 			screen_clear();
-		print_table(r, was, &t->view, t->screen ? screen_lines() : ~0U);
+		intervals_stamp(t->o);
+		print_table(r, was, &t->view,
+			    t->screen ? screen_lines() - !!t->o->stamp : ~0U);
 	}
 	fflush(stdout);
 }

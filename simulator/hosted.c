@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs one of hearth's policies as the engine would: asks at every hit and
- * miss, promotes at once, evicts a batch when no slot is free. With a write log
- * (absorb.c) it decides what is absorbed, and sends home or into the cache what
- * leaves the log. It owns the slots, and must not know any policy. The engine's
- * reserve of free slots and its limits on promotions are left out.
+ * miss, promotes at once if a slot is free, and evicts as the reserve (reserve.c)
+ * says. With a write log (absorb.c) it decides what is absorbed, and sends home or
+ * into the cache what leaves the log. It owns the slots, and must not know any
+ * policy. The engine's limits on promotions are left out.
  */
 #include <stdio.h>
 
 #include "absorb.h"
 #include "registry.h"
 #include "model.h"
+#include "reserve.h"
 
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
-#define BATCH		8	/* victims at a time; a 64th of a small cache */
+#define BATCH		64	/* victims at a time, as the engine's EVICT_BATCH */
 
 struct hosted {
 	struct model m;
@@ -27,19 +28,19 @@ struct hosted {
 	u32 *free;
 	u32 nr_free;
 	u32 ahead;		/* blocks */
-	bool full;		/* has been, once */
+	struct reserve reserve;
 	struct absorb *log;	/* NULL: none */
 	u32 trip_room;
 };
 
-static void evict(struct hosted *h)
+/* Free up to @wanted slots. Returns whether any came free. */
+static bool evict(struct hosted *h, u32 wanted)
 {
 	const struct cache_policy_ops *ops = h->policy->ops;
-	unsigned int want = min_t(u32, BATCH, DIV_ROUND_UP(h->m.nr_slots, 64));
 	u32 slots[BATCH];
 	unsigned int nr, i;
 
-	nr = ops->victims(h->policy, slots, want);
+	nr = ops->victims(h->policy, slots, min_t(u32, BATCH, wanted));
 	for (i = 0; i < nr; i++) {
 		u32 id = h->id_of[slots[i]];
 
@@ -49,6 +50,16 @@ static void evict(struct hosted *h)
 			h->slot_of[id] = NO_SLOT;
 		h->free[h->nr_free++] = slots[i];
 	}
+	return nr;
+}
+
+/* The engine's worker comes between two misses, and between two trips of the disk. */
+static void work(struct hosted *h)
+{
+	u32 wanted = reserve_evict(&h->reserve, h->m.nr_slots, h->nr_free);
+
+	while (wanted && evict(h, wanted))
+		wanted -= min_t(u32, wanted, BATCH);
 }
 
 static void take_slot(struct hosted *h, u32 id, u64 block,
@@ -61,6 +72,7 @@ static void take_slot(struct hosted *h, u32 id, u64 block,
 	h->id_of[slot] = id;
 	h->block_of[slot] = block;
 	h->policy->ops->inserted(h->policy, slot, block, why);
+	reserve_used(&h->reserve, h->nr_free);
 }
 
 static void take_segments_back(struct hosted *h)
@@ -74,10 +86,8 @@ static void take_segments_back(struct hosted *h)
 static bool has_free_slot(struct hosted *h)
 {
 	take_segments_back(h);
-	if (!h->nr_free) {
-		h->full = true;
-		evict(h);
-	}
+	if (!h->nr_free)
+		reserve_lacks(&h->reserve);
 	return h->nr_free;
 }
 
@@ -154,8 +164,10 @@ static void empty_log(struct hosted *h, bool all)
 	u32 nr, i;
 
 	batch = absorb_oldest(h->log, &nr, all);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		leave(h, &batch[i], &head);
+		work(h);
+	}
 }
 
 /*
@@ -182,6 +194,7 @@ static void make_room(struct hosted *h, const struct access *a)
 	if (!log_wants(h, a) || absorb_is_full(h->log) || !has_free_slot(h))
 		return;
 	absorb_lend(h->log, h->free[--h->nr_free]);
+	reserve_used(&h->reserve, h->nr_free);
 }
 
 static enum outcome absorb(struct hosted *h, const struct access *a,
@@ -217,7 +230,8 @@ static void insert_behind(struct hosted *h, u64 block)
 {
 	u32 nr = h->ahead, id;
 
-	while (nr-- && h->nr_free > h->m.nr_slots / CACHE_AHEAD_SPARES) {
+	while (nr-- && h->nr_free > h->m.nr_slots / CACHE_AHEAD_SPARES &&
+	       reserve_has_more(&h->reserve, h->nr_free)) {
 		id = id_by_block(h, ++block);
 		if (id != NO_ID && (h->slot_of[id] != NO_SLOT || in_log(h, id)))
 			return;
@@ -232,7 +246,7 @@ static enum cache_verdict ask(struct hosted *h, const struct access *a,
 {
 	if (absorbs)
 		io->flags |= CACHE_IO_NO_FETCH;
-	if (h->nr_free && !h->full)
+	if (reserve_has_more(&h->reserve, h->nr_free))
 		io->flags |= CACHE_IO_FREE_SLOTS;
 	return h->policy->ops->miss(h->policy, h->m.accesses->blocks[a->id], io);
 }
@@ -256,8 +270,10 @@ static enum outcome missed(struct hosted *h, const struct access *a,
 			   struct cache_io *io)
 {
 	bool absorbs = log_wants(h, a) && absorb_fits(h->log, a);
-	enum cache_verdict verdict = ask(h, a, io, absorbs);
+	enum cache_verdict verdict;
 
+	work(h);
+	verdict = ask(h, a, io, absorbs);
 	if (absorbs)
 		return absorb(h, a, verdict);
 	if (a->op == CACHE_OP_WRITE && in_log(h, a->id))
@@ -281,6 +297,7 @@ static enum outcome hosted_access(struct model *m, u32 index)
 
 	if (a->flags & CACHE_IO_FULL_BLOCK)
 		io.flags |= CACHE_IO_NO_FETCH;
+	reserve_clock(&h->reserve, m->disk_s);
 	make_room(h, a);
 	if (h->slot_of[a->id] == NO_SLOT)
 		return missed(h, a, &io);
@@ -381,6 +398,7 @@ struct model *hosted_create(const char *name, const struct model_params *params)
 		h->log = absorb_create(params->accesses, max(segments, 1u));
 		h->m.finish = hosted_finish;
 	}
+	reserve_init(&h->reserve, params->nr_slots);
 	h->free = malloc(params->nr_slots * sizeof(*h->free));
 	for (i = 0; i < params->nr_slots; i++)
 		h->free[h->nr_free++] = params->nr_slots - 1 - i;

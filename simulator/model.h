@@ -57,6 +57,7 @@ struct model_params {
  * @destroy: free it
  * @accesses: as in the parameters
  * @nr_slots: as in the parameters
+ * @disk_s: how long the disk has worked until now, for what takes time; set by run()
  * @nr_ahead: access() adds the blocks that it promoted behind its own; run()
  *	sets it to 0 before each call
  * @trips: of the blocks that left the write log in access() or finish()
@@ -68,6 +69,7 @@ struct model {
 	void (*destroy)(struct model *m);
 	const struct accesses *accesses;
 	u32 nr_slots;
+	double disk_s;
 	u32 nr_ahead;
 	struct trip *trips;
 	u32 nr_trips;

@@ -42,7 +42,7 @@ static void charge_ahead(struct account *acc, double bytes)
 }
 
 /* Blocks that leave the write log: "partial" has the head there. */
-static void charge_trips(struct account *acc, const struct model *m,
+static void charge_trips(struct account *acc, struct model *m,
 			 double block_bytes)
 {
 	u32 i;
@@ -50,8 +50,10 @@ static void charge_trips(struct account *acc, const struct model *m,
 	for (i = 0; i < m->nr_trips; i++) {
 		const struct trip *t = &m->trips[i];
 		struct account *to = &acc[t->source];
+		double trip_s = origin_s(t->seeks, t->bytes);
 
-		to->fetch_s += origin_s(t->seeks, t->bytes);
+		m->disk_s += trip_s;
+		to->fetch_s += trip_s;
 		to->partial_s += origin_s(t->seeks && !t->kept, t->bytes);
 		if (t->kept) {
 			to->fills++;
@@ -101,11 +103,14 @@ void run(struct model *m, struct account *acc, void (*progress)(double done))
 
 	for (i = 0; i < as->nr; i++) {
 		const struct access *a = &as->all[i];
+		struct account *to = &acc[a->source];
+		double before_s = to->fetch_s;
 		enum outcome outcome;
 
 		m->nr_ahead = m->nr_trips = 0;
 		outcome = m->access(m, i);
-		charge(&acc[a->source], a, outcome, m, block_bytes);
+		charge(to, a, outcome, m, block_bytes);
+		m->disk_s += to->fetch_s - before_s;
 		charge_trips(acc, m, block_bytes);
 		if (progress && !(i & 0xffff))
 			progress((double)i / as->nr);

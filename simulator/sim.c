@@ -46,9 +46,9 @@ static const char usage[] =
 "      --absorb=PERCENT   of the cache that the write log may have (default 0: no\n"
 "                         log). It takes small writes that miss; only hearth's\n"
 "                         own policies have one\n"
-"  -f, --format=FORMAT    bin, msr, spc, blkparse, fio (an iolog) or fiolog (of\n"
-"                         each request, with log_offset=1); default: told from\n"
-"                         the file. NAME.zst is uncompressed\n"
+"  -f, --format=FORMAT    bin, msr, spc, blkparse, bpftrace, fio (an iolog) or\n"
+"                         fiolog (of each request, with log_offset=1); default:\n"
+"                         told from the file. NAME.zst is uncompressed\n"
 "  -x, --mix              interleave the traces to one\n"
 "  -s, --sources          figures of each trace of a mix\n"
 "  -m, --mean             means over the traces only\n"
@@ -178,6 +178,7 @@ static int run_all(const struct trace *traces, unsigned int nr)
 	if (opts.svg) {
 		struct curve curves[MAX_POLICIES] = { 0 };
 		struct svg_look look = { 0 };
+		const char *failed;
 
 		for (p = 0; p < opts.nr_policies; p++) {
 			curves[p].name = opts.policies[p];
@@ -187,8 +188,9 @@ static int run_all(const struct trace *traces, unsigned int nr)
 					  1 - means[p][s].fetch_saved);
 		}
 		look.sizes = opts.sizes[0].percent ? SVG_PERCENT : SVG_NUMBERS;
-		if (svg_write(opts.svg, curves, opts.nr_policies, &look)) {
-			perror(opts.svg);
+		failed = svg_write(opts.svg, curves, opts.nr_policies, &look);
+		if (failed) {
+			perror(failed);
 			return -1;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Curves over the cache size, as one SVG file: misses on the left, origin time
- * not saved on the right. It must not know what made the curves.
+ * not saved on the right. gnuplot draws. It must not know what made the curves.
  */
 #ifndef HEARTH_SIMULATOR_SVG_H
 #define HEARTH_SIMULATOR_SVG_H
@@ -37,9 +37,9 @@ void curve_add(struct curve *c, double x, double misses, double time);
  * @nr: how many
  * @look: labels, and a size to be marked
  *
- * Return: 0; or -1 with errno if @path cannot be written.
+ * Return: NULL; or what has failed, @path or the program, and errno says why.
  */
-int svg_write(const char *path, const struct curve *curves, unsigned int nr,
-	      const struct svg_look *look);
+const char *svg_write(const char *path, const struct curve *curves, unsigned int nr,
+		      const struct svg_look *look);
 
 #endif

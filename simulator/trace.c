@@ -187,6 +187,22 @@ static int parse_fiolog(struct reader *rd, const char *line)
 	return add(rd, time * 1000, offset, length, op);
 }
 
+/* By bpftrace as docs/worth-it.md has it: time in ns, device, flags, sector, sectors */
+static int parse_bpftrace(struct reader *rd, const char *line)
+{
+	unsigned long long time, sector, sectors;
+	unsigned int dev;
+	char op[16];
+
+	if (sscanf(line, "%llu %u %15[A-Z] %llu %llu", &time, &dev, op, &sector,
+		   &sectors) != 5)
+		return 0;	/* how many probes there are, maps at the end */
+	if (!sectors || strchr(op, 'D'))
+		return 0;
+	return add(rd, time / 1000, space(dev, sector * 512), sectors * 512,
+		   strchr(op, 'W') != NULL);
+}
+
 static const struct {
 	const char *name;
 	int (*line)(struct reader *rd, const char *line);
@@ -196,17 +212,22 @@ static const struct {
 	{ "blkparse", parse_blkparse },
 	{ "fio", parse_fio },
 	{ "fiolog", parse_fiolog },
+	{ "bpftrace", parse_bpftrace },
 };
 
 static const char *guess(const char *line)
 {
 	unsigned int commas = 0;
 	const char *c;
+	char op[2];
 
 	for (c = line; *c; c++)
 		commas += *c == ',';
 	if (!strncmp(line, "fio version", 11))
 		return "fio";
+	if (!strncmp(line, "Attaching ", 10) ||
+	    sscanf(line, "%*u %*u %1[A-Z]%*s %*u %c", op, op) == 2)
+		return "bpftrace";
 	if (commas >= 6)
 		return "msr";
 	if (commas < 4)
@@ -216,7 +237,7 @@ static const char *guess(const char *line)
 
 const char *trace_formats(void)
 {
-	return "blkparse, fio, fiolog, spc, msr or bin";
+	return "blkparse, bpftrace, fio, fiolog, spc, msr or bin";
 }
 
 bool trace_format_known(const char *format)

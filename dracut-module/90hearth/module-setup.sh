@@ -129,8 +129,14 @@ install() {
         dwarn "hearth: /boot is on a volume with a writeback cache: the boot loader reads the origin, which may not have the newest files. Move /boot to a volume of its own, or use writethrough (lvchange --cachemode writethrough)"
     fi
 
-    inst_script /usr/lib/hearth/hearth-degraded /sbin/hearth-degraded \
-        || hearth_fail "/usr/lib/hearth/hearth-degraded is not there; install hearth again"
+    for _file in hearth-degraded hearth-origin; do
+        inst_script "/usr/lib/hearth/$_file" "/sbin/$_file" \
+            || hearth_fail "/usr/lib/hearth/$_file is not there; install hearth again"
+    done
+    # For hearth-origin.
+    inst_multiple cat dmesg sed sort
+    inst_hook pre-trigger 10 "$moddir/hearth-answer.sh"
+    inst_hook pre-pivot 60 "$moddir/hearth-forget.sh"
     inst_hook initqueue/timeout 60 "$moddir/hearth-timeout.sh"
     inst_hook emergency 60 "$moddir/hearth-emergency.sh"
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "history.h"
+#include "lost.h"
 #include "monitor.h"
 #include "record.h"
 #include "util.h"
@@ -184,16 +185,11 @@ static void read_conf(struct watched *w, struct monitor_conf *conf)
 /* Keeps the counters, so that hearth status has the last minute, hour and day. */
 static void keep(struct watched *w, struct cache_info *c, const char *name)
 {
-	char *table = ask_table(name);
-
-	if (table && cache_parse_table(c, table)) {
-		snprintf(w->dm.name, sizeof(w->dm.name), "%s", name);
-		c->dm = &w->dm;
-		cache_read_io(c);
-		history_update(&w->history, c);
-		record_keep(c);
-	}
-	free(table);
+	snprintf(w->dm.name, sizeof(w->dm.name), "%s", name);
+	c->dm = &w->dm;
+	cache_read_io(c);
+	history_update(&w->history, c);
+	record_keep(c);
 }
 
 static void look_at(struct watched *w, const char *name, const char *uuid,
@@ -203,6 +199,8 @@ static void look_at(struct watched *w, const char *name, const char *uuid,
 	struct monitor_conf conf;
 	struct cache_info *c = &w->cache;
 	unsigned int i, nr;
+	char *table;
+	bool known;
 
 	memset(c, 0, sizeof(*c));
 	if (!cache_parse_status(c, words))
@@ -210,12 +208,17 @@ static void look_at(struct watched *w, const char *name, const char *uuid,
 	if (stats)
 		cache_parse_stats(c, stats);
 	cache_set_name(c, name, uuid);
+	table = ask_table(name);
+	known = table && cache_parse_table(c, table);
+	if (known)
+		lost_below(c->origin, &c->lost);
 	read_conf(w, &conf);
 	nr = monitor_look(&w->monitor, &conf, c, now(), notices);
 	for (i = 0; i < nr; i++)
 		tell(&conf, c->name, &notices[i]);
-	if (!c->failed_line)
+	if (known && !c->failed_line)
 		keep(w, c, name);
+	free(table);
 }
 
 /* ---- Functions that dmeventd calls ---- */

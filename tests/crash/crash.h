@@ -198,7 +198,7 @@ void dm_status(struct dm_dev *d, char *status, size_t len);
 
 struct config {
 	char mode[16];
-	char policy[128];
+	char policy[160];
 	uint32_t format;
 	uint32_t block_sectors;
 	uint64_t fast_sectors;

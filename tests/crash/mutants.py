@@ -5,8 +5,9 @@
 Breaks one rule of the engine at a time, and says whether the cuts notice it. Each rule takes a
 minute or two.
 
-The recordings have no device that fails. The rules for such devices are broken one at a time as
-well, and the guest test that is named with each has to notice that.
+The recordings have no device that fails, and none whose content somebody else has changed. The
+rules for such devices are broken one at a time as well, and the guest test that is named with each
+has to notice that.
 
 The program also breaks the rules of hearth-metadata repair, one at a time. Its unit tests have
 to notice that, which takes half a minute for each.
@@ -120,15 +121,36 @@ MUTANTS = {
         "if (!log) {"),
     "log-promotion-beside-it": (
         "dm-target/cache-gate.c",
-        "if (!cache_gate_is_busy(c, block) && !log_has(c, block))",
-        "if (!cache_gate_is_busy(c, block))"),
+        "if (!is_in_the_way(c, block) && !log_has(c, block))",
+        "if (!is_in_the_way(c, block))"),
     "log-keeps-what-is-discarded": (
         "dm-target/cache-discard.c",
         "if (unlikely(READ_ONCE(c->log)) && !cache_log_discard(c, bio))",
         "if (!c)"),
+    "log-not-read-in-transit": (
+        "dm-target/cache-io.c",
+        "if (cache_log_read(c, bio, cb, worker, r))\n\t\treturn LOG_HAS_IT;\n\tslot =",
+        "slot ="),
+    "log-into-cache-clean": (
+        "dm-target/cache-log-move.c",
+        "m->op.kind = COMMIT_MAP_DIRTY;",
+        "m->op.kind = COMMIT_MAP_CLEAN;"),
+    "log-into-cache-beside-writes": (
+        "dm-target/cache-log-move.c",
+        "while (log_index_writes(&m->log->ix, m->block))",
+        "while (!m)"),
+    "log-gone-before-its-mapping": (
+        "dm-target/cache-log-move.c",
+        "commit_mappings(log);\n\tgone = leave(log) && end_segments(log);",
+        "gone = leave(log);\n\tcommit_mappings(log);\n\tgone = gone && end_segments(log);"),
+    "log-goes-home-though-mapped": (
+        "dm-target/cache-log-load.c",
+        "if (!slot_has_block(slot_word(s)) ||\n\t\t    !log_index_has",
+        "if (slot_word(s) ||\n\t\t    !log_index_has"),
 }
 
-# The same for rules about devices that fail; the last words are the suite and the test that notices it.
+# The same for rules about devices that fail, or whose content is another one; the last words are the
+# suite and the test that notices it.
 SUITE_MUTANTS = {
     "home-without-flush": (
         "dm-target/cache-commit.c",
@@ -145,6 +167,43 @@ SUITE_MUTANTS = {
         "!c->degrade.unchecked;",
         "true;",
         "health needs_check_outlives_activation pool"),
+    "origin-not-checked": (
+        "dm-target/cache-load.c",
+        "r = cache_check_origin(c, t, before);",
+        "r = c ? 0 : cache_check_origin(c, t, before);",
+        "origin three_blocks_changed writethrough"),
+    # Nothing is compared until the next table, so users hit before.
+    "origin-checked-after-the-first-hit": (
+        "dm-target/cache-belongs.c",
+        "c->checked.put_off = t->mode == MODE_PASSTHROUGH;",
+        "c->checked.put_off = !before;",
+        "origin three_blocks_changed writethrough"),
+    "origin-dirty-not-asked": (
+        "dm-target/cache-belongs.c",
+        "return !c->settings.through;",
+        "return false;",
+        "origin dirty_blocks_refuse"),
+    "origin-log-not-asked": (
+        "dm-target/cache-belongs.c",
+        "if (cache_log_nr_blocks(c))",
+        "if (!c)",
+        "origin write_log_is_dirty cache"),
+    "origin-fence-not-durable": (
+        "dm-target/cache-load.c",
+        "r = cmd_needs_check(c->cmd) ? stay_read_only(c) :\n\t\t\t\t\t      cmd_commit(c->cmd, true);",
+        "r = cmd_needs_check(c->cmd) ? stay_read_only(c) :\n\t\t\t\t\t      0;",
+        "origin void_is_durable"),
+    "origin-blocks-written-last-not-noted": (
+        "dm-target/cache-intents.c",
+        "if (word & SLOT_TOUCHED)",
+        "if (!c)",
+        "origin three_blocks_changed writethrough"),
+    # Old records are written over what has gone home, when a table is built anew.
+    "log-failed-but-not-forgotten": (
+        "dm-target/cache-log-state.c",
+        "if (commit_flag(log->c, false)) {\n\t\tset_state(log, CACHE_LOG_UNKNOWN);\n\t\treturn;\n\t}\n",
+        "",
+        "absorb ring_fails_beside_a_block_that_stays"),
 }
 
 # The same for the repair, without a number of cuts.

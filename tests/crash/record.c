@@ -56,9 +56,9 @@ static void add_setting(struct config *c, const char *setting)
 	char name[16], rest[sizeof(c->policy)] = "";
 	unsigned int nr;
 
-	if (sscanf(c->policy, "%15s %u %127[^\n]", name, &nr, rest) < 2)
+	if (sscanf(c->policy, "%15s %u %159[^\n]", name, &nr, rest) < 2)
 		die("no policy: %s", c->policy);
-	snprintf(c->policy, sizeof(c->policy), "%s %u %.90s %s", name, nr + 2, rest,
+	snprintf(c->policy, sizeof(c->policy), "%s %u %.110s %s", name, nr + 2, rest,
 		 setting);
 }
 
@@ -284,6 +284,9 @@ static const struct script *choose(struct config *c, uint64_t seed)
 	if (absorbs(seed)) {
 		strcpy(c->mode, "writeback");
 		add_setting(c, "absorb 1");
+		/* Then more blocks go into the cache. */
+		if (n / 2 % 2 == 0)
+			add_setting(c, "dirty_low 90");
 	}
 	return &scripts[(n + n / 8) % NR_SCRIPTS];
 }

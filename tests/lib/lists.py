@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lists of settings and counters, as scripts/lists prints them. It must not know any of them."""
+"""The lists of settings, counters and histograms, as scripts/lists prints them. It must not know any of them."""
 
 import subprocess
 from collections import namedtuple
@@ -12,13 +12,14 @@ Counter = namedtuple("Counter", "name help")
 
 
 def lists(top):
-    """Returns the settings and the counters of a tree."""
+    """Returns the settings, the counters and the names of the histograms of a tree."""
     text = subprocess.run([top / "scripts/lists"], text=True, stdout=subprocess.PIPE, check=True).stdout
     rows = [line.split("\t") for line in text.splitlines()]
     settings = [Setting(*row[1:4], *map(int, row[4:7]), row[7]) for row in rows if row[0] == "setting"]
     counters = [Counter(*row[1:]) for row in rows if row[0] == "counter"]
-    assert len(settings) + len(counters) == len(rows)
-    return settings, counters
+    latencies = [row[1] for row in rows if row[0] == "latency"]
+    assert len(settings) + len(counters) + len(latencies) == len(rows)
+    return settings, counters, latencies
 
 
-SETTINGS, COUNTERS = lists(TOP)
+SETTINGS, COUNTERS, LATENCIES = lists(TOP)

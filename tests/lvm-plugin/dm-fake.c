@@ -4,11 +4,13 @@
  *
  * $HEARTH_FAKE is a directory.  NAME.dev holds "key value" lines: uuid, devno,
  * suspended, start, length, alone, table, status.  NAME.stats is the answer to the
- * message stats.  sys, run, lib and boot stand for those of the root.  version holds
- * the target's version.  The n-th listing prefers NAME.dev.n and NAME.stats.n.
- * Messages and new tables are appended to "log"; a message in "refuse" fails.  A
- * line of "devices" is a block device: PATH MAJOR:MINOR BYTES, followed by "busy" if
- * another program has claimed the device.
+ * message stats, and NAME.MESSAGE that to another one.  sys, run, lib and boot stand
+ * for those of the root.  version holds the target's version.  The n-th listing
+ * prefers NAME.dev.n and NAME.stats.n.  Messages and new tables are appended to
+ * "log"; a message in "refuse" fails.  A line of "devices" is a block device: PATH
+ * MAJOR:MINOR BYTES, followed by "busy" if another program has claimed the device,
+ * or by "file" if it is no block device.  deps/MAJOR:MINOR has the numbers of the devices
+ * that a table names, one a line.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -182,7 +184,7 @@ int dm_look(const char *name, struct dm_device *d)
 
 int dm_send(const struct dm_device *d, const char *message, char **reply)
 {
-	char *refused;
+	char *refused, suffix[128];
 	int r = 0;
 
 	if (reply)
@@ -196,6 +198,9 @@ int dm_send(const struct dm_device *d, const char *message, char **reply)
 	if (refused && strstr(refused, message))
 		r = -EINVAL;
 	free(refused);
+	snprintf(suffix, sizeof(suffix), ".%s", message);
+	if (!r && reply)
+		*reply = whole_file(in_fake(d->name, suffix));
 	return r;
 }
 
@@ -225,6 +230,22 @@ void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
 }
 
 /* Finds the line of "devices" that begins with @path. */
+unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
+			      unsigned int max)
+{
+	unsigned int nr = 0;
+	char name[64];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "deps/%u:%u", major, minor);
+	f = fopen(in_fake(name, ""), "r");
+	while (f && nr < max && fscanf(f, "%u:%u", &below[nr][0], &below[nr][1]) == 2)
+		nr++;
+	if (f)
+		fclose(f);
+	return nr;
+}
+
 static int find_device(const char *path, uint32_t *major, uint32_t *minor,
 		       uint64_t *bytes, char *word)
 {
@@ -246,8 +267,9 @@ int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
 		    uint64_t *bytes)
 {
 	char word[16];
+	int r = find_device(path, major, minor, bytes, word);
 
-	return find_device(path, major, minor, bytes, word);
+	return !r && !strcmp(word, "file") ? -ENOTBLK : r;
 }
 
 int dm_unclaimed(const char *path)

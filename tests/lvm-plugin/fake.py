@@ -16,6 +16,8 @@ sys.path.insert(0, str(HERE.parents[1] / "tests/lib"))
 import lists  # noqa: E402
 
 COUNTERS = [counter.name for counter in lists.COUNTERS]
+LATENCIES = lists.LATENCIES
+BUCKETS = 24
 
 
 class Fake:
@@ -41,14 +43,19 @@ class Fake:
         self.write(f"bin/{name}", f"#!/bin/bash\n{script}\n").chmod(0o755)
 
     def cache(self, name="vg-lv", listing=None, **kw):
-        """Makes a cache of 512 blocks of 64 KiB; keywords replace parts of its status."""
+        """Makes a cache of 512 blocks of 64 KiB; keywords replace parts of its status.
+
+        latency has the buckets of each kind, {bucket: requests}. Without them all timed requests of the kind
+        are in the bucket of 33 to 66 us.
+        """
         v = {
             "lvm": True, "devno": "253:0", "mode": "writeback", "policy": "smq",
-            "used": 256, "total": 512, "dirty": 64, "rw": "rw", "check": "-",
+            "used": 256, "total": 512, "data": 480, "dirty": 64, "rw": "rw", "check": "-",
             "features": "2 metadata2 writeback", "table_args": "0", "length": 262144,
             "core": "2 migration_threshold 2048", "settings": "4 read_level 2 seq_cutoff 64",
-            "suspended": 0, "start": 0, "alone": 1, "health": "good",
-            "stats": {}, "log": None, "segments": 0, "io": (100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130),
+            "suspended": 0, "start": 0, "alone": 1, "health": "good", "origin": "same",
+            "stats": {}, "latency": {}, "log": None, "segments": 0,
+            "io": (100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130),
             "fast_io": (80, 0, 1600, 8, 60, 0, 2000, 12),
             "origin_io": (20, 0, 400, 42, 30, 0, 900, 75),
         }
@@ -68,8 +75,11 @@ class Fake:
             f"status {v.get('status', line)}", ""]))
         self.write(f"{name}.stats{nth}", "".join(
             [f"mode {v['mode']}\n", f"health {v['health']}\n"] +
+            ([f"origin {v['origin']}\n"] if v["origin"] else []) +
             [f"{k} {n}\n" for k, n in counters.items()] +
             ["intents_held 3\n", "free_slots 9\n"] +
+            ([f"data_slots {v['data']}\n"] if v["data"] else []) +
+            [self.histogram(k, v["latency"].get(k, {5: counters[f"timed_{k}"]})) for k in LATENCIES] +
             ([f"log {v['log']}\nlog_segments {v['segments']}\nlog_blocks 7\n"] if v["log"] else [])))
         for devno, io in ((v["devno"], "io"), ("253:1", "fast_io"), ("253:3", "origin_io")):
             self.write(f"sys/dev/block/{devno}/stat", " ".join(map(str, v[io])))
@@ -77,6 +87,10 @@ class Fake:
             self.names.append(name)
         self.write("names", "".join(n + "\n" for n in self.names))
         return counters
+
+    @staticmethod
+    def histogram(kind, buckets):
+        return " ".join([f"latency_{kind}", *(str(buckets.get(i, 0)) for i in range(BUCKETS))]) + "\n"
 
     def device(self, number, node, name=None, below=()):
         """Gives a block device its node, its name if it is one of LVM's, and the devices below it."""

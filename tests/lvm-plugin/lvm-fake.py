@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stands for lvm2, as far as hearth replace-ssd and hearth cache use it, with one volume vg/lv: the
-reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that file names a command
+"""Stands for lvm2, as far as hearth replace-ssd, cache and bench use it, with the volume vg/lv, and
+scratch volumes of bench: the reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that file names a command
 that fails, "die" one that is killed before it acts, "die_after" one that is killed after it.
 A name may be followed by words of the command's line: "lvconvert --cachepool"."""
 
@@ -33,11 +33,12 @@ def report(kind):
         print(state["missing"])
         return
     fields = args[args.index("-o") + 1].split(",")
-    what = args[-1]
-    row = state[kind].get(what)
-    if row is None:
+    rows = {name: {"vg_name": name.split("/")[0], "lv_name": name.split("/")[-1]} | row
+            for name, row in state[kind].items()}
+    if "--" in args and args[-1] not in rows:
         sys.exit(5)
-    print("  " + "|".join(str(row.get(f, "")) for f in fields))
+    for row in [rows[args[-1]]] if "--" in args else rows.values():
+        print("  " + "|".join(str(row.get(f, "")) for f in fields))
 
 
 def value(option):
@@ -59,6 +60,9 @@ def lvconvert():
     fast = state["lvs"].pop(pool)
     state["lvs"].pop(f"{pool}_cdata", None)
     hidden = pool.split("/")[1] + "_cpool"
+    if args[-1] != "vg/lv":
+        state["lvs"][args[-1]] |= {"segtype": "cache", "pool_lv": f"[{hidden}]"}
+        return
     state["lvs"]["vg/lv"] = {
         "segtype": "cache", "pool_lv": f"[{hidden}]", "origin": "[lv_corig]",
         "cache_mode": value("--cachemode"),
@@ -71,15 +75,27 @@ def lvconvert():
 
 def lvcreate():
     pool = value("-n")
+    tags = {"lv_tags": value("--addtag")} if "--addtag" in args else {}
+    if "--type" not in args:
+        state["lvs"][f"vg/{pool}"] = {"segtype": "linear", "devices": args[-1] + "(0)", **tags}
+        return
     state["lvs"][f"vg/{pool}"] = {
         "segtype": "cache-pool", "lv_size": value("-L")[:-1], "data_lv": f"[{pool}_cpool_cdata]",
         "lv_metadata_size": 8 << 20, "chunk_size": value("--chunksize")[:-1],
-        "devices": args[-1] + "(0)"}
+        "devices": args[-1] + "(0)", **tags}
     state["lvs"][f"vg/{pool}_cdata"] = {"devices": args[-1] + "(0)"}
 
 
 def lvchange():
     pass
+
+
+def lvremove():
+    if args[-1] not in state["lvs"]:
+        sys.exit(5)
+    # With its cache, and with what LVM hides.
+    for name in [n for n in state["lvs"] if n.startswith(args[-1])]:
+        del state["lvs"][name]
 
 
 def pvcreate():

@@ -3,7 +3,7 @@
  * Stands for dmeventd and for the kernel around the plugin.
  *
  * Usage: plugin-host DIR.  DIR/status and DIR/table hold the target's status and
- * table, DIR/stats its answer to the message stats (no file: no answer), DIR/version
+ * table, DIR/deps/MAJOR:MINOR the devices below one, DIR/stats its answer to the message stats (no file: no answer), DIR/version
  * its version.  Each line of stdin is one event; "gone" is an event after the device
  * has stopped being a cache.  The program prints the log to stderr.
  */
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <syslog.h>
 
 static const char *dir;
@@ -19,6 +20,8 @@ static bool gone;
 
 struct dm_task {
 	int type;
+	int major, minor;
+	struct dm_deps *deps;
 	char text[4096];
 	struct dm_versions versions;
 	char name[16];		/* room for the flexible name in versions */
@@ -50,6 +53,7 @@ struct dm_task *dm_task_create(int type)
 
 void dm_task_destroy(struct dm_task *t)
 {
+	free(t->deps);
 	free(t);
 }
 
@@ -68,11 +72,51 @@ int dm_task_set_message(struct dm_task *t, const char *message)
 	return !strcmp(message, "stats");
 }
 
+int dm_task_set_major(struct dm_task *t, int major)
+{
+	t->major = major;
+	return 1;
+}
+
+int dm_task_set_minor(struct dm_task *t, int minor)
+{
+	t->minor = minor;
+	return 1;
+}
+
+int dm_task_no_open_count(struct dm_task *t)
+{
+	return 1;
+}
+
+/* One device at most. */
+static int read_deps(struct dm_task *t)
+{
+	unsigned int major, minor;
+	char name[64];
+
+	snprintf(name, sizeof(name), "deps/%d:%d", t->major, t->minor);
+	if (!slurp(name, t->text, sizeof(t->text)) ||
+	    sscanf(t->text, "%u:%u", &major, &minor) != 2)
+		return 0;
+	t->deps = calloc(1, sizeof(*t->deps) + sizeof(t->deps->device[0]));
+	t->deps->count = 1;
+	t->deps->device[0] = makedev(major, minor);
+	return 1;
+}
+
+struct dm_deps *dm_task_get_deps(struct dm_task *t)
+{
+	return t->deps;
+}
+
 int dm_task_run(struct dm_task *t)
 {
 	switch (t->type) {
 	case DM_DEVICE_TARGET_MSG:
 		return slurp("stats", t->text, sizeof(t->text));
+	case DM_DEVICE_DEPS:
+		return read_deps(t);
 	case DM_DEVICE_TABLE:
 		return slurp("table", t->text, sizeof(t->text));
 	case DM_DEVICE_LIST_VERSIONS:

@@ -18,7 +18,7 @@ def parse(text):
             name, kind = m[1], None
             assert name not in metrics, f"{name} comes twice"
             continue
-        if m := re.fullmatch(rf"# TYPE ({NAME}) (counter|gauge)", line):
+        if m := re.fullmatch(rf"# TYPE ({NAME}) (counter|gauge|histogram)", line):
             assert m[1] == name, f"{line}: after the help of {name}"
             kind = m[2]
             assert (kind == "counter") == name.endswith("_total"), name
@@ -26,11 +26,15 @@ def parse(text):
             continue
         m = SAMPLE.fullmatch(line)
         assert m, f"not the format: {line}"
-        assert m[1] == name and kind, f"{line}: among the samples of {name}"
+        if kind == "histogram":
+            assert m[1] in (f"{name}_bucket", f"{name}_sum", f"{name}_count"), line
+            metrics.setdefault(m[1], (kind, {}))
+        else:
+            assert m[1] == name and kind, f"{line}: among the samples of {name}"
         labels = tuple(re.findall(LABEL, m[2] or ""))
         keys = [k for k, _ in labels]
         assert len(set(keys)) == len(keys), f"{line}: a label twice"
-        samples = metrics[name][1]
+        samples = metrics[m[1]][1]
         assert labels not in samples, f"{line}: twice"
         samples[labels] = float(m[m.lastindex])
-    return metrics
+    return {name: m for name, m in metrics.items() if m[0] != "histogram" or m[1]}

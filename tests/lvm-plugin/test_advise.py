@@ -14,7 +14,6 @@ import stat
 import struct
 import subprocess
 import xml.etree.ElementTree
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -267,21 +266,23 @@ def test_drawing(dm, tmp_path):
     told = dm.json("advise", "--size", .01, "--svg", tmp_path / "a.svg", trace, schema="advise")
     root = xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot()
     assert root.tag.endswith("svg")
-    texts = root.findall("{*}text")
-    labels = [t.text for t in texts]
+    labels = ["".join(t.itertext()).strip() for t in root.iterfind(".//{*}text")]
     for row in told["sizes"]:
-        assert labels.count(f"{row['ssd_bytes'] / 2 ** 20:.3g} MiB") == 2
-    assert {"heat", "RAM (LRU), of reads"} <= set(labels)
-    assert sum(label.startswith("advised: ") for label in labels) == 2
+        assert labels.count(f"{row['ssd_bytes'] / 2 ** 20:.1f} MiB") == 2
     # There are two curves of misses, and one of the disk's time.
-    assert len(root.findall("{*}polyline")) == 3
-    # No label of the lower line touches its neighbour; a letter is 6.5 wide at most.
-    line = sorted((float(t.get("x")), t.text) for t in texts if t.text.endswith("iB") and "adv" not in t.text)
-    for (x, a), (y, b) in pairwise(line):
-        assert y - x > 6.5 * (len(a) + len(b)) / 2, (a, b)
-    # The legend is at the right, and the drawing ends behind it.
-    legend = max(float(t.get("x")) + 6.5 * len(t.text) for t in texts if t.text in ("heat", "RAM (LRU), of reads"))
-    assert legend <= float(root.get("width")) <= legend + 40
+    assert labels.count("heat") == 1 and labels.count("RAM (LRU), of reads") == 1
+    curves = [g for g in root.iterfind(".//{*}g") if "gnuplot_plot" in g.get("id", "")]
+    assert sum(g.find(".//{*}path") is not None for g in curves) == 3
+    assert sum(label.startswith("advised: ") for label in labels) == 2
+
+
+def test_a_drawing_without_gnuplot(dm, tmp_path):
+    trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
+    dm.command("gnuplot", "exit 127")
+    args = "advise", "--svg", tmp_path / "a.svg", trace
+    assert dm.complaint(1, *args) == "hearth: gnuplot: No such file or directory\n"
+    dm.command("gnuplot", "exit 1")
+    assert dm.complaint(1, *args) == "hearth: gnuplot: Input/output error\n"
 
 
 def test_a_drawing_that_cannot_be_written(dm, tmp_path):
@@ -326,13 +327,13 @@ def test_what_is_no_recording(dm):
     iostat = "avg-cpu:  %user\n           3,21\n\nDevice  r/s  rkB/s\nsda  1.00  2.00\n"
     for content, why in (
             (iostat, "no requests in it: read as blkparse, of which no line is one"),
-            ("\x7fELF\x02\x01", "it is not text; a recording is blkparse, fio, fiolog, spc, msr or bin"),
+            ("\x7fELF\x02\x01", "it is not text; a recording is blkparse, bpftrace, fio, fiolog, spc, msr or bin"),
             ("", "it is empty")):
         assert dm.complaint(1, "advise", dm.write("t", content)) == f"hearth: {dm.path}/t: {why}\n"
     assert "it is a directory" in dm.complaint(1, "advise", dm.path)
     assert dm.complaint(1, "advise", "/none") == "hearth: /none: No such file or directory\n"
     assert dm.complaint(2, "advise", "--format", "foo", dm.write("t", blkparse())) == (
-        "hearth: no format 'foo': blkparse, fio, fiolog, spc, msr or bin\n")
+        "hearth: no format 'foo': blkparse, bpftrace, fio, fiolog, spc, msr or bin\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become someone else")
@@ -348,6 +349,16 @@ def test_log_of_fio(dm, tmp_path):
     log = dm.write("t.iolog", "fio version 2 iolog\n/dev/x add\n/dev/x open\n" +
                    "".join(f"/dev/x read {i % 7 * BLOCK} 4096\n" for i in range(70)))
     assert dm.json("advise", log, schema="advise")["requests"] == 70
+
+
+def test_log_of_bpftrace(dm):
+    """Also one that tail cut, and without what is no read and no write."""
+    lines = [f"{i * 10 ** 7} 265289731 {'WS' if i % 3 else 'RA'} {i % 90 * 128} 8\n" for i in range(700)]
+    lines.insert(5, "77 265289731 D 0 8\n")
+    for text in ("".join(lines), "Attaching 1 probe...\n" + "".join(lines) + "\n@start[1]: 5\n"):
+        told = dm.json("advise", dm.write("t", text), schema="advise")
+        assert (told["requests"], told["writes"]) == (700, 466)
+        assert told["seconds"] == pytest.approx(6.99)
 
 
 @pytest.mark.parametrize("args,code,why", [
@@ -371,36 +382,107 @@ def test_the_built_command_needs_no_device_mapper(tmp_path):
     assert r.returncode == 0 and "policy      heat" in r.stdout, r.stderr
 
 
-def trace_pipe(dm, lines):
-    """Makes the files of tracefs that the command uses, for the cache vg/lv."""
-    base = "sys/kernel/tracing/instances/hearth-253-0"
-    for name in ("buffer_size_kb", "events/block/block_bio_queue/filter",
+INSTANCE = "sys/kernel/tracing/instances/hearth-253-0"
+EVENT_ID = 1234
+PAGE = 4096
+# As a kernel of Debian 12 has them.
+HEADER_PAGE = """\
+\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;
+"""
+FORMAT = f"""\
+name: block_bio_queue
+ID: {EVENT_ID}
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;
+\tfield:char comm[16];\toffset:36;\tsize:16;\tsigned:0;
+
+print fmt: "%llu + %u", (unsigned long long)REC->sector, REC->nr_sector
+"""
+
+
+def event(delta, op, sector, sectors):
+    """An event of a ring buffer, so many ns after the one before it."""
+    data = struct.pack("<HBBiI4xQI8s16s", EVENT_ID, 0, 0, 77, 253 << 20, sector, sectors, op.encode(), b"fio")
+    return struct.pack("<I", len(data) // 4 | delta << 5) + data
+
+
+def ring_page(when, events, missed=0):
+    """A page of a ring buffer. The kernel says after the events how many were lost before them."""
+    data = b"".join(events)
+    tail = struct.pack("<Q", missed) if missed else b""
+    flags = 3 << 30 if missed else 0
+    return (struct.pack("<QQ", when, len(data) | flags) + data + tail).ljust(PAGE, b"\0")
+
+
+def trace_pages(dm, *cpus):
+    """Makes the files of tracefs that the command uses, for the cache vg/lv; each CPU has some pages.
+
+    libtracefs wants the files of as many CPUs as the machine has.
+    """
+    for name in ("buffer_size_kb", "tracing_on", "events/block/block_bio_queue/filter",
                  "events/block/block_bio_queue/enable"):
-        dm.write(f"{base}/{name}", "")
-    dm.write(f"{base}/trace_pipe", "".join(line + "\n" for line in lines))
-    return dm.path / base
+        dm.write(f"{INSTANCE}/{name}", "")
+    tracing = dm.path / "sys/kernel/tracing"
+    more = [[]] * (os.sysconf("SC_NPROCESSORS_CONF") - len(cpus))
+    for cpu, pages in enumerate([*cpus, *more]):
+        (tracing / f"per_cpu/cpu{cpu}").mkdir(parents=True)
+        directory = dm.path / INSTANCE / f"per_cpu/cpu{cpu}"
+        directory.mkdir(parents=True)
+        # A pipe, because a trace can be read once. It stays open, because a trace has no end.
+        os.mkfifo(directory / "trace_pipe_raw")
+        os.write(os.open(directory / "trace_pipe_raw", os.O_RDWR), b"".join(pages))
+    for name, text in (("header_page", HEADER_PAGE), ("block/enable", ""), ("block/block_bio_queue/format", FORMAT)):
+        dm.write(f"sys/kernel/tracing/events/{name}", text)
+    return dm.path / INSTANCE
+
+
+def pages_of(requests, missed=0):
+    """Pages with requests (op, sector, sectors) that are 1 ms apart."""
+    pages, room = [], (PAGE - 24) // len(event(0, "R", 0, 8))
+    for i in range(0, len(requests), room):
+        events = [event(1000000 if j else 0, *r) for j, r in enumerate(requests[i:i + room])]
+        pages.append(ring_page(10 ** 9 + i * 1000000, events, missed if not i else 0))
+    return pages
 
 
 def test_live(dm):
     dm.cache()
-    lines = [f"             fio-34{i % 9}   [001] .....  {i / 10:.6f}: block_bio_queue: 253,0 {op} {sector} + {n} [fio]"
-             for i, (op, sector, n) in enumerate([("R", 0, 128), ("WS", 128, 8), ("R", 0, 128), ("RA", 256, 8)] * 50)]
-    lines[10:10] = ["CPU:1 [LOST 7 EVENTS]", "  x-1 [000] ..... 1.0: block_bio_queue: 253,0 FWS 0 + 0 [x]",
-                    "  x-1 [000] ..... 1.0: block_bio_queue: 253,0 D 0 + 2048 [x]"]
-    base = trace_pipe(dm, lines)
+    requests = [("R", 0, 128), ("WS", 128, 8), ("R", 0, 128), ("RA", 256, 8)] * 50
+    requests[10:10] = [("FWS", 0, 0), ("D", 0, 2048)]
+    base = trace_pages(dm, pages_of(requests, missed=7))
     r = dm.run("advise", "--live", "vg/lv", "--minutes", "0.01", "--json")
     assert "7 requests came too fast" in r.stderr
     v = json.loads(r.stdout)
     # The requests of half a second do not show the load of a day.
     assert .5 < v["seconds"] < 10 and v["warnings"][-1]["id"] == "short-recording"
     assert v["requests"] == 200 and v["block_bytes"] == 65536 and v["volume_bytes"] == pytest.approx(2 ** 27, rel=1e-5)
+    assert v["writes"] == 50 and v["bytes_written"] == 50 * 4096 and v["touched_bytes"] == 3 * 65536
     assert (base / "events/block/block_bio_queue/filter").read_text() == f"dev == {253 << 20}"
     assert (base / "events/block/block_bio_queue/enable").read_text() == "0"
 
 
+def test_live_where_events_cannot_be_recorded(dm):
+    dm.cache()
+    trace_pages(dm, [])
+    (dm.path / INSTANCE / "events/block/block_bio_queue/filter").unlink()
+    why = dm.complaint(1, "advise", "--live", "vg/lv", "--minutes", ".01", "--json")
+    assert why.startswith("hearth: the event block_bio_queue cannot be recorded")
+
+
 def test_live_of_nothing(dm):
     dm.cache()
-    trace_pipe(dm, [])
+    trace_pages(dm, [])
     why = dm.complaint(1, "advise", "--live", "vg/lv", "--minutes", ".01", "--json")
     assert re.fullmatch(r"hearth: vg/lv: no requests in the \d+(\.\d)? s that were recorded\n", why), why
     assert "not active" in dm.complaint(3, "advise", "--live", "vg/none", "--json")
@@ -413,8 +495,7 @@ def test_live_of_a_disk_in_a_kernel_without_device_mapper(dm):
     """A newcomer records a plain disk before any module is loaded. The node has no device."""
     disk = dm.path / "disk"
     os.mknod(disk, stat.S_IFBLK | 0o600, os.makedev(253, 0))
-    trace_pipe(dm, [f"  fio-1 [000] ..... {i / 10:.6f}: block_bio_queue: 253,0 R {i % 4 * 128} + 8 [fio]"
-                    for i in range(200)])
+    trace_pages(dm, pages_of([("R", i % 4 * 128, 8) for i in range(200)]))
     r = dm.run("advise", "--live", disk, "--minutes", ".01", "--json",
                env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)})
     assert json.loads(r.stdout)["requests"] == 200

@@ -23,6 +23,9 @@ soak bench bench-check bench-profile kernels lint demo test-boot""".split()
 BUILDS = "all modules tools lists man install install-modules install-tools deb rpm check install-dkms".split()
 
 
+SETUPS = {"setup", "setup-fuzz", "setup-debug-kernel", "setup-cluster"}
+
+
 def run(*command, **options):
     return subprocess.run(command, cwd=TOP, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
@@ -45,12 +48,12 @@ def needs():
 
 @pytest.mark.parametrize("target", TESTS)
 def test_what_tests_gets_what_it_needs(needs, target):
-    assert {"setup", "setup-fuzz", "setup-debug-kernel"} & needs[target]
+    assert SETUPS & needs[target]
 
 
 @pytest.mark.parametrize("target", BUILDS)
 def test_what_builds_installs_nothing(needs, target):
-    assert not {"setup", "setup-fuzz", "setup-debug-kernel", "modules-ready"} & needs[target]
+    assert not (SETUPS | {"modules-ready"}) & needs[target]
 
 
 def test_ci_is_the_test_command():
@@ -171,6 +174,15 @@ def test_programs_are_hardened(tmp_path):
         assert done.returncode == 0 and "warning" not in done.stdout, done.stdout
     for name in programs:
         assert hardening(tmp_path / name) == {"pie": True, "bindnow": True, "fortify": True}, name
+
+
+def test_source_for_dkms_is_source_alone(tmp_path):
+    run("make", "-s", "-C", TOP, "install-dkms", f"DESTDIR={tmp_path}")
+    sources, = (tmp_path / "usr/src").iterdir()
+    assert {path.name for path in (sources / "dm-target").glob("*.c")} == \
+        {path.name for path in (TOP / "dm-target").glob("*.c") if not path.name.endswith(".mod.c")}
+    for path in sources.rglob("*"):
+        assert path.is_dir() or re.search(r"(\.[ch]|Kbuild|dkms.conf)$", path.name), path
 
 
 def test_one_version(dm):

@@ -44,6 +44,15 @@ def test_what_is_given(dm, lvm):
     assert dm.log()[3:] == ["lvchange -qq -y --cachemode writeback -- vg/lv", "message vg-lv mode writeonly"]
 
 
+def test_writeback_comes_with_the_write_log(dm, lvm):
+    settings = "6 read_level 2 seq_cutoff 64 absorb {}".format
+    dm.cache(dirty=0, mode="writethrough", features="2 metadata2 writethrough", settings=settings(0))
+    dm.cache(listing=2, dirty=0, mode="writeback", settings=settings(1))
+    said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--mode", "writeback")
+    assert "'hearth set vg/lv absorb=off' ends that" in said.stderr
+    assert dm.log()[3:] == ["message vg-lv absorb 1", "lvchange -qq -y --cachemode writeback -- vg/lv"]
+
+
 def test_dry_run(dm, lvm):
     lvm.devices(("/dev/disk", "8:0", 200), ("/dev/new", "8:32", 200 << 10))
     said = dm.out("cache", "vg/lv", "/dev/new", "--size", 100, "--mode", "writeback", "--preset", "database",

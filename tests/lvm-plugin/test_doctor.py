@@ -4,6 +4,8 @@
 import errno
 import json
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,44 @@ def test_modules(sound, version, core, smq, level, ident):
         only(sound, level, ident)
     else:
         assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+def test_modules_of_another_version_than_the_commands(sound):
+    version = sound.out("--version").split()[1]
+    sound.write("sys/module/dm_cache/version", f"{version}\n")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    sound.write("sys/module/dm_cache/version", "0.1.0\n")
+    assert f"hearth 0.1.0 is loaded, and the commands are those of hearth {version}" in \
+        only(sound, "warning", "module-version")
+
+
+def smart(passed=True, critical=0, spare=100, used=1):
+    return json.dumps({"smartctl": {"exit_status": 0}, "smart_status": {"passed": passed},
+                       "nvme_smart_health_information_log": {
+                           "critical_warning": critical, "available_spare": spare,
+                           "available_spare_threshold": 10, "percentage_used": used}})
+
+
+@pytest.mark.parametrize("said,code,level,ident", [
+    (smart(), 0, None, None), (smart(used=89), 0, None, None), (smart(used=90), 0, "warning", "ssd-worn"),
+    (smart(spare=10), 0, "warning", "ssd-spare"), (smart(critical=4), 0, "problem", "ssd-fails"),
+    # smartctl's exit code says it, too.
+    (smart(passed=False), 8, "problem", "ssd-fails"),
+    # A SATA disk has none of NVMe's numbers; a disk that cannot be opened has nothing; no JSON at all.
+    ('{"smart_status": {"passed": true}}', 0, None, None),
+    ('{"smart_status": {"passed": false}}', 24, "problem", "ssd-fails"),
+    ('{"smartctl": {"exit_status": 2}, "smart_status": {"passed": false}}', 2, None, None),
+    ("[]", 0, None, None), ("smartctl 6.6", 0, None, None)])
+def test_the_ssd_by_smart(sound, said, code, level, ident):
+    sound.device("253:10", "nvme0n1")
+    sound.write("said", said)
+    sound.command("smartctl", f'[ "${{!#}}" = /dev/nvme0n1 ] && cat {sound.path}/said; exit {code}')
+    if level:
+        assert "/dev/nvme0n1" in only(sound, level, ident)
+    else:
+        assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    sound.command("smartctl", "exit 127")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
 
 
 @pytest.mark.parametrize("kw,level,ident", [
@@ -377,6 +417,127 @@ def test_without_device_mapper(sound):
         "hearth: only root may talk to device-mapper\n")
 
 
+def kernel(dm, release, where="updates"):
+    """A kernel is installed, with hearth or without it."""
+    dm.write(f"lib/modules/{release}/kernel/x.ko", "")
+    dm.write(f"lib/modules/{release}/modules.dep", f"{where}/dm-cache.ko:\n")
+
+
+STOCKS = "kernel/drivers/md"
+
+
+def test_kernels_without_hearth_while_the_log_is_in_use(sound):
+    healthy(sound, log="on", segments=3)
+    sound.command("grubby", "exit 1")
+    kernel(sound, "6.1.0-9-amd64", STOCKS)
+    kernel(sound, "6.1.0-10-amd64", STOCKS)
+    kernel(sound, "6.1.0-11-amd64")
+    # A directory that a removed kernel has left counts for nothing.
+    sound.write("lib/modules/6.1.0-12-amd64/modules.dep", "kernel/drivers/md/dm-cache.ko:\n")
+    text = only(sound, "note", "write-log")
+    assert text.endswith("; these installed kernels have no hearth: 6.1.0-9-amd64, 6.1.0-10-amd64")
+    healthy(sound, log="off")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+@pytest.mark.parametrize("how", ["newest", "boot/vmlinuz", "vmlinuz", "grubby"])
+def test_default_kernel_without_hearth(sound, how):
+    healthy(sound, log="on", segments=3)
+    kernel(sound, "6.1.0-9-amd64", "updates/dkms" if how == "newest" else STOCKS)
+    kernel(sound, "6.1.0-10-amd64", STOCKS if how == "newest" else "updates/dkms")
+    default = "6.1.0-10-amd64" if how == "newest" else "6.1.0-9-amd64"
+    sound.command("grubby", f"echo /boot/vmlinuz-{default}" if how == "grubby" else "exit 1")
+    if "vmlinuz" in how:
+        (sound.path / "boot").mkdir(exist_ok=True)
+        (sound.path / how).symlink_to(f"boot/vmlinuz-{default}")
+    warning = next(f for f in findings(sound) if f["level"] == "warning")
+    assert warning["id"] == "default-kernel" and default in warning["text"]
+    assert warning["remedy"] == (f"'make install KVER={default}' in hearth's sources, "
+                                 "or 'hearth settle vg/lv' before the restart")
+    version = sound.out("--version").split()[1]
+    sound.write(f"usr/src/hearth-{version}/dkms.conf", "")
+    warning = next(f for f in findings(sound) if f["level"] == "warning")
+    assert warning["remedy"].startswith(f"'dkms install hearth/{version} -k {default}', or")
+    # Without the flag every kernel opens the volume.
+    healthy(sound, log="off")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+def test_a_new_kernel(sound):
+    """--kernel is for the hooks: what would this kernel refuse?"""
+    new = "6.1.0-10-amd64"
+    healthy(sound, log="on", segments=3)
+    assert "no such kernel" in sound.complaint(2, "doctor", "--kernel", new)
+    kernel(sound, new, STOCKS)
+    said = sound.out("doctor", "--kernel", new, code=6)
+    assert f"vg/lv: the machine may start with kernel {new}, which has no hearth" in " ".join(said.split())
+    assert sound.out("doctor", "--kernel", new, "--quiet", code=6) == said
+    kernel(sound, new, "updates/dkms")
+    assert sound.out("doctor", "--kernel", new, "--quiet") == ""
+    assert f"kernel {new} would open all active caches" in sound.out("doctor", "--kernel", new)
+    kernel(sound, new, STOCKS)
+    healthy(sound, log="off")
+    assert sound.out("doctor", "--kernel", new, "--quiet") == ""
+    assert "without --fix" in sound.complaint(2, "doctor", "--kernel", new, "--fix")
+    assert "goes with --kernel" in sound.complaint(2, "doctor", "--quiet")
+
+
+HOOKS = Path(__file__).parents[2] / "kernel-hooks"
+
+
+@pytest.mark.parametrize("hook, words, asked", [
+    ("hearth", ["6.1.0-10", "/boot/vmlinuz-6.1.0-10"], True),
+    ("hearth", [], False),
+    ("95-hearth.install", ["add", "6.1.0-10", "/boot/x/6.1.0-10"], True),
+    ("95-hearth.install", ["remove", "6.1.0-10", "/boot/x/6.1.0-10"], False),
+])
+def test_hooks_of_new_kernels(dm, hook, words, asked):
+    """A kernel can be installed whatever doctor says."""
+    dm.command("hearth", 'echo "$*" >>"$HEARTH_FAKE/log"; echo refused; exit 6')
+    r = subprocess.run([HOOKS / hook, *words], env=dm.environment(), text=True, capture_output=True, check=True)
+    assert (r.stdout, r.stderr) == ("", "refused\n" if asked else "")
+    assert dm.log() == (["doctor --kernel 6.1.0-10 --quiet"] if asked else [])
+
+
+MISSES = {"write_hits": 300, "write_misses": 100, "timed_write_hits": 200, "write_hits_ns": 20_000_000,
+          "timed_write_misses": 100, "write_misses_ns": 820_000_000}
+SMALL = (100, 0, 2000, 50, 40, 0, 320, 80, 0, 70, 130)
+
+
+def small_misses(dm, settings="2 absorb 0", stats=(), io=SMALL, **kw):
+    healthy(dm, settings=settings, stats=MISSES | dict(stats), io=io, **kw)
+
+
+def test_what_absorb_would_bring(sound):
+    small_misses(sound)
+    text = only(sound, "note", "absorb")
+    assert "25% of its writes miss and take 8.2 ms" in text
+    assert "4 KiB on the mean" in text and "those that hit, 0.10 ms" in text
+    note = next(f for f in findings(sound, 0) if f["id"] == "absorb")
+    assert note["remedy"] == "'hearth set vg/lv absorb=on'"
+    sound.write("etc/fstab", "/dev/vg/lv /srv ext4 defaults 0 2\n")
+    sound.write("devices", "/dev/vg/lv 253:0 99\n")
+    note = next(f for f in findings(sound, 0) if f["id"] == "absorb")
+    assert "every kernel must have hearth" in note["remedy"]
+    small_misses(sound, stats={"timed_write_hits": 0})
+    assert "as long as the SSD takes" in only(sound, "note", "absorb")
+
+
+@pytest.mark.parametrize("kw", [
+    {"settings": "2 absorb 1", "log": "off"},
+    {"settings": "2 other 0"},
+    {"mode": "writethrough", "features": "2 metadata2 writethrough"},
+    {"stats": {"timed_write_misses": 99}},          # too few to say
+    {"stats": {"write_misses": 10}},                # few miss
+    {"stats": {"write_misses_ns": 90_000_000}},     # 0.9 ms
+    {"stats": {"write_hits_ns": 600_000_000}},      # a hit takes 3 ms
+    {"io": (100, 0, 2000, 50, 40, 0, 2560, 80, 0, 70, 130)},   # 32 KiB
+])
+def test_absorb_is_not_advised(sound, kw):
+    small_misses(sound, **kw)
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
 def test_nagios(sound):
     assert sound.out("doctor", "--nagios") == "HEARTH OK: no fault found\n"
     # A warning, then a problem as well.
@@ -393,3 +554,121 @@ def test_nagios(sound):
     r = sound.run("doctor", "--nagios", code=3, env={"HEARTH_FAKE_ERROR": str(errno.EACCES)})
     assert r.stdout == "HEARTH UNKNOWN: the caches cannot be examined\n"
     assert "without --fix" in sound.complaint(2, "doctor", "--nagios", "--json")
+
+
+REFUSED = "3,1,1,-;device-mapper: cache: {}: the origin was written without the cache, and 4 blocks are dirty: " \
+    "refused, until 'hearth origin' says which is right; 3 of 32 blocks differ, the first is origin block 7\n"
+
+
+def test_an_origin_that_was_written_without_its_cache(sound):
+    healthy(sound, origin="changed")
+    assert [f["id"] for f in findings(sound) if f["level"] == "warning"] == ["origin-changed"]
+    healthy(sound, core="4 migration_threshold 2048 origin_check 0", origin="unchecked")
+    assert "origin-unchecked" in [f["id"] for f in findings(sound, code=0) if f["level"] == "note"]
+
+
+def test_refused_caches(sound):
+    """LVM's volume is named as LVM does. A cache that is active by now is in order."""
+    sound.command("lvs", 'case "$*" in *vg/home) echo "  cache|";; *) exit 5;; esac')
+    sound.write("dev/kmsg", "6,0,0,-;other\n" +
+                "".join(REFUSED.format(name) for name in ("vg-home", "vg-lv", "by-hand", "vg-home")))
+    found = [f for f in findings(sound) if f["level"] == "problem"]
+    assert [(f["id"], f["subject"]) for f in found] == [("origin-refused", "vg/home"), ("origin-refused", "by-hand")]
+    assert "hearth origin vg/home --keep origin" in found[0]["remedy"]
+
+
+VGS = """\
+case "$*" in
+*missing*) echo "  {missing}";;
+*lock_type*) echo "  {lock}|{owner}";;
+esac
+"""
+
+
+def group(dm, missing=0, lock="", owner=""):
+    dm.command("vgs", VGS.format(missing=missing, lock=lock, owner=owner))
+
+
+def test_an_origin_that_came_back_under_another_name(sound):
+    sound.write("deps/253:3", "253:9\n")
+    sound.write("deps/253:9", "8:16\n259:7\n")
+    sound.device("253:3", "dm-3", "vg-lv_corig")
+    sound.device("253:9", "dm-9", "vg-lv_corig_rimage_0")
+    sound.device("8:16", "sdb")
+    group(sound)
+    text = only(sound, "problem", "origin-renamed")
+    assert "device 259:7 of the origin is gone" in text
+    assert next(f for f in findings(sound) if f["id"] == "origin-renamed")["remedy"] == "'lvchange --refresh vg/lv'"
+    group(sound, missing=1)
+    assert "hits go on" in only(sound, "problem", "origin-gone")
+    sound.device("259:7", "nvme0n2")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    # A device of a cache that was made by hand.
+    (sound.path / "sys/dev/block/259:7/uevent").unlink()
+    (sound.path / "sys/dev/block/259:7").rmdir()
+    # Nothing is asked of a disk's table, because it has none.
+    (sound.path / "sys/dev/block/253:3/dm/name").unlink()
+    (sound.path / "sys/dev/block/253:3/dm/uuid").unlink()
+    (sound.path / "sys/dev/block/253:3/dm").rmdir()
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    sound.device("253:3", "dm-3", "by-hand")
+    healthy(sound, lvm=False)
+    assert "origin-gone" in [f["id"] for f in findings(sound)]
+
+
+def network(dm, kind, number="8:16"):
+    """Makes a device that the kernel reaches in such a way, below the origin."""
+    device = dm.path / "sys/dev/block" / number
+    if kind in ("iscsi", "fc"):
+        place = {"iscsi": "platform/host3/session1/target3:0:0", "fc": "pci0/host4/rport-4:0-1/target4:0:0"}[kind]
+        real = dm.path / "sys/devices" / place / "3:0:0:0/block/sdb"
+        real.mkdir(parents=True)
+        device.parent.mkdir(parents=True, exist_ok=True)
+        device.symlink_to(real)
+    dm.device(number, {"rbd": "rbd0", "drbd": "drbd0", "nbd": "nbd0"}.get(kind, "sdb"))
+    if kind.startswith("nvme-path-"):
+        # The disk of a subsystem with two paths.
+        for i in range(2):
+            dm.write(f"sys/dev/block/{number}/device/nvme{i}/transport", kind[10:] + "\n")
+        dm.write(f"sys/dev/block/{number}/device/nvme0n1/dev", number)
+    elif kind.startswith("nvme-"):
+        dm.write(f"sys/dev/block/{number}/device/transport", kind[5:] + "\n")
+    slave(dm, "253:3", number)
+
+
+@pytest.mark.parametrize("kind,transport", [
+    ("nvme-tcp", "nvme-tcp"), ("nvme-path-tcp", "nvme-tcp"), ("nvme-path-rdma", "nvme-rdma"), ("iscsi", "iscsi"),
+    ("fc", "fc"), ("rbd", "rbd"), ("nbd", "nbd"), ("drbd", "drbd"), ("nvme-pcie", None), ("nvme-path-pcie", None),
+    ("sata", None)])
+def test_writeback_on_a_private_ssd_over_a_network_origin(sound, kind, transport):
+    network(sound, kind)
+    group(sound, lock="sanlock")
+    if transport:
+        assert f"reached by {transport}:" in only(sound, "warning", "private-ssd")
+        healthy(sound, features="2 metadata2 writethrough", mode="writethrough")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    assert f'origin_transport="{transport or "local"}"' in sound.out("export")
+
+
+def test_an_ssd_that_other_hosts_reach_is_not_private(sound):
+    network(sound, "iscsi")
+    for ssd in ("253:1", "253:2"):
+        sound.write(f"sys/dev/block/{ssd}0/device/transport", "tcp\n")
+    group(sound, owner="host1")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    assert 'ssd_transport="nvme-tcp"' in sound.out("export")
+
+
+@pytest.mark.parametrize("kind,lock,owner,fault", [
+    ("iscsi", "", "", True), ("iscsi", "none", "", True),
+    ("iscsi", "sanlock", "", False), ("iscsi", "", "host1", False), ("drbd", "", "", False), ("sata", "", "", False)])
+def test_a_group_that_is_neither_locked_nor_owned(sound, kind, lock, owner, fault):
+    healthy(sound, features="2 metadata2 writethrough", mode="writethrough")
+    network(sound, kind)
+    group(sound, lock=lock, owner=owner)
+    if fault:
+        assert "neither a lock type nor a system ID" in only(sound, "warning", "shared-group")
+        told, = (f for f in findings(sound) if f["id"] == "shared-group")
+        assert told["subject"] == "vg" and "vgchange --systemid ID vg'" in told["remedy"]
+    else:
+        assert {f["level"] for f in findings(sound, 0)} == {"fine"}

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fake import COUNTERS
+from fake import COUNTERS, LATENCIES
 from test_status import shift_history
 
 TOP = Path(__file__).resolve().parents[2]
@@ -15,7 +15,7 @@ import figures  # noqa: E402
 
 GIB = 1 << 30
 MADE_UP = {
-    "name": "vg-data", "mode": "writeback", "used": 1551120, "total": 1638400, "dirty": 12044,
+    "name": "vg-data", "mode": "writeback", "used": 1551120, "total": 1638400, "data": 1635200, "dirty": 12044,
     "length": 2 * (1 << 40) // 512,
     "core": "22 migration_threshold 2048 promote_ahead 384 max_promote_mbps 0 "
             "max_promote_share 50 fail_open 1 max_intents 32768 dirty_high 50 dirty_low 45 "
@@ -30,6 +30,7 @@ class Cache:
     def __init__(self, dm):
         self.dm = dm
         self.count = dict.fromkeys(COUNTERS, 0)
+        self.latency = {}
         self.io = {"io": [0] * 8, "fast_io": [0] * 8, "origin_io": [0] * 8}
         dm.write("sys/module/dm_cache/version", "0.2.0\n")
         dm.device("253:0", "dm-4", "vg-data")
@@ -46,7 +47,7 @@ class Cache:
                 self.io[device][place] += n
 
     def screen(self):
-        self.dm.cache(**MADE_UP, stats=self.count, **self.io)
+        self.dm.cache(**MADE_UP, stats=self.count, latency=self.latency, **self.io)
         return self.dm.out("status", "vg/data")
 
 
@@ -66,6 +67,7 @@ def test_the_screen(dm):
           cache_sectors_written=42 * GIB // 512,
           **timed("read_hits", 126000, 118), **timed("write_hits", 33000, 64),
           **timed("read_misses", 14000, 9700), **timed("write_misses", 3000, 10400))
+    c.latency = {kind: {} for kind in LATENCIES}
     c.screen()
     shift_history(dm, 59 * 60, "vg-data")
     c.io["io"][2] += 19 * GIB // 512
@@ -80,6 +82,8 @@ def test_the_screen(dm):
           read_hits=7010, read_misses=402, write_hits=1690, write_misses=51,
           cache_sectors_written=40000, **timed("read_hits", 110, 118),
           **timed("write_hits", 26, 64), **timed("read_misses", 6, 9900))
+    c.latency |= {"read_hits": {5: 20, 6: 60, 7: 27, 8: 2, 12: 1}, "write_hits": {4: 12, 5: 12, 6: 2},
+                  "read_misses": {12: 3, 13: 3}, "cache_flushes": {8: 40, 9: 2}, "origin_flushes": {12: 30, 13: 12}}
     screen = c.screen()
     shown = (TOP / "README.md").read_text().split("    # hearth status vg/data\n", 1)[1]
     shown = "".join(line[4:] + "\n" for line in shown.split("\n\n", 1)[0].splitlines())
@@ -107,7 +111,8 @@ def test_a_section_that_was_not_measured_stays(tmp_path):
     assert "hearth: origin bytes per promoted byte | 1.04 |  | <= 1.02 | **missed** |" in \
         after.pop("Origin bytes that a promotion reads")
     del before["Origin bytes that a promotion reads"]
-    assert len(before) == len(figures.SECTIONS) - 1
+    assert figures.PEERS_TITLE in before
+    assert len(before) == len(figures.SECTIONS) - 1 + len([figures.PEERS_TITLE])
     # The page continues after the last section.
     assert {name: part.split("<!-- end -->")[0].strip() for name, part in after.items()} == before
 
@@ -127,12 +132,13 @@ def test_a_goal_is_the_highest_share_of_its_peers(tmp_path, monkeypatch):
     for stack, rate in (("ssd", 20000), ("writecache", 19000), ("bcache", 5000), ("stock", 50000),
                         ("hearth", 18050)):
         absorb_job(tmp_path, stack, rate)
-    # 9,000 sectors of data and metadata for 8,000 of the user's
+    # 9,000 sectors of data and metadata for 8,000 of the user's; 8,400 once it has rested
     (tmp_path / "absorb.figures").write_text(
-        "absorb-hearth-depth-1-meta-sectors 500\nabsorb-hearth-depth-1-ssd-sectors 8500\n")
+        "absorb-hearth-depth-1-meta-sectors 500\nabsorb-hearth-depth-1-ssd-sectors 8500\n"
+        "absorb-hearth-depth-1-rest-sectors 8400\n")
     goals = absorb_goals(tmp_path, monkeypatch, "depth-1")
     assert [(f.value, f.limit, f.good()) for f in goals.values()] == \
-        [(18050, 18050, True), (1.125, 1.1, False)]
+        [(18050, 18050, True), (1.125, 1.1, False), (1.05, 1.1, True)]
     absorb_job(tmp_path, "bcache", 18051)
     assert not absorb_goals(tmp_path, monkeypatch, "depth-1")["hearth"].good()
 
@@ -152,5 +158,5 @@ def test_a_goal_without_its_peer_is_not_met(tmp_path, monkeypatch):
 
 
 def test_goals_are_measured_only_when_they_are_named():
-    assert figures.GOALS == ["absorb"]
+    assert figures.GOALS == ["absorb", "peers"]
     assert not set(figures.GOALS) & set(figures.SECTIONS)

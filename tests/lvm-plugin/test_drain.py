@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth drain, split and uncache: which commands they run, what they watch and restore."""
 
+import errno
 import json
+import re
 import signal
+import struct
 import subprocess
 import time
 
 import pytest
 
 from fake import BIN
+from test_replace import Lvm
 
 # A command of lvm2 that takes 1.2 seconds, and ends early when it is interrupted.
 SLOW = """
@@ -86,10 +90,11 @@ SETTLED = "6 read_level 2 seq_cutoff 64 absorb 0"
 
 def settling(dm, table="0", **last):
     """A cache whose write log gets empty from look to look; 64 other blocks stay dirty."""
-    dm.cache(settings=ABSORBS, log="on", segments=48, table_args=table)
+    dm.cache(settings=ABSORBS, log="on", segments=48, dirty=64 + 48, table_args=table)
     for i in range(2, 30):
-        state = {"table_args": table, "settings": SETTLED,
-                 "log": "drains" if i < 7 else "off", "segments": max(0, 48 - 8 * i)}
+        left = max(0, 48 - 8 * i)
+        state = {"table_args": table, "settings": SETTLED, "dirty": 64 + left,
+                 "log": "drains" if i < 7 else "off", "segments": left}
         dm.cache(listing=i, **(state | (last if i >= 7 else {})))
 
 
@@ -97,13 +102,23 @@ def test_settle(dm):
     settling(dm)
     r = dm.json("settle", "vg/lv", schema="drain")
     assert r["complete"] and r["action"] == "settled"
-    assert r["written_back_bytes"] == 48 << 16 and r["dirty_bytes"] == 0
+    assert r["written_back_bytes"] == 48 << 16
+    assert r["dirty_bytes"] == 64 << 16 and r["write_log_bytes"] == 0
     assert dm.log() == ["message vg-lv absorb 0"]
 
 
+def test_settle_says_what_is_empty_and_what_is_dirty(dm):
+    settling(dm)
+    text = dm.out("settle", "vg/lv")
+    assert re.fullmatch(r"vg/lv: settled, the write log is empty \(3 MiB in .*\); "
+                        r"4 MiB of other blocks are still dirty in writeback\n", text), text
+
+
 def test_settle_without_a_log(dm):
-    dm.cache()
-    assert dm.out("settle", "vg/lv").startswith("vg/lv: settled; 0 B written back")
+    dm.cache(dirty=0)
+    text = dm.out("settle", "vg/lv")
+    assert text.startswith("vg/lv: settled, the write log is empty (0 B in ")
+    assert text.endswith("; no other block is dirty\n")
     assert dm.log() == []
 
 
@@ -122,17 +137,105 @@ def test_settle_with_a_failing_device(dm):
 
 
 def test_settle_interrupted(dm):
-    settling(dm, log="drains", segments=8)
+    settling(dm, log="drains", segments=8, dirty=72)
     code, out, _ = interrupted(dm, "settle", "vg/lv")
-    assert code == 130 and "the same command goes on" in out
+    assert code == 130 and re.search(r"the same command goes on from here; .* in the write log\n", out)
     assert dm.log() == ["message vg-lv absorb 0"]
+
+
+def test_settle_all(dm):
+    dm.cache("vg-a", devno="253:10", settings=ABSORBS, log="on", segments=4, dirty=4)
+    dm.cache("vg-b", devno="253:11", settings=SETTLED, log="off", dirty=8)
+    dm.cache("c", devno="253:12", lvm=False, settings=ABSORBS)
+    for i in range(2, 30):
+        dm.cache("vg-a", listing=i, devno="253:10", settings=SETTLED, dirty=0,
+                 log="drains" if i < 5 else "off", segments=2 if i < 5 else 0)
+        dm.cache("c", listing=i, devno="253:12", lvm=False, settings=SETTLED)
+    dm.command("lvs", "exit 5")
+    lines = dm.out("settle", "--all").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["vg/a: settled", "c: settled"]
+    assert dm.log() == ["message vg-a absorb 0", "message c absorb 0"]
+
+
+def test_settle_all_goes_on_after_a_failure(dm):
+    dm.cache("vg-a", devno="253:10", settings=SETTLED, log="failed", segments=4, health="read-only")
+    dm.cache("vg-b", devno="253:11", settings=SETTLED, log="drains")
+    for i in range(3, 30):
+        dm.cache("vg-b", listing=i, devno="253:11", settings=SETTLED, log="off")
+    r = dm.run("settle", "--all", code=1)
+    assert "vg/a: a device fails" in r.stderr and r.stdout.startswith("vg/b: settled")
+
+
+def test_settle_all_where_there_is_none(dm):
+    dm.command("lvs", "exit 5")
+    assert dm.out("settle", "--all") == ""
+    assert dm.out("settle", "--all", env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)}) == ""
+    for args in ([], ["--all", "vg/lv"], ["--all", "--json"]):
+        assert "give a cache, or --all" in dm.complaint(2, "settle", *args)
+
+
+def superblock(flag, magic=0x18C403):
+    """The fields that tell a write log; cache-metadata-disk.h has all of them."""
+    block = bytearray(4096)
+    struct.pack_into("<Q", block, 32, magic)
+    struct.pack_into("<I", block, 252, flag)
+    return block
+
+
+EXTENT = 1 << 20
+
+
+@pytest.fixture
+def stopped(dm):
+    """Stopped caches whose metadata lie on /dev/old at the extents 1, 2 and 3, and active ones."""
+    lvm = Lvm(dm)
+    lvm.state["lvs"] = lvs = {
+        "vg/plain": {"segtype": "linear", "lv_active": "active"},
+        "vg/up": {"segtype": "cache", "lv_active": "active", "pool_lv": "[up_cpool]"},
+        "vg/up_cpool": {"segtype": "cache-pool", "metadata_lv": "[up_cmeta]"},
+        "vg/pool": {"segtype": "cache", "pool_lv": "[fast_cpool]"},
+        "vg/fast_cpool": {"segtype": "cache-pool", "metadata_lv": "[fast_cpool_cmeta]"},
+        "vg/fast_cpool_cmeta": {"segtype": "linear", "devices": "/dev/old(1)"},
+        "vg/mirror": {"lv_name": "[mirror]", "segtype": "cache", "pool_lv": "[two_cpool]"},
+        "vg/two_cpool": {"segtype": "cache-pool", "metadata_lv": "[two_cpool_cmeta]"},
+        "vg/two_cpool_cmeta": {"segtype": "raid1", "devices": "two_rimage_0(0),two_rimage_1(0)"},
+        "vg/two_rimage_0": {"segtype": "linear", "devices": "/dev/old(2)"},
+        "vg/vol": {"segtype": "cache", "pool_lv": "[fast_cvol]"},
+        "vg/fast_cvol": {"segtype": "linear", "devices": "/dev/old(3)"},
+        "vg/gone": {"segtype": "cache", "pool_lv": "[gone_cvol]"},
+        "vg/gone_cvol": {"segtype": "linear", "devices": "[unknown](0)"},
+    }
+    for row in lvs.values():
+        row["vg_extent_size"] = EXTENT
+    lvm.state["pvs"]["/dev/old"]["pe_start"] = 4096
+
+    def holds(*blocks):
+        with dm.write("dev/old", "").open("wb") as f:
+            for extent, block in enumerate(blocks, 1):
+                f.seek(4096 + extent * EXTENT)
+                f.write(block)
+    lvm.save()
+    return holds
+
+
+def test_settle_all_names_the_stopped_ones(dm, stopped):
+    stopped(superblock(1), superblock(0), superblock(0))
+    why = dm.complaint(1, "settle", "--all")
+    assert why.startswith("hearth: vg/pool is not active, and its write log is in use: "
+                          "'lvchange -ay vg/pool', then 'hearth settle vg/pool'")
+    stopped(superblock(0), superblock(1), superblock(1))
+    r = dm.run("settle", "--all", code=1)
+    assert [line.split()[1] for line in r.stderr.splitlines()] == ["vg/mirror", "vg/vol"]
+    # Bit 0 alone tells of a log, and only in a superblock.
+    stopped(superblock(2), superblock(1, magic=1), superblock(0))
+    assert dm.run("settle", "--all").stderr == ""
 
 
 def test_set_absorb_says_how_to_end_it(dm):
     dm.cache(settings=SETTLED)
     dm.cache(listing=2, settings=ABSORBS)
     why = dm.complaint(0, "set", "vg/lv", "absorb=1")
-    assert "'hearth settle vg/lv' ends that" in why
+    assert "'hearth set vg/lv absorb=off' ends that" in why and "'hearth settle vg/lv'" in why
 
 
 def test_by_hand(dm):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from fake import BIN, COUNTERS, HERE
+from fake import BIN, BUCKETS, COUNTERS, HERE, LATENCIES
 from prometheus import parse
 
 TOP = HERE.parents[1]
@@ -65,11 +65,23 @@ def test_devices_and_versions(dm):
     m = parse(dm.out("export"))
     assert value(m, "hearth_cache_info", mode="writeback", table_mode="writeback", policy="heat",
                  table_policy="smq", health="good", engine="hearth", version="0.1.9", ssd="dm-1",
-                 ssd_disks="/dev/nvme0n1", origin="dm-3", origin_disks="/dev/sdb") == 1
+                 ssd_disks="/dev/nvme0n1", origin="dm-3", origin_disks="/dev/sdb", ssd_transport="local",
+                 origin_transport="local", lock_type="none") == 1
     assert value(m, "hearth_cache_needs_check") == value(m, "hearth_cache_writes_back") == 1
     version = dm.out("--version").split()[1]
     assert m["hearth_build_info"][1] == {(("version", version),): 1}
     assert abs(m["hearth_export_time_seconds"][1][()] - time.time()) < 60
+
+
+def test_lock_type(dm):
+    """Only lvmlockd is asked, because LVM's own commands read disks."""
+    dm.cache()
+    dm.command("lvmlockctl", "printf '\\nVG other lock_type=dlm abc\\nVG vg lock_type=sanlock def\\nLS sanlock lvm\\n'")
+    assert 'lock_type="none"' in dm.out("export")
+    dm.write("run/lvm/lvmlockd.socket", "")
+    assert 'lock_type="sanlock"' in dm.out("export")
+    dm.command("lvmlockctl", "exit 1")
+    assert 'lock_type="none"' in dm.out("export")
 
 
 def test_several_caches_and_strange_names(dm):
@@ -165,6 +177,36 @@ def test_units(dm, tmp_path):
     parse((dm.path / "out/hearth.prom").read_text())
 
 
+@pytest.mark.skipif(os.getuid() or not os.path.exists("/lib/systemd/systemd"), reason="needs root and systemd")
+def test_the_timer_of_a_real_systemd(dm, tmp_path):
+    subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "install-units", f"DESTDIR={tmp_path}",
+                    f"sbindir={dm.path}/bin"], check=True)
+    units = tmp_path / "usr/lib/systemd/system"
+    # The rest of a machine, and a minute that is shorter.
+    for unit in ("sysinit", "basic", "shutdown", "timers"):
+        (units / f"{unit}.target").write_text("[Unit]\nDefaultDependencies=no\n")
+    (units / "timers.target.wants").mkdir()
+    (units / "timers.target.wants/hearth-export.timer").symlink_to("../hearth-export.timer")
+    (units / "hearth-export.timer.d").mkdir()
+    (units / "hearth-export.timer.d/test.conf").write_text(
+        "[Timer]\nOnBootSec=1\nOnUnitActiveSec=1\nAccuracySec=100ms\n")
+    dm.cache()
+    dm.command("hearth", f"export HEARTH_FAKE={dm.path} ASAN_OPTIONS=detect_leaks=0\nexec {BIN}/fake/hearth \"$@\"")
+    metrics = dm.path / "metrics"
+    metrics.mkdir()
+    with subprocess.Popen([TOP / "tests/lib/systemd", units, "timers.target", metrics,
+                           "/var/lib/prometheus/node-exporter"]) as systemd:
+        written = set()
+        end = time.monotonic() + 60
+        while len(written) < 3 and time.monotonic() < end and systemd.poll() is None:
+            if (metrics / "hearth.prom").exists():
+                written.add((metrics / "hearth.prom").stat().st_mtime_ns)
+            time.sleep(.2)
+        systemd.kill()
+    assert len(written) == 3
+    assert "hearth_cache_used_bytes" in parse((metrics / "hearth.prom").read_text())
+
+
 def test_dashboard_asks_for_all_that_there_is(dm):
     dm.cache()
     metrics = parse(dm.out("export"))
@@ -181,6 +223,23 @@ def test_dashboard_asks_for_all_that_there_is(dm):
              for y in range(b["y"], b["y"] + b["h"])]
     assert len(cells) == len(set(cells)) and max(x for x, _ in cells) < 24
     assert len({p["id"] for p in board["panels"]}) == len(board["panels"])
+
+
+def test_histograms(dm):
+    """The buckets add up, and Prometheus computes from them what hearth does."""
+    n = dm.cache(latency={"read_hits": {0: 5, 5: 3, 23: 2}})
+    m = parse(dm.out("export"))
+    buckets = m["hearth_cache_request_seconds_bucket"][1]
+    for kind in LATENCIES:
+        label = kind.replace("hits", "hit").replace("misses", "miss").replace("flushes", "flush")
+        own = [(dict(labels)["le"], v) for labels, v in buckets.items() if dict(labels)["kind"] == label]
+        limits = [float(le) for le, _ in own]
+        assert limits == sorted(limits) and limits[0] == 2.048e-6 and own[-1][0] == "+Inf" and len(own) == BUCKETS
+        timed = 10 if kind == "read_hits" else n[f"timed_{kind}"]
+        assert own[-1][1] == value(m, "hearth_cache_request_seconds_count", kind=label) == timed
+        assert value(m, "hearth_cache_request_seconds_sum", kind=label) == pytest.approx(n[f"{kind}_ns"] / 1e9)
+        if kind == "read_hits":
+            assert [v for _, v in own] == [5] * 5 + [8] * 18 + [10]
 
 
 def test_all_counters_are_exported(dm):

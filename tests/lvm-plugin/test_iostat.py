@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from fake import COUNTERS, schema_of, valid
+from fake import COUNTERS, LATENCIES, schema_of, valid
 
 ZERO = dict.fromkeys(COUNTERS, 0)
 BEFORE = (0,) * 11
@@ -20,7 +20,8 @@ def two_looks(dm):
     dm.cache(stats=ZERO, io=BEFORE, fast_io=BEFORE, origin_io=BEFORE)
     dm.cache(listing=2, io=AFTER, fast_io=AFTER, origin_io=BEFORE,
              stats=ZERO | {"read_hits": 30, "read_misses": 10, "write_hits": 1, "write_misses": 4,
-                           "promotions": 4, "demotions": 2, "writebacks": 6, "bypass_cold": 5, "bypass_stream": 3})
+                           "promotions": 4, "demotions": 2, "writebacks": 6, "bypass_cold": 5, "bypass_stream": 3},
+             latency={"read_misses": {13: 98, 14: 2}})
     for number, io in (("253:0", BEFORE), ("253:1", BEFORE), ("253:3", BEFORE)):
         dm.write(f"sys/dev/block/{number}/stat", " ".join(map(str, io)))
 
@@ -56,6 +57,10 @@ def test_rates(dm):
     assert volume["depth"] * s == pytest.approx(.9, rel=1e-3)
     assert ssd == volume and origin["reads_per_second"] == origin["util"] == 0 and origin["read_ms"] is None
     assert c["hit_ratio"] == pytest.approx(31 / 45, rel=1e-5) and c["read_hit_ratio"] == .75
+    assert list(c["latency"]) == LATENCIES
+    times = c["latency"]["read_misses"]
+    assert times["requests"] == 100 and times["p50_ms"] == pytest.approx(8.388608 * (1 + 50 / 98), rel=1e-5)
+    assert times["p99_ms"] == pytest.approx(16.777216 * 1.5, rel=1e-5) and c["latency"]["read_hits"]["p50_ms"] is None
     assert c["promotions_per_second"] * s == pytest.approx(4, rel=1e-3)
     assert c["demotions_per_second"] * s == pytest.approx(2, rel=1e-3)
     assert c["writebacks_per_second"] * s == pytest.approx(6, rel=1e-3)
@@ -93,6 +98,13 @@ def test_for_scripts(dm):
     _, rest = look_later(dm, "-Hp", "-o", "name,volume_reads,volume_read_bytes,origin_read_ms", "1", "2")
     name, reads, read_bytes, ms = rest.rstrip("\n").split("\t")
     assert name == "vg/lv" and 0 < float(reads) <= 400 and 0 < int(read_bytes) <= 8000 * 512 and ms == "-"
+
+
+def test_percentiles_are_columns(dm):
+    dm.cache(latency={"origin_flushes": {20: 1}})
+    columns = ",".join(f"{kind}_{p}_us" for kind in ("read_hits", "origin_flushes") for p in ("p50", "p99", "p999"))
+    values = dm.out("iostat", "-H", "-o", columns).split()
+    assert values == ["49", "65", "66", "1610613", "2136746", "2146410"]
 
 
 def test_times(dm):

@@ -67,11 +67,12 @@ def test_manual_has_the_setting(setting):
 def test_manual_has_the_counters():
     stats = page(TOP, "hearth-target.8").split("\n.B stats\n", 1)[1].split(".B policy_stats", 1)[0]
     assert re.findall(r"^\.TP\n\.B (\w+)$", stats, re.M) == \
-        ["mode", "health", *COUNTERS, "intents_held", "free_slots", "log"]
+        ["mode", "health", "origin", *COUNTERS, "intents_held", "free_slots", "data_slots", "log"]
+    assert re.findall(r"\blatency_\w+", stats) == [f"latency_{name}" for name in lists.LATENCIES]
     of_log = re.findall(r"\blog_\w+", stats.split("\n.B log\n", 1)[1])
     assert len(of_log) == 5
     source = (TOP / "dm-target/cache-status.c").read_text()
-    for name in ("mode", "health", "intents_held", "free_slots", "log", *of_log):
+    for name in ("mode", "health", "intents_held", "free_slots", "data_slots", "log", *of_log):
         assert f'DMEMIT("{name} %' in source
 
 
@@ -118,7 +119,8 @@ def test_the_engine_has_the_keys_of_all_lists_of_policies():
 def grown(tmp_path_factory):
     """A copy of the tree with one more line in a list of each kind, and the command made from it."""
     top = tmp_path_factory.mktemp("grown")
-    for part in ("dm-target", "policies", "os", "simulator", "lvm-plugin", "man", "scripts"):
+    for part in ("dm-target", "policies", "os", "persistent-data", "metadata", "simulator", "lvm-plugin", "man",
+                 "scripts"):
         shutil.copytree(TOP / part, top / part, ignore=shutil.ignore_patterns("*.o", "*.ko", ".*", "*.mod*"))
     for name in ("Makefile", "dkms.conf"):
         shutil.copy(TOP / name, top)
@@ -128,12 +130,13 @@ def grown(tmp_path_factory):
             ("policies/nhit-settings.h", "#define NHIT_SETTINGS(SETTING)",
              'SETTING(yy_dummy, "", 1, 0, 1, "1: yaks are promoted")'),
             ("dm-target/cache-counters.h", "#define CACHE_COUNTERS(PLAIN, GROUPED)",
-             'PLAIN(XX_DUMMY, xx_dummy, "Oxen that were counted.")')):
+             'PLAIN(XX_DUMMY, xx_dummy, "Oxen that were counted.") '
+             'GROUPED(WW_ERRORS, ww_errors, "Requests that wolves ate.", ERRORS, "wolf")')):
         text = (top / name).read_text()
         assert text.count(line) == 1
         (top / name).write_text(re.sub(re.escape(line) + r"\s*\\\n", f"{line} \\\\\n\t{more} \\\\\n", text))
     subprocess.run(["make", "-s", "-C", "lvm-plugin", "OUT=../build", "CPPFLAGS=", "LDFLAGS=", "CFLAGS=-O0",
-                    "../build/hearth"], cwd=top, check=True)
+                    f"DM={HERE}/dm-fake.c", "../build/hearth"], cwd=top, check=True)
     return top
 
 
@@ -156,13 +159,18 @@ def test_a_new_setting_is_in_help_and_completion(grown):
     assert done.stdout == "zz_dummy=\n"
 
 
-def test_a_new_counter_is_in_the_manual_and_exported(grown):
-    assert "\n.TP\n.B xx_dummy\nOxen that were counted.\n" in page(grown, "hearth-target.8")
-    names = subprocess.run(["strings", grown / "build/hearth"], text=True, capture_output=True, check=True).stdout
-    assert "hearth_cache_xx_dummy_total" in names.splitlines()
+def test_a_new_counter_is_in_the_manual_and_exported(grown, dm):
+    target = page(grown, "hearth-target.8")
+    assert "\n.TP\n.B xx_dummy\nOxen that were counted.\n" in target
+    assert "\n.TP\n.B ww_errors\nRequests that wolves ate.\n" in target
+    dm.cache(stats={"xx_dummy": 71, "ww_errors": 73})
+    text = subprocess.run([grown / "build/hearth", "export"], env=dm.environment(), text=True,
+                          stdout=subprocess.PIPE, check=True).stdout
+    assert re.search(r"^hearth_cache_xx_dummy_total\{cache=\S* 71$", text, re.M)
+    assert re.search(r'^hearth_cache_errors_total\{cache=\S*,kind="wolf"\} 73$', text, re.M)
 
 
 def test_tests_know_a_new_setting(grown):
-    settings, counters = lists.lists(grown)
+    settings, counters, _ = lists.lists(grown)
     assert ("target", "zz_dummy", "zebras", 7, 3, 16, "in a row, at most") in settings
     assert ("xx_dummy", "Oxen that were counted.") in counters

@@ -132,6 +132,11 @@ def test_completion(dm):
     assert complete("hearth", "get", "vg/lv", "mo") == {"mode"}
     assert complete("hearth", "iostat", "v") == complete("hearth", "top", "v") == {"vg/lv"}
     assert complete("hearth", "top", "--sort", "read") == {"reads", "read-hits"}
+    assert complete("hearth", "status", "-o", "name,data_s") == {"name,data_size"}
+    assert complete("hearth", "get", "-O", "-ke") == {"-key", "-kept"}
+    assert complete("hearth", "iostat", "-T", "") == complete("hearth", "top", "-T", "") == {"d", "u"}
+    assert complete("hearth", "status", "--reportformat", "") == {"basic", "json"}
+    assert complete("hearth", "origin", "--keep", "c") == {"cache"}
     (dm.path / "trace.txt").touch()
     assert complete("hearth", "advise", f"{dm.path}/tr") == {f"{dm.path}/trace.txt"}
 
@@ -144,6 +149,15 @@ def test_completion_says_what_a_word_is(dm):
     # Not even a machine without device-mapper makes the shell print an error.
     r = dm.run("__complete", "status", "", env={"HEARTH_FAKE_ERROR": "19"})
     assert r.stdout == r.stderr == ""
+
+
+@pytest.mark.parametrize("sub", ["status", "iostat", "get"])
+def test_completion_has_every_column(dm, sub):
+    dm.cache()
+    shown = dm.out(sub, "-o", "help", *["vg/lv"] * (sub == "get"))
+    columns = re.findall(r"^  (\w+) +- (.*)$", shown.split("Special Fields")[0], re.M)[1:]
+    offered = [line.split("\t") for line in dm.out("__complete", sub, "-o", "").splitlines()]
+    assert len(columns) > 5 and offered == [list(column) for column in columns]
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish")

@@ -40,6 +40,17 @@ def counts(dm, since="then"):
     return c["counters"], c
 
 
+def test_mark_of_a_volume_made_anew(dm):
+    """The record of a volume that had the same name may be younger than five minutes."""
+    dm.cache()
+    dm.out("mark", "before")
+    file = record(dm)
+    head, rest = file.read_text().split("\n", 1)
+    file.write_text(head + "0\n" + rest)     # another UUID
+    assert dm.out("mark", "then") == ""
+    assert file.read_text().split("\n", 1)[0].split(" ")[4:] == head.split(" ")[4:]
+
+
 def test_since_a_mark(dm):
     before = dm.cache(stats={"promotions": 100}, io=(100, 0, 2000, 50, 40, 0, 1000, 80, 0, 70, 130))
     assert dm.out("mark", "then") == ""

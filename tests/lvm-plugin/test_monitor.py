@@ -55,6 +55,13 @@ def test_health_begins_changes_and_is_over(feed):
         "2 health begins holding", "4 health begins bypass", "5 health over in"]
 
 
+def test_the_origin_was_written_without_the_cache(feed):
+    feed.look(1, origin="changed").look(2, origin="changed").look(3, origin="same").look(4, origin="unchecked")
+    told = feed.told()
+    assert [t.split()[:3] for t in told] == [["1", "origin-changed", "begins"], ["3", "origin-changed", "over"]]
+    assert "which began empty" in told[0]
+
+
 def test_sick_from_the_start(feed):
     feed.look(1, health="cache-device-failed", rw="ro", check="needs_check")
     told = feed.told()
@@ -158,7 +165,14 @@ def test_conf(feed):
     assert feed.read == "conf 0: 3 0 50 0 0 60 '/bin/tell me'"
 
 
+def test_conf_in_sections_is_none_of_ours(feed):
+    feed.conf.write_text("interval = 3\n[other]\ninterval = 4\n")
+    feed.told()
+    assert feed.read == f"conf 3: {DEFAULTS.replace('10', '3', 1)}"
+
+
 @pytest.mark.parametrize("line", [
+    f"command=/{'x' * 300}",
     "interval", "interval=0", "interval=x", "interval=-1", "dirty_percent=101", "nonsense=1",
     "command=tell", "hits_percent=5%", "hits_seconds=0"])
 def test_conf_with_a_bad_line(feed, line):
@@ -263,6 +277,17 @@ def told(dm, count):
             break
         time.sleep(.1)
     return file.read_text().splitlines() if file.exists() else []
+
+
+def test_the_plugin_notices_an_origin_that_is_gone(dm, plugin):
+    """The table holds on to the old device until LVM has loaded another."""
+    dm.write("deps/253:3", "259:7\n")
+    dm.device("253:3", "dm-3", "vg-lv_corig")
+    log = plugin("look\nlook\n")
+    assert log.count("origin-gone: device 259:7 of the origin is gone") == 1
+    assert "'lvchange --refresh vg/lv'" in log
+    dm.device("259:7", "nvme0n1")
+    assert "origin-gone" not in plugin("look\n")
 
 
 def test_the_plugin_tells_log_and_command(dm, plugin):

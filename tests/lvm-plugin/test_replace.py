@@ -100,6 +100,13 @@ def test_a_mode_of_hearths_own_comes_back(dm, lvm):
     assert dm.log()[4:] == [*OWN, "message vg-lv mode writeonly"]
 
 
+def test_every_setting_of_the_target_comes_back(dm, lvm):
+    settings = {f"a_setting_of_the_target_{i}": 1000000 + i for i in range(40)}
+    dm.cache(dirty=0, settings=f"{2 * len(settings)} " + " ".join(f"{k} {v}" for k, v in settings.items()))
+    dm.out("replace-ssd", "vg/lv", "/dev/new")
+    assert dm.log()[4:] == [f"message vg-lv {k} {v}" for k, v in settings.items()]
+
+
 def test_a_device_that_is_no_pv_yet(dm, lvm):
     lvm.no_pv()
     dm.out("replace-ssd", "vg/lv", "/dev/new")

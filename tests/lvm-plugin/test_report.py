@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from fake import COUNTERS, HERE, schema_of, valid
+from fake import BUCKETS, COUNTERS, HERE, LATENCIES, schema_of, valid
 from test_marks import is_old, record
 
 TOP = HERE.parents[1]
@@ -32,7 +32,8 @@ def a_day(dm):
     head, base, *_ = record(dm).read_text().splitlines()
     base = " ".join(["base", *["0"] * (len(base.split()) - 1)])
     at = {name: i for i, name in enumerate(COUNTERS)}
-    count = [0] * (len(COUNTERS) + 24)
+    count = [0] * (len(COUNTERS) + 24 + len(LATENCIES) * BUCKETS)
+    first_bucket = len(COUNTERS) + 24
     lines = []
     now = int(time.time())
     for i in range(LINES):
@@ -48,13 +49,18 @@ def a_day(dm):
             for j, n in enumerate((reads, reads * 16, reads * (2, .2, 7)[device], 3000, 48000, 9000,
                                    (150000, 60000, 240000)[device] * load / 2.2, 200000)):
                 count[first + j] += int(n)
+        # A read hit takes 0.1 to 0.3 ms, and 4 ms in the middle of the day; a miss takes 8 ms.
+        for kind, bucket, n in (("read_hits", 6, 100), ("read_hits", 7, 40),
+                                ("read_hits", 11, 30 if LINES // 3 < i < LINES // 2 else 0), ("read_misses", 12, 50)):
+            count[first_bucket + LATENCIES.index(kind) * BUCKETS + bucket] += n
         lines.append(f"at {now - 300 * (LINES - i)} 400 {int(60 * load)} " + " ".join(map(str, count)))
     record(dm).write_text("\n".join([head, base, *lines, ""]))
     is_old(dm)
     stats = {name: count[at[name]] for name in COUNTERS}
     devices = [count[len(COUNTERS) + 8 * i:][:8] for i in range(3)]
     io = [(d[0], 0, d[1], d[2], d[3], 0, d[4], d[5], 0, d[6], d[7]) for d in devices]
-    dm.cache(used=400, dirty=60, stats=stats, io=io[0], fast_io=io[1], origin_io=io[2])
+    latency = {kind: dict(enumerate(count[first_bucket + i * BUCKETS:][:BUCKETS])) for i, kind in enumerate(LATENCIES)}
+    dm.cache(used=400, dirty=60, stats=stats, latency=latency, io=io[0], fast_io=io[1], origin_io=io[2])
     dm.device("253:0", "dm-4", "vg-lv")
     dm.device("253:1", "dm-1", "vg-fast_cpool_cdata", ["259:0"])
     dm.device("253:3", "dm-3", "vg-lv_corig", ["8:16"])
@@ -86,9 +92,20 @@ def test_data(dm):
     for command, part in (("status", "status"), ("doctor", "doctor"), ("advise", "advice")):
         valid(data[part], schema_of(command))
     assert data["smart"] == {"/dev/nvme0n1": json.loads(SMART)}
+    # smartctl's exit code says that the disk fails; its words are wanted all the more.
+    dm.command("smartctl", f"[ \"${{!#}}\" = /dev/nvme0n1 ] && echo '{SMART}'; exit 8")
+    assert data_of(page_of(dm))["smart"] == data["smart"]
     kept = data["records"]["vg/lv"]
     assert len(kept["lines"]) >= LINES and all(len(line) == len(kept["names"]) + 3 for line in kept["lines"])
     assert len(set(kept["names"])) == len(kept["names"])
+    assert kept["kinds"] == LATENCIES and len(kept["times"]) == len(kept["lines"]) - 1
+    hits, misses = (LATENCIES.index(kind) for kind in ("read_hits", "read_misses"))
+    # 100 requests of 66 to 131 us and 40 up to 262 us: the 70th, 138.6th and 139.86th of them.
+    assert kept["times"][9][hits] == pytest.approx([.1114, .2575, .2617], rel=.001)
+    # 170 requests; the 169.83th is among the 30 of 2.1 to 4.2 ms.
+    assert kept["times"][LINES // 3 + 9][hits][2] == pytest.approx(4.182, rel=.001)
+    assert kept["times"][9][misses] == pytest.approx([6.291, 8.347, 8.384], rel=.001)
+    assert all(step[LATENCIES.index("absorbed")] == [None] * 3 for step in kept["times"])
     last = dict(zip(kept["names"], kept["lines"][-1][3:], strict=True))
     assert last["read_hits"] == data["status"]["caches"][0]["counters"]["read_hits"]
     assert last["ssd_reads"] == data["status"]["caches"][0]["cache_device_io"]["reads"]
@@ -134,7 +151,8 @@ def test_a_browser_draws_it(dm):
     assert not re.findall(r"CONSOLE.*(?:Uncaught|Error).*", r.stderr), r.stderr
     text = html.unescape(re.sub(r"<script.*?</script>", "", r.stdout, flags=re.S))
     titles = re.findall(r"<h3>(.*?)</h3>", text)
-    assert len(titles) == 9
+    assert len(titles) == 12 and sum("took at most" in title for title in titles) == 3
+    assert len(re.findall(r'<div class="legend">.*?read misses', text)) == 3 and "absorbed" not in text
     assert text.count("<canvas") >= 2 * len(titles), "a picture has not been drawn"
     assert "No picture" not in text
     assert len(re.findall(r'<div class="legend">.*?origin', text)) == 2
@@ -144,6 +162,21 @@ def test_a_browser_draws_it(dm):
         assert words in seen, words
     day = data_of(file)["status"]["caches"][0]["last_day"]["hit_ratio"]
     assert f"{100 * day:.1f}%" in seen
+    assert "built without Dygraphs" not in seen
     build = TOP / "build/report.png"
     browse(file, offline, f"--screenshot={build}")
     assert build.read_bytes().startswith(b"\x89PNG") and build.stat().st_size > 50000
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_a_page_without_dygraphs_says_so(dm):
+    made = subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", f"OUT={dm.path}/plain", f"DM={HERE}/dm-fake.c",
+                           "DYGRAPHS=", "CPPFLAGS=", "LDFLAGS=", "CFLAGS=-O0", f"{dm.path}/plain/hearth"],
+                          text=True, capture_output=True, check=True)
+    assert "no Dygraphs" in made.stderr
+    a_day(dm)
+    file = dm.path / "page.html"
+    subprocess.run([dm.path / "plain/hearth", "report", "-o", file], env=dm.environment(), check=True)
+    text = re.sub(r"<script.*?</script>", "", browse(file, "--dump-dom").stdout, flags=re.S)
+    assert "built without Dygraphs" in text and "No picture." in text and "<canvas" not in text
+    assert "hits of the last day" in text

@@ -289,6 +289,119 @@ def test_a_single_ssd_is_warned_of(lv):
     assert said("mode=writeback") == ""
 
 
+WRITETHROUGH = {"mode": "writethrough", "features": "2 metadata2 writethrough"}
+TO_WRITEBACK = "lvchange -qq -y --cachemode writeback -- vg/lv"
+
+
+def settings(absorb):
+    return f"6 read_level 2 seq_cutoff 64 absorb {absorb}"
+
+
+def test_writeback_turns_the_write_log_on(lv):
+    lv.cache(**WRITETHROUGH, settings=settings(0))
+    lv.cache(listing=2, settings=settings(1))
+    lv.write("sys/dev/block/253:1/slaves/leg/dev", "253:20\n")
+    lv.write("sys/dev/block/253:20/dm/name", "vg-fast_cdata_rimage_0\n")
+    why = lv.complaint(0, "set", "vg/lv", "mode=writeback")
+    assert "absorb=on" in why and "'hearth set vg/lv absorb=off' ends that" in why
+    assert "stock dm-cache refuses the volume until 'hearth settle vg/lv'" in why
+    assert lv.log() == ["message vg-lv absorb 1", TO_WRITEBACK]
+
+
+def test_writeback_with_absorb_as_the_user_says(lv):
+    lv.cache(**WRITETHROUGH, settings=settings(0))
+    for word in "off", "0":
+        assert "absorb 0" in lv.out("set", "vg/lv", "--dry-run", "mode=writeback", f"absorb={word}")
+    assert "absorb 1" in lv.out("set", "vg/lv", "--dry-run", "absorb=on")
+    for word in "25%", "yes":
+        why = lv.complaint(2, "set", "vg/lv", "mode=writeback", f"absorb={word}")
+        assert "must be on or off" in why
+    assert lv.log() == []
+
+
+@pytest.mark.parametrize("mode", ["writethrough", "writearound", "passthrough"])
+def test_other_modes_turn_the_write_log_off(lv, mode):
+    lv.cache(settings=settings(1))
+    r = lv.run("set", "vg/lv", "--dry-run", f"mode={mode}")
+    assert r.stdout.startswith("dmsetup message vg-lv 0 absorb 0\n")
+    assert "the write log is turned off as well" in r.stderr
+    r = lv.run("set", "vg/lv", "--dry-run", "mode=writeonly")
+    assert r.stdout == "dmsetup message vg-lv 0 mode writeonly\n" and "write log" not in r.stderr
+    lv.cache(settings=settings(0))
+    assert "absorb" not in lv.out("set", "vg/lv", "--dry-run", f"mode={mode}")
+
+
+def test_writeback_of_an_engine_without_a_write_log(lv):
+    lv.cache(**WRITETHROUGH)
+    assert lv.out("set", "vg/lv", "--dry-run", "mode=writeback") == TO_WRITEBACK + "\n"
+
+
+# File, its line, and the words for what needs the cache 253:0. 253:7 is a volume in a
+# crypt device on it.
+NEEDS = [
+    ("proc/self/mounts", "/dev/mapper/root / ext4 rw 0 0", "/"),
+    ("proc/self/mounts", "/dev/mapper/root /usr ext4 rw 0 0", "/usr"),
+    ("etc/fstab", "/dev/vg/lv /srv ext4 defaults 0 2", "/srv, by /etc/fstab"),
+    ("etc/fstab", 'UUID="12-ab" /a\\040b xfs defaults 0 2', "/a b, by /etc/fstab"),
+    ("etc/fstab", "LABEL=my/data /srv ext4", "/srv, by /etc/fstab"),
+    ("etc/fstab", "PARTUUID=77-01 none swap sw", "swap, by /etc/fstab"),
+    ("etc/fstab", "/srv/x /y none bind", "/y, by /etc/fstab"),
+    ("proc/swaps", "Filename Type Size Used Priority\n/dev/dm-7 partition 9 0 -2", "swap"),
+    ("proc/swaps", "Filename Type Size Used Priority\n/srv/swap file 9 0 -2", "swap"),
+    ("etc/crypttab", "secret /dev/vg/lv none luks", "secret, by /etc/crypttab"),
+    ("etc/crypttab", "secret UUID=12-ab", "secret, by /etc/crypttab"),
+    ("proc/cmdline", "quiet rd.lvm.lv=vg/lv", "the kernel's command line (rd.lvm.lv=vg/lv)"),
+    ("proc/cmdline", "root=UUID=12-ab ro", "the kernel's command line (root=UUID=12-ab)"),
+    ("proc/cmdline", "resume=/dev/dm-7", "the kernel's command line (resume=/dev/dm-7)"),
+]
+
+
+@pytest.fixture
+def boots(lv):
+    """A machine of which the cache vg/lv holds a volume that lies in a crypt device."""
+    lv.cache(**WRITETHROUGH, settings=settings(0))
+    lv.device("253:6", "dm-6", "luks", below=["253:0"])
+    lv.device("253:7", "dm-7", "inner", below=["253:6"])
+    lv.write("devices", "".join(f"{path} {number} 99 {what}\n" for path, number, what in [
+        ("/dev/vg/lv", "253:0", ""), ("/dev/dm-7", "253:7", ""), ("/dev/mapper/root", "253:7", ""),
+        ("/dev/disk/by-uuid/12-ab", "253:7", ""), ("/dev/disk/by-label/my\\x2fdata", "253:7", ""),
+        ("/dev/disk/by-partuuid/77-01", "253:7", ""), ("/dev/sda1", "8:1", ""),
+        ("/srv/swap", "0:0", "file"), ("/srv/x", "0:0", "file"), ("/home/swap", "0:0", "file")]))
+    lv.write("proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\nproc /proc proc rw 0 0\n"
+             "/dev/dm-7 /srv ext4 rw 0 0\n")
+    return lv
+
+
+def said_of_writeback(dm):
+    r = dm.run("set", "vg/lv", "--dry-run", "mode=writeback")
+    assert ("absorb 1" in r.stdout) != ("absorb stays off" in r.stderr)
+    return r.stderr
+
+
+@pytest.mark.parametrize("file, line, what", NEEDS)
+def test_absorb_stays_off_where_the_machine_needs_the_volume(boots, file, line, what):
+    boots.write(file, line + "\n" + ("/dev/dm-7 /srv ext4 rw 0 0\n" if file.endswith("mounts") else ""))
+    said = said_of_writeback(boots)
+    assert f"this machine needs the volume to start ({what})" in said
+    assert "'hearth set vg/lv absorb=on' turns absorb on" in said
+    r = boots.run("set", "vg/lv", "--dry-run", "mode=writeback", "absorb=on")
+    assert "absorb 1" in r.stdout and "absorb stays off" not in r.stderr
+
+
+@pytest.mark.parametrize("file, line", [
+    ("etc/fstab", "/dev/vg/lv /srv ext4 defaults,nofail 0 2\n/dev/dm-7 /b xfs noauto 0 0"),
+    ("etc/fstab", "# /dev/vg/lv /srv ext4\n/dev/sda1 / ext4 defaults 0 1\nproc /proc proc defaults"),
+    ("etc/fstab", "UUID=of-nothing /srv ext4 defaults 0 2\nnas:/x /x nfs defaults"),
+    ("etc/fstab", "/home/swap none swap sw"),
+    ("etc/crypttab", "secret /dev/vg/lv none luks,nofail\nother /dev/vg/lv none noauto"),
+    ("proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 9 0 -2"),
+    ("proc/cmdline", "root=/dev/sda1 rd.lvm.lv=other/lv splash=/dev/vg/lv"),
+])
+def test_absorb_is_on_where_the_machine_starts_without_the_volume(boots, file, line):
+    boots.write(file, line + "\n")
+    assert "absorb stays off" not in said_of_writeback(boots)
+
+
 def test_get(lv):
     lv.cache(settings=ALL_KEYS, table_args="2 read_level 2", core="2 migration_threshold 4096")
     lines = lv.out("get", "vg/lv", "--separator", "|").splitlines()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth status, and every subcommand's message for bad input."""
 
+import calendar
 import json
 import os
 import random
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from fake import BIN, COUNTERS
+from fake import BIN, BUCKETS, COUNTERS, LATENCIES
 
 
 def shift_history(dm, seconds, name="vg-lv"):
@@ -25,12 +26,15 @@ def shift_history(dm, seconds, name="vg-lv"):
 
 def test_all_fields(dm):
     counters = dm.cache()
-    c, = dm.json("status", schema="status")["caches"]
+    told = dm.json("status", schema="status")
+    assert abs(calendar.timegm(time.strptime(told["time"], "%Y-%m-%dT%H:%M:%SZ")) - time.time()) < 60
+    c, = told["caches"]
     assert c["name"] == "vg/lv" and c["dm_name"] == "vg-lv" and c["lvm"]
     assert c["engine"] == "hearth" and c["health"] == "good"
     assert (c["mode"], c["table_mode"], c["policy"]) == ("writeback", "writeback", "smq")
     assert c["settings"] == {"migration_threshold": 2048, "read_level": 2, "seq_cutoff": 64}
     assert (c["used_blocks"], c["total_blocks"], c["dirty_blocks"]) == (256, 512, 64)
+    assert c["data_blocks"] == 480
     assert c["block_bytes"] == 65536 and c["volume_bytes"] == 128 << 20
     assert c["metadata_format"] == 2
     assert (c["metadata_device"], c["cache_device"], c["origin_device"]) == \
@@ -45,6 +49,13 @@ def test_all_fields(dm):
     assert c["volume_io"] == {"reads": 100, "read_sectors": 2000, "read_ms": 50,
                               "writes": 40, "write_sectors": 1000, "write_ms": 80,
                               "busy_ms": 70, "queue_ms": 130}
+    assert list(c["latency"]) == LATENCIES and list(c["last_hour"]["latency"]) == LATENCIES
+    for kind, times in c["latency"].items():
+        n = counters[f"timed_{kind}"]
+        # All are in the bucket of 2^15 to 2^16 ns.
+        assert times == {"requests": n, "mean_ms": pytest.approx(counters[f"{kind}_ns"] / n / 1e6, rel=1e-5),
+                         "p50_ms": pytest.approx(.049152), "p99_ms": pytest.approx(.0652083),
+                         "p999_ms": pytest.approx(.0655032)}
     assert c["cache_device_io"]["read_ms"] == 8 and c["origin_io"]["writes"] == 30
 
 
@@ -60,19 +71,20 @@ def test_settings_without_effect_are_left_out(dm):
 def test_for_people(dm):
     dm.cache(mode="writeonly", stats={"bypass_cold": 1234, "bypass_stream": 0,
                                       "cache_read_errors": 7,
-                                      "timed_read_hits": 10, "read_hits_ns": 1230000,
-                                      "timed_write_hits": 0, "timed_read_misses": 2,
-                                      "read_misses_ns": 17000000, "timed_write_misses": 1,
-                                      "write_misses_ns": 9000000})
+                                      "timed_write_hits": 0, "timed_absorbed": 0, "timed_cache_flushes": 0},
+             latency={"read_hits": {5: 990, 8: 9, 10: 1}, "read_misses": {12: 2}, "write_misses": {13: 1},
+                      "origin_flushes": {19: 1000, 23: 3}})
     text = dm.out("status", "vg/lv")
     assert "vg/lv  writeonly (the table says writeback), policy smq (heat), good" in text
-    assert "16 MiB, 50.0%;" in text
+    assert "used        16 MiB, 50.0%; 30 MiB may hold data; metadata" in text
     assert "4 MiB, 25.0% of what is used" in text
     assert "cold 1.2k" in text and "stream" not in text
     assert "cache_read_errors 7" in text
     assert "mean time   reads 0.50 ms  writes 2.00 ms" in text
-    assert "a hit       reads 0.123 ms\n" in text
-    assert "a miss      reads 8.500 ms  writes 9.000 ms" in text
+    assert "a hit       reads 49us/66us/524us (p50/p99/p99.9)\n" in text
+    assert "a miss      reads 6.3ms/8.3ms/8.4ms  writes 13ms/17ms/17ms\n" in text
+    assert "absorbed" not in text
+    assert "a flush     origin 806ms/1.1s/8.6s\n" in text
     assert "SSD time    reads 0.10 ms  writes 0.20 ms" in text
     assert "origin time reads 2.10 ms  writes 2.50 ms" in text
     assert "\033" not in text
@@ -178,6 +190,16 @@ def test_report_as_json(dm):
                                             {"name": "vg/two", "promotions": "55"}]}]}
 
 
+def test_room(dm):
+    """How much of the cache may hold data, where the target says so."""
+    dm.cache()
+    assert columns(dm, "-o", "data_blocks,data_size", "--units", "k", "vg/lv") == [["480", "30720.00k"]]
+    dm.cache(data=None)
+    assert "may hold data" not in dm.out("status")
+    assert "data_blocks" not in dm.json("status", schema="status")["caches"][0]
+    assert columns(dm, "-o", "name,data_blocks,data_size", "vg/lv") == [["vg/lv"]]
+
+
 def test_every_counter_is_a_column(dm):
     counters = dm.cache()
     names = dm.out("status", "-o", "help")
@@ -187,6 +209,21 @@ def test_every_counter_is_a_column(dm):
     dm.write("version", "2.3.0")
     assert dm.out("status", "-o", "read_hits,writebacks", "--separator", ";", "--noheadings") == \
         f"{counters['read_hits']};\n"
+
+
+def test_percentiles_are_columns(dm):
+    dm.cache(latency={"read_hits": {5: 990, 8: 9, 10: 1}, "absorbed": {}})
+    percentiles = [f"{kind}_{p}_us" for kind in LATENCIES for p in ("p50", "p99", "p999")]
+    names = dm.out("status", "-o", "help")
+    assert all(f"\n  {name} " in names for name in percentiles)
+    line = dm.out("status", "--noheadings", "--separator", ";", "-o", ",".join(percentiles)).strip().split(";")
+    values = dict(zip(percentiles, line, strict=True))
+    assert [values[f"read_hits_{p}_us"] for p in ("p50", "p99", "p999")] == ["49", "66", "524"]
+    assert values["absorbed_p99_us"] == "" and values["origin_flushes_p50_us"] == "49"
+    assert columns(dm, "-o", "name", "-S", "read_hits_p999_us>500") == [["vg/lv"]]
+    assert dm.out("status", "-o", "name", "-S", "read_hits_p999_us>600") == ""
+    dm.write("version", "2.3.0")
+    assert dm.out("status", "-o", "read_hits_p99_us", "--noheadings").strip() == ""
 
 
 def test_reports_that_make_no_sense(dm):
@@ -229,6 +266,7 @@ def test_windows(dm):
     dm.cache(stats=zero | {"read_hits": 90, "read_misses": 50, "cache_sectors_written": 8,
                            "timed_read_hits": 4, "read_hits_ns": 500000,
                            "timed_write_misses": 2, "write_misses_ns": 18000000},
+             latency={"read_hits": {6: 3, 9: 1}},
              io=(4, 0, 16, 2, 0, 0, 0, 0))
     c, = dm.json("status", schema="status")["caches"]
     assert c["last_minute"]["seconds"] == pytest.approx(60, abs=11)
@@ -237,6 +275,10 @@ def test_windows(dm):
     assert c["last_minute"]["read_ms"] == pytest.approx(.5)
     assert c["last_minute"]["read_hit_ms"] == pytest.approx(.125)
     assert c["last_minute"]["write_miss_ms"] == pytest.approx(9)
+    assert c["last_minute"]["latency"]["read_hits"]["requests"] == 4
+    # Half of the four: two of the three that took 2^16 to 2^17 ns.
+    assert c["last_minute"]["latency"]["read_hits"]["p50_ms"] == pytest.approx(.065536 * 5 / 3, rel=1e-5)
+    assert c["last_minute"]["latency"]["read_misses"]["p99_ms"] is None
     assert c["last_minute"]["read_miss_ms"] is None and c["last_minute"]["write_hit_ms"] is None
     assert c["last_hour"]["seconds"] == pytest.approx(56 * 60, abs=30)
     assert c["last_hour"]["hit_ratio"] == pytest.approx(90 / 140, rel=1e-5)
@@ -265,12 +307,12 @@ def test_history_of_another_life_is_dropped(dm):
 
 
 def test_history_is_bounded(dm):
-    counters = " ".join(["0"] * (len(COUNTERS) + 24))
+    counters = " ".join(["0"] * (len(COUNTERS) + 24 + len(LATENCIES) * BUCKETS))
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     dm.cache()
     for step, nr, least, most in ((40, 126, 60, 70), (2, 4400, 1, 128)):
         lines = [f"{now - 5080 + step * i:.3f} {counters}" for i in range(nr)]
-        dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 4", *lines, ""]))
+        dm.write("run/hearth/vg-lv", "\n".join(["hearth-history 5", *lines, ""]))
         dm.out("status")
         kept = (dm.path / "run/hearth/vg-lv").read_text().splitlines()[1:]
         assert least <= len(kept) <= most

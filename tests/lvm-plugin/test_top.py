@@ -46,6 +46,7 @@ def test_rates(dm):
     assert c["ssd_bytes_per_second"] * second["seconds"] == pytest.approx(3072, rel=1e-3)
     assert c["read_hit_ratio"] == .75 and c["write_hit_ratio"] is None
     assert c["used"] == .5 and c["dirty"] == .25
+    assert c["volume"]["reads_per_second"] == 0 and c["latency"]["read_hits"]["p99_ms"] is None
 
 
 def test_json_lines(dm):
@@ -97,6 +98,24 @@ def test_table_fits_80_columns(dm):
     assert sum("^ read-only, needs check" in line for line in lines) == 4
     assert max(map(len, lines)) <= 80
     assert len({len(line) for line in lines if line[0] in "Cab"}) == 1
+
+
+def test_one_cache_in_full(dm):
+    """The devices and the times of requests follow a cache that is alone; the whole fits a small terminal."""
+    dm.cache(stats=ZERO)
+    dm.cache(listing=3, stats=ZERO | {"timed_read_misses": 100, "read_misses_ns": 10 ** 9},
+             latency={"read_misses": {12: 98, 14: 2}})
+    lines = dm.out("top", "0.1", "1").splitlines()
+    assert len(lines) <= 22 and max(map(len, lines)) <= 80
+    table = {line[:15].strip(): line[15:].split() for line in lines}
+    assert table["read misses"] == ["100", "10ms", "6.3ms", "25ms", "33ms"]
+    assert table["absorbed"] == ["0", "-", "-", "-", "-"]
+    for device in "volume", "SSD", "origin":
+        assert len(table[device]) == 9
+    dm.cache("vg-two", devno="253:9")
+    assert "read misses" not in dm.out("top", "0.1", "1")
+    dm.write("version", "2.3.0")
+    assert "read misses" not in dm.out("top", "vg/lv", "0.1", "1")
 
 
 def test_no_cache(dm):
@@ -197,6 +216,13 @@ def test_a_single_table_has_rates(dm):
     assert only["seconds"] >= .5
     assert only["caches"][0]["reads_per_second"] * only["seconds"] == pytest.approx(40, rel=1e-3)
     assert "75.0" in dm.out("top", "--batch", "--interval", "0.2", "--count", "1")
+
+
+def test_times(dm):
+    dm.cache()
+    lines = dm.out("top", "--batch", "-T", "u", "0.1", "2").splitlines()
+    assert sum(line.isdigit() and abs(int(line) - time.time()) < 60 for line in lines) == 2 and lines[0].isdigit()
+    assert "there are d and u" in dm.complaint(2, "top", "-T", "x")
 
 
 def test_the_shell_gets_its_screen_back(dm, tmux):

@@ -227,6 +227,114 @@ def phases(rng):
         yield from islice(rng.choice(parts), 5000)
 
 
+# Reads of single pages, each family hard for some kind of policy.  They are made for
+# a cache of CACHE blocks.
+
+CACHE = 1024
+
+
+def page(block):
+    return block * 2 * BLOCK, 4 * KIB, 0
+
+
+def bursts(rng):
+    """New blocks are read 8 times in a short while and never again, beside a hot set."""
+    hot, live, fresh = CACHE * 73 // 100, [], CACHE
+    while True:
+        if rng.random() < .5:
+            yield page(rng.randrange(hot))
+            continue
+        if len(live) < 12:
+            live.append([fresh, 8])
+            fresh += 1
+        i = rng.randrange(len(live))
+        yield page(live[i][0])
+        live[i][1] -= 1
+        if not live[i][1]:
+            live.pop(i)
+
+
+def loop(times):
+    """One set of @times the cache, in the same order over and over."""
+    def one_loop(rng):
+        blocks = list(range(int(times * CACHE)))
+        rng.shuffle(blocks)
+        while True:
+            for block in blocks:
+                yield page(block)
+    one_loop.__name__ = f'loop_of_{times}'.replace('.', '_')
+    return one_loop
+
+
+def at_random(times):
+    """Blocks of a set of @times the cache, all equally often."""
+    def one_set(rng):
+        while True:
+            yield page(rng.randrange(int(times * CACHE)))
+    one_set.__name__ = f'at_random_of_{times}'.replace('.', '_')
+    return one_set
+
+
+def scan_beside(rng):
+    """A stream of new blocks beside a skewed set of four caches."""
+    hot, at = zipf(rng, 4 * CACHE, .9), 1 << 20
+    while True:
+        yield page(next(hot))
+        yield at * BLOCK, BLOCK, 0
+        at += 1
+
+
+def random_scan_beside(rng):
+    """New blocks in no order, beside a skewed set of two caches."""
+    hot, fresh = zipf(rng, 2 * CACHE, .9), 0
+    while True:
+        yield page(next(hot))
+        yield page(4 * CACHE + fresh * 7919 % (1 << 20))
+        fresh += 1
+
+
+def read_twice(rng):
+    """Each block is read again when half a cache of others has been, and never after that."""
+    fresh = 0
+    while True:
+        yield page(fresh)
+        if fresh >= CACHE // 2:
+            yield page(fresh - CACHE // 2 + rng.randrange(2))
+        fresh += 1
+
+
+def skewed(rng):
+    for block in zipf(rng, 8 * CACHE, .9):
+        yield page(block)
+
+
+def shifts(rng):
+    """A skewed set that is another one at a stroke, again and again."""
+    while True:
+        base = rng.randrange(1000) * 4 * CACHE
+        for block in islice(zipf(rng, 2 * CACHE, .9), 30 * CACHE):
+            yield page(base + block)
+
+
+def drift(rng):
+    """A skewed set that moves by a block in ten reads."""
+    at = 0
+    while True:
+        at += .1
+        yield page(int(at) + int(rng.expovariate(1 / (CACHE * .7))))
+
+
+def frequency_then_recency(rng):
+    while True:
+        for block in islice(zipf(rng, 4 * CACHE, 1), 30 * CACHE):
+            yield page(block)
+        yield from islice(recency(rng), 30 * CACHE)
+
+
+HARD = [bursts, loop(1.05), loop(1.5), loop(3), at_random(1), at_random(2),
+        scan_beside, random_scan_beside, read_twice, skewed, shifts, drift,
+        frequency_then_recency]
+
 FAMILIES = [zipf_reads, zipf_flat_mixed, zipf_writes, uniform, recency,
             moving_set, drifting_set, loops, zipf_and_scans, zipf_and_cold,
             database, file_server, mail_server, virtual_machines,

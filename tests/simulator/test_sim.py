@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 import families
 
@@ -77,7 +78,7 @@ def write_lines(path, head, line, requests):
 def write_formats(where, requests):
     """Writes the same requests in every format; returns the paths."""
     path = {name: os.path.join(where, 'trace.' + name)
-            for name in ('bin', 'msr', 'spc', 'blkparse', 'fio', 'fiolog')}
+            for name in ('bin', 'msr', 'spc', 'blkparse', 'bpftrace', 'fio', 'fiolog')}
     write_bin(path['bin'], requests)
     write_lines(path['msr'], '', lambda t, o, n, w:
                 f'{t * 10},host,0,{"Write" if w else "Read"},{o},{n},0',
@@ -88,6 +89,8 @@ def write_formats(where, requests):
                 f'  8,0    1  {t + 1}  {t / 1e6:.9f}  77  Q  '
                 f'{"WS" if w else "R"} {o // 512} + {n // 512} [program]',
                 requests)
+    write_lines(path['bpftrace'], 'Attaching 1 probe...\n', lambda t, o, n, w:
+                f'{t * 1000} 8388608 {"WS" if w else "R"} {o // 512} {n // 512}', requests)
     write_lines(path['fio'], 'fio version 2 iolog\n/dev/sda add\n'
                 '/dev/sda open\n', lambda t, o, n, w:
                 f'/dev/sda {"write" if w else "read"} {o} {n}', requests)
@@ -182,6 +185,29 @@ def test_clock_is_near_lru(where):
     assert abs(rows['LRU']['HR'] - rows['lru:seq_cutoff=0']['HR']) < .02
 
 
+def random_blocks(where, nr_blocks, nr):
+    """Writes reads of 4 KiB at random in @nr_blocks blocks that adjoin no other."""
+    rng = random.Random(3)
+    path = os.path.join(where, 'random.bin')
+    write_bin(path, [(i, 4 * BLOCK * rng.randrange(nr_blocks), 4096, 0)
+                     for i in range(nr)])
+    return path
+
+
+def test_the_reserve_follows_the_need(where):
+    """A set of exactly the cache's size fits; where blocks keep coming, some slots are free."""
+    path = random_blocks(where, 1024, 40000)
+    row = sim('-c', 1024, '-p', 'lru', path)[0]
+    assert near(row['HR'], 1 - 1024 / 40000)
+    row = sim('-c', 1023, '-p', 'lru', path)[0]
+    print(f'    HR {row["HR"]:.4f} in a cache that lacks one block')
+    assert .95 < row['HR'] < 1 - 1024 / 40000
+    # One slot in reserve does here, and so at most three are free; eight would cost .004.
+    row = sim('-c', 512, '-p', 'lru', path)[0]
+    print(f'    HR {row["HR"]:.4f} in a cache of half the blocks')
+    assert .4945 < row['HR'] < .4999
+
+
 def test_mix_counts_every_source(where):
     parts = []
     for i in range(3):
@@ -197,9 +223,8 @@ def test_curves_are_drawn(where):
     svg = os.path.join(where, 'curves.svg')
     write_bin(path, mixed_requests(5000))
     sim('-c', '1%,5%,20%', '-p', 'heat', '-p', 'LRU', '--svg', svg, path)
-    with open(svg, encoding='ascii') as f:
-        text = f.read()
-    assert text.startswith('<svg') and text.count('<polyline') == 4
+    texts = [''.join(t.itertext()).strip() for t in ElementTree.parse(svg).getroot().iterfind('.//{*}text')]
+    assert texts.count('5%') == 2 and texts.count('heat') == 1 and texts.count('LRU') == 1
 
 
 SEEK = .008
@@ -391,6 +416,21 @@ def test_large_blocks_against_lru(where):
     """A read of 1 MiB takes the disk as long as a seek."""
     check_gains(families_against_lru(where, '10%', ['lru'], '-b', 1024),
                 .06, .05)
+
+
+def test_regret_on_hard_families(where):
+    """The best of the field is hardly ahead of heat where policies are far apart."""
+    field = ['lru', 'nhit', 'LRU', 'ARC', '2Q', 'S3-FIFO', 'SIEVE', 'LARC', 'CLOCK', 'smq-like']
+    args = [a for p in ['heat'] + field for a in ('-p', p)]
+    most = {'loop_of_1_5': .08, 'loop_of_3': .12}
+    for family in families.HARD:
+        path = families.write_family(where, family, 150000)
+        otf = {r['policy']: r['OTf'] for r in sim('-c', families.CACHE, *args, path)}
+        best = max(field, key=otf.get)
+        regret = otf[best] - otf['heat']
+        print(f'    {family.__name__}: {otf["heat"]:.3f}, {best} {otf[best]:.3f}')
+        assert regret <= most.get(family.__name__, .03), family.__name__
+        os.unlink(path)
 
 
 def test_a_cache_larger_than_the_footprint(where):

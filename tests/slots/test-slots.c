@@ -138,12 +138,44 @@ static void test_lent(void **state)
 	slot_map_exit(&map);
 }
 
+/* A lent slot is published where it lies, and keeps the pins that readers have. */
+static void test_published_in_place(void **state)
+{
+	struct slot_map map;
+	u32 a, b, word;
+
+	(void)state;
+	make(&map);
+	a = slot_map_alloc(&map);
+	b = slot_map_alloc(&map);
+	slot_map_lend(&map, a);
+	slot_map_set_block(&map, a, 7ULL << 32 | 7);
+	slot_pin_lent(slot_at(&map, a));
+	assert_int_equal(slot_map_find_own(&map, 7ULL << 32 | 7, &word), SLOT_NONE);
+
+	assert_int_equal(slot_map_insert(&map, b, 7ULL << 32 | 7, SLOT_FILLING), 0);
+	assert_int_equal(slot_map_insert_lent(&map, a), -EEXIST);
+	assert_int_equal(slot_word(slot_at(&map, a)), SLOT_LENT | SLOT_PIN);
+	slot_map_remove(&map, b);
+	atomic_set(&slot_at(&map, b)->word, SLOT_FREE);
+
+	assert_int_equal(slot_map_insert_lent(&map, a), 0);
+	assert_int_equal(slot_map_find_own(&map, 7ULL << 32 | 7, &word), a);
+	assert_int_equal(word, SLOT_FILLING | SLOT_PIN);
+	slot_unpin_lent(slot_at(&map, a));
+	assert_int_equal(slot_word(slot_at(&map, a)), SLOT_FILLING);
+	slot_map_remove(&map, a);
+	assert_int_equal(slot_map_find(&map, 7ULL << 32 | 7), SLOT_NONE);
+	slot_map_exit(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_other_range),
 		cmocka_unit_test(test_lent),
+		cmocka_unit_test(test_published_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

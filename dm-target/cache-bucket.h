@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The bucket of a histogram of times, for the kernel and for tests.
+ */
+#ifndef HEARTH_CACHE_BUCKET_H
+#define HEARTH_CACHE_BUCKET_H
+
+#include "../os/os.h"
+#include "cache-latency.h"
+
+/* The bucket of a request that took @ns nanoseconds.  Any context. */
+static inline unsigned int cache_latency_bucket(u64 ns)
+{
+	unsigned int i;
+
+	if (ns <= CACHE_LATENCY_LIMIT(0))
+		return 0;
+	i = ilog2(ns - 1) + 1 - CACHE_LATENCY_SHIFT;
+	return i < CACHE_LATENCY_BUCKETS ? i : CACHE_LATENCY_BUCKETS - 1;
+}
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does the machine need a cache to start?  A cache that only hearth opens keeps a machine
+ * from starting with a kernel that has no hearth, if / or a volume of fstab is on it.
+ *
+ * It owns where the system's configuration names devices.  It must not know what follows
+ * from the answer, and changes nothing.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot-needs.h"
+#include "sysfs.h"
+#include "util.h"
+
+/* The cache that is looked for, and room for the words of a hit. */
+struct search {
+	struct device cache;
+	char *what;
+};
+
+/* ---- From a name to a device ---- */
+
+/* As udev names its links; bytes of other scripts than ASCII stay as they are. */
+static void encode(const char *from, char *to, size_t len)
+{
+	static const char plain[] = "#+-.:=@_";
+	size_t n = 0;
+
+	for (; *from && n + 5 < len; from++) {
+		if (isalnum((unsigned char)*from) || (unsigned char)*from >= 0x80 ||
+		    strchr(plain, *from))
+			to[n++] = *from;
+		else
+			n += sprintf(to + n, "\\x%02x", (unsigned char)*from);
+	}
+	to[n] = '\0';
+}
+
+/* "LABEL=x" becomes the path of udev's link; any other name stays. */
+static void path_of_tag(const char *name, char *path, size_t len)
+{
+	static const char * const tags[][2] = {
+		{ "UUID=", "uuid" }, { "LABEL=", "label" },
+		{ "PARTUUID=", "partuuid" }, { "PARTLABEL=", "partlabel" },
+	};
+	char value[256], link[512];
+	size_t i, n;
+
+	snprintf(path, len, "%s", name);
+	for (i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		n = strlen(tags[i][0]);
+		if (strncmp(name, tags[i][0], n))
+			continue;
+		n += name[n] == '"';
+		snprintf(value, sizeof(value), "%s", name + n);
+		value[strcspn(value, "\"")] = '\0';
+		encode(value, link, sizeof(link));
+		snprintf(path, len, "/dev/disk/by-%s/%s", tags[i][1], link);
+		return;
+	}
+}
+
+static FILE *open_table(const char *path)
+{
+	char *name = root_path("%s", path);
+	FILE *f = setmntent(name, "re");
+
+	free(name);
+	return f;
+}
+
+/* Is @path below the directory @dir?  Then the length of @dir, else 0. */
+static size_t is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1 && path[0] == '/')
+		return 1;
+	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/') ? len : 0;
+}
+
+/* The device of the file system that holds the file @path. */
+static bool device_of_file(const char *path, struct device *d)
+{
+	char source[PATH_MAX] = "", line[2 * PATH_MAX];
+	FILE *f = open_table("/proc/self/mounts");
+	size_t longest = 0, len;
+	struct mntent m;
+	uint64_t bytes;
+
+	/* The caller is amid a table, and getmntent() has one buffer. */
+	while (f && getmntent_r(f, &m, line, sizeof(line))) {
+		len = is_below(path, m.mnt_dir);
+		/* A later mount on the same directory lies on top. */
+		if (!len || len < longest)
+			continue;
+		longest = len;
+		snprintf(source, sizeof(source), "%s", m.mnt_fsname);
+	}
+	if (f)
+		endmntent(f);
+	return source[0] == '/' &&
+	       !dm_block_device(source, &d->major, &d->minor, &bytes);
+}
+
+static bool device_of(const char *name, struct device *d)
+{
+	char path[PATH_MAX];
+	uint64_t bytes;
+	int r;
+
+	path_of_tag(name, path, sizeof(path));
+	if (path[0] != '/')
+		return false;
+	r = dm_block_device(path, &d->major, &d->minor, &bytes);
+	/* A file for swap, or a directory that is bound to another one. */
+	return !r || (r == -ENOTBLK && device_of_file(path, d));
+}
+
+/* True if the device @name is the cache, or stands on it; then says that it is @what. */
+__attribute__((format(printf, 3, 4)))
+static bool stands_here(const struct search *s, const char *name, const char *what, ...)
+{
+	struct device d;
+	va_list ap;
+
+	if (!device_of(name, &d) || !stands_on(d, s->cache))
+		return false;
+	va_start(ap, what);
+	vsnprintf(s->what, NEED_LEN, what, ap);
+	va_end(ap);
+	return true;
+}
+
+/* ---- As it is now ---- */
+
+/* The initramfs mounts these two. */
+static bool is_mounted_early(const char *dir)
+{
+	return !strcmp(dir, "/") || !strcmp(dir, "/usr");
+}
+
+static bool mounts_need(const struct search *s)
+{
+	FILE *f = open_table("/proc/self/mounts");
+	struct mntent *m;
+	bool hit = false;
+
+	while (f && !hit && (m = getmntent(f)))
+		hit = is_mounted_early(m->mnt_dir) &&
+		      stands_here(s, m->mnt_fsname, "%s", m->mnt_dir);
+	if (f)
+		endmntent(f);
+	return hit;
+}
+
+/* Its first line has titles, and is no name of a device. */
+static bool swaps_need(const struct search *s)
+{
+	FILE *f = open_table("/proc/swaps");
+	struct mntent *m;
+	bool hit = false;
+
+	while (f && !hit && (m = getmntent(f)))
+		hit = stands_here(s, m->mnt_fsname, "swap");
+	if (f)
+		endmntent(f);
+	return hit;
+}
+
+/* ---- As it is configured ---- */
+
+static bool must_be_there(const struct mntent *m)
+{
+	return !hasmntopt(m, "nofail") && !hasmntopt(m, "noauto");
+}
+
+static bool fstab_needs(const struct search *s)
+{
+	FILE *f = open_table("/etc/fstab");
+	struct mntent *m;
+	bool hit = false;
+
+	while (f && !hit && (m = getmntent(f)))
+		hit = must_be_there(m) &&
+		      stands_here(s, m->mnt_fsname, "%s, by /etc/fstab",
+				  strcmp(m->mnt_type, "swap") ? m->mnt_dir : "swap");
+	if (f)
+		endmntent(f);
+	return hit;
+}
+
+/* Name, device, key, options: the options stand where fstab has them. */
+static bool crypttab_needs(const struct search *s)
+{
+	FILE *f = open_table("/etc/crypttab");
+	struct mntent *m;
+	bool hit = false;
+
+	while (f && !hit && (m = getmntent(f)))
+		hit = must_be_there(m) &&
+		      stands_here(s, m->mnt_dir, "%s, by /etc/crypttab", m->mnt_fsname);
+	if (f)
+		endmntent(f);
+	return hit;
+}
+
+/* The words by which kernel, initramfs-tools and dracut are told of devices. */
+static bool word_needs(const struct search *s, const char *word)
+{
+	static const char * const keys[] = { "root=", "resume=", "mount.usr=", "rd.lvm.lv=" };
+	char path[PATH_MAX];
+	size_t i, n;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		n = strlen(keys[i]);
+		if (strncmp(word, keys[i], n))
+			continue;
+		/* This one has VG/LV. */
+		snprintf(path, sizeof(path), "%s%s", i == 3 ? "/dev/" : "", word + n);
+		return stands_here(s, path, "the kernel's command line (%s)", word);
+	}
+	return false;
+}
+
+static bool command_line_needs(const struct search *s)
+{
+	char line[4096], *word, *save = NULL;
+	char *name = root_path("/proc/cmdline");
+	FILE *f = fopen(name, "re");
+	bool hit = false;
+
+	free(name);
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	for (word = strtok_r(line, " \n", &save); word && !hit;
+	     word = strtok_r(NULL, " \n", &save))
+		hit = word_needs(s, word);
+	return hit;
+}
+
+bool boot_needs(const struct cache_info *c, char *what)
+{
+	const struct search s = {
+		.cache = { c->dm->major, c->dm->minor }, .what = what,
+	};
+
+	return mounts_need(&s) || fstab_needs(&s) || swaps_need(&s) ||
+	       crypttab_needs(&s) || command_line_needs(&s);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth doctor: how long will the SSD last?  smartctl says it, if it is installed.
+ *
+ * It must not print, or know what kind of disk it is.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "smart.h"
+#include "sysfs.h"
+
+/* Percent of the endurance that the maker rates.  Chosen: early enough to buy another. */
+#define WORN		90
+
+static void judge(const struct cache_info *c, const char *disk, const struct smart *s)
+{
+	if (s->fails)
+		found(PROBLEM, "ssd-fails", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		      "SMART says that %s fails", disk);
+	else if (s->spare <= s->least_spare)
+		found(WARNING, "ssd-spare", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		      "%s has %jd%% of its spare blocks left", disk, s->spare);
+	else if (s->used >= WORN)
+		found(WARNING, "ssd-worn", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		      "%s has used %jd%% of the endurance that its maker rates", disk, s->used);
+}
+
+void examine_wear(const struct cache_info *c)
+{
+	char disks[600], *rest = disks, *disk;
+	struct smart s;
+
+	device_disks(c->cache_device, disks, sizeof(disks));
+	while ((disk = strsep(&rest, ","))) {
+		if (disk[0] != '/' || !smart_read(&s, disk))
+			continue;
+		judge(c, disk, &s);
+		free(s.text);
+	}
+}

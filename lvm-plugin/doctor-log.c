@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The checks around a cache's write log: which kernels would refuse the volume while the
+ * log is in use, and what a log would bring that is off.
+ *
+ * It must not print or mend: findings.c prints, doctor-fix.c mends.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "boot-needs.h"
+#include "doctor.h"
+#include "kernels.h"
+#include "latency.h"
+#include "text.h"
+
+/* A mean of fewer requests says little.  Chosen. */
+#define ENOUGH_TIMED	100
+/* A log pays where misses are at least so many of the writes, and so slow.  Chosen. */
+#define MANY_MISSES	0.05
+#define SLOW_MISS_MS	1.0
+#define SLOWER		4	/* than a hit */
+/* The engine absorbs no write of this size (LARGE_SECTORS, dm-target/cache-log-io.c). */
+#define LARGE_BYTES	(32 * 1024)
+
+/* ---- In use ---- */
+
+/* "; no hearth for the kernels A, B", or "" */
+static void kernels_without(char *text, size_t len)
+{
+	static char releases[MAX_KERNELS][RELEASE_LEN];
+	unsigned int i, nr = kernels_installed(releases);
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < nr && used < len; i++)
+		if (module_of(releases[i], "dm-cache") != OURS)
+			used += snprintf(text + used, len - used, "%s%s", used ? ", " :
+					 "; these installed kernels have no hearth: ",
+					 releases[i]);
+}
+
+/* DKMS has the source where its package has put it. */
+static bool is_in_dkms(void)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/usr/src/hearth-" HEARTH_VERSION "/dkms.conf",
+		 dm_root());
+	return !access(path, F_OK);
+}
+
+/* @when: the text as far as the kernel's name. */
+static void examine_kernel(const struct cache_info *c, const char *id, const char *when,
+			   const char *release)
+{
+	char remedy[4 * RELEASE_LEN];
+
+	if (module_of(release, "dm-cache") == OURS)
+		return;
+	snprintf(remedy, sizeof(remedy),
+		 is_in_dkms() ?
+		 "'dkms install hearth/" HEARTH_VERSION " -k %s', or 'hearth settle CACHE' before the restart" :
+		 "'make install KVER=%s' in hearth's sources, or 'hearth settle CACHE' before the restart",
+		 release);
+	found(WARNING, id, c->name, remedy,
+	      "%s %s, which has no hearth and refuses this volume while its write log is in use",
+	      when, release);
+}
+
+static void examine_default_kernel(const struct cache_info *c)
+{
+	char release[RELEASE_LEN];
+
+	kernel_default(release);
+	if (release[0])
+		examine_kernel(c, "default-kernel", "the machine will start with kernel",
+			       release);
+}
+
+void examine_log_on_kernel(const struct cache_info *c, const char *release)
+{
+	if (cache_log_in_use(c))
+		examine_kernel(c, "kernel", "the machine may start with kernel", release);
+}
+
+static void examine_in_use(const struct cache_info *c)
+{
+	char kernels[1024];
+
+	kernels_without(kernels, sizeof(kernels));
+	found(NOTE, "write-log", c->name, NULL,
+	      "the write log is in use: only hearth opens this volume, and before another kernel does, 'hearth settle %s' empties the log%s",
+	      c->name, kernels);
+	examine_default_kernel(c);
+}
+
+/* ---- Off ---- */
+
+/* Milliseconds of one request; 0 if too few were timed. */
+static double mean_ms(const struct cache_info *c, enum cache_latency kind)
+{
+	if (c->count[TIMED_READ_HITS + kind] < ENOUGH_TIMED)
+		return 0;
+	return latency_of(c->count, kind).mean;
+}
+
+/* The mean of all writes to the volume, because no counter has the size of a miss. */
+static double mean_write(const struct cache_info *c)
+{
+	return 512 * share(c->count[IO_WRITE_SECTORS], c->count[IO_WRITES]);
+}
+
+static void advise_absorb(const struct cache_info *c, double misses, double miss_ms,
+			  double hit_ms)
+{
+	static const char plain[] = "'hearth set CACHE absorb=on'";
+	static const char boots[] =
+		"'hearth set CACHE absorb=on'; this machine needs the volume to start, so that every kernel must have hearth then";
+	char what[NEED_LEN], size[SIZE_LEN], as_hit[64] = "as long as the SSD takes";
+
+	if (hit_ms)
+		snprintf(as_hit, sizeof(as_hit), "as long as those that hit, %.2f ms", hit_ms);
+	found(NOTE, "absorb", c->name, boot_needs(c, what) ? boots : plain,
+	      "%.0f%% of its writes miss and take %.1f ms, because they wait for the disk; its writes have %s on the mean, and with absorb on, small ones that miss would take about %s",
+	      100 * misses, miss_ms, size_text(size, mean_write(c)), as_hit);
+}
+
+static void examine_off(const struct cache_info *c)
+{
+	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
+	double misses = share(c->count[WRITE_MISSES],
+			      c->count[WRITE_HITS] + c->count[WRITE_MISSES]);
+	double miss_ms = mean_ms(c, CACHE_LATENCY_WRITE_MISSES);
+	double hit_ms = mean_ms(c, CACHE_LATENCY_WRITE_HITS);
+
+	if (!absorb || strcmp(absorb, "0") || !cache_writes_back(c) || !cache_healthy(c))
+		return;
+	if (misses < MANY_MISSES || miss_ms < SLOW_MISS_MS || miss_ms < SLOWER * hit_ms)
+		return;
+	if (!c->count[IO_WRITES] || mean_write(c) >= LARGE_BYTES)
+		return;
+	advise_absorb(c, misses, miss_ms, hit_ms);
+}
+
+void examine_log(const struct cache_info *c)
+{
+	if (cache_log_in_use(c))
+		examine_in_use(c);
+	else
+		examine_off(c);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hearth doctor: caches whose origin was written without them, or has lost a device.
+ *
+ * The target knows that of an active cache.  A cache that it has refused is not
+ * active, so it is found in the kernel's log.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "lost.h"
+#include "lvm.h"
+#include "util.h"
+
+void examine_origin(const struct cache_info *c)
+{
+	const char *check = cache_setting(c->settings, c->nr_settings,
+					  "origin_check");
+
+	if (!strcmp(c->origin_state, "changed"))
+		found(WARNING, "origin-changed", c->name,
+		      "find out what wrote to the origin's disk: another host, a rescue system, an array that went back to a snapshot; the next activation ends this finding",
+		      "the origin was written without the cache, which began empty");
+	else if (check && !strcmp(check, "0"))
+		found(NOTE, "origin-unchecked", c->name, NULL,
+		      "origin_check is 0: nobody would notice that the origin was written without the cache");
+}
+
+/* ---- Gone ---- */
+
+/* Does LVM find all devices of the volume group? */
+static bool is_complete(const char *vg)
+{
+	char v[1][FIELD_LEN];
+
+	return lvm_report("vgs", "vg_missing_pv_count", vg, v, 1) && !strcmp(v[0], "0");
+}
+
+void examine_lost(const struct cache_info *c)
+{
+	struct device lost;
+
+	if (!lost_below(c->origin, &lost))
+		return;
+	if (c->vg[0] && is_complete(c->vg))
+		found(PROBLEM, "origin-renamed", c->name, "'lvchange --refresh CACHE'",
+		      "device %u:%u of the origin is gone, and LVM finds all devices of the volume group: it came back under another name, and misses still go to the old one",
+		      lost.major, lost.minor);
+	else
+		found(PROBLEM, "origin-gone", c->name,
+		      "bring it back; if it has another name then, 'lvchange --refresh CACHE'",
+		      "device %u:%u of the origin is gone: hits go on, and misses fail or wait",
+		      lost.major, lost.minor);
+}
+
+/* ---- Refused ---- */
+
+/* LVM's name VG/LV of a device-mapper device, if there is such a volume. */
+static void name_volume(const char *dm_name, char *name, size_t len)
+{
+	struct cache_info c = { 0 };
+	char type[64], active[16];
+
+	cache_set_name(&c, dm_name, "LVM-");
+	if (!c.vg[0] || lvm_volume(c.name, type, sizeof(type), active,
+				   sizeof(active)))
+		snprintf(name, len, "%s", dm_name);
+	else
+		snprintf(name, len, "%s", c.name);
+}
+
+static bool is_active(const struct caches *cs, const char *dm_name)
+{
+	unsigned int i;
+
+	for (i = 0; i < cs->nr; i++)
+		if (!strcmp(cs->devices[i].name, dm_name))
+			return true;
+	return false;
+}
+
+/* One record of the kernel's log. */
+static void examine_record(const struct caches *cs, char *record)
+{
+	static const char target[] = "device-mapper: cache: ";
+	char *name = strstr(record, target), *end, volume[2 * DM_NAME_MAX];
+
+	if (!name || !strstr(record, ": refused, until 'hearth origin'"))
+		return;
+	name += strlen(target);
+	end = strstr(name, ": ");
+	*end = '\0';
+	if (is_active(cs, name))
+		return;
+	name_volume(name, volume, sizeof(volume));
+	if (was_found("origin-refused", volume))
+		return;
+	found(PROBLEM, "origin-refused", volume,
+	      "'hearth origin CACHE --keep origin' after a restore or a roll-back of the disk, '--keep cache' if the cache has what is wanted (hearth(8))",
+	      "it was refused, because the origin was written without the cache, and the cache has what the origin has not");
+}
+
+/* Each read returns one record; a file of the tests has them all. */
+static void search_log(const struct caches *cs, int fd)
+{
+	char text[8192], *line, *save;
+	ssize_t n;
+
+	while ((n = read(fd, text, sizeof(text) - 1)) > 0 ||
+	       (n < 0 && errno == EPIPE)) {
+		text[n > 0 ? n : 0] = '\0';
+		for (line = strtok_r(text, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save))
+			examine_record(cs, line);
+	}
+}
+
+void examine_refused(const struct caches *cs)
+{
+	char *path = root_path("/dev/kmsg");
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	free(path);
+	if (fd < 0)
+		return;
+	/* From where "dmesg --clear" was last given: the administrator has read the rest. */
+	lseek(fd, 0, SEEK_DATA);
+	search_log(cs, fd);
+	close(fd);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernels that are installed, and which dm-cache each of them would load.
+ *
+ * It must not judge what it finds: doctor-*.c do.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels.h"
+#include "lvm.h"
+#include "util.h"
+
+/* True if a line of modules.dep, "DIRECTORIES/NAME.ko...:", is of @module. */
+static bool names_module(const char *line, const char *module)
+{
+	const char *colon = strchr(line, ':'), *name;
+	size_t len = strlen(module);
+
+	if (!colon)
+		return false;
+	for (name = colon; name > line && name[-1] != '/'; name--)
+		;
+	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
+}
+
+enum where module_of(const char *release, const char *module)
+{
+	char *path = root_path("/lib/modules/%s/modules.dep", release);
+	FILE *f = fopen(path, "re");
+	enum where w = NOWHERE;
+	char *line = NULL;
+	size_t room = 0;
+
+	free(path);
+	if (!f)
+		return NOWHERE;
+	while (w == NOWHERE && getline(&line, &room, f) > 0)
+		if (names_module(line, module))
+			w = strncmp(line, "kernel/", 7) ? OURS : STOCK;
+	free(line);
+	fclose(f);
+	return w;
+}
+
+/* A kernel that was removed may leave a directory behind, with others' modules. */
+static int is_kernel(const struct dirent *e)
+{
+	char *path = root_path("/lib/modules/%s/kernel", e->d_name);
+	bool there = e->d_name[0] != '.' && !access(path, F_OK);
+
+	free(path);
+	return there && strlen(e->d_name) < RELEASE_LEN;
+}
+
+unsigned int kernels_installed(char releases[MAX_KERNELS][RELEASE_LEN])
+{
+	char *path = root_path("/lib/modules");
+	struct dirent **list = NULL;
+	int i, nr = scandir(path, &list, is_kernel, versionsort);
+	unsigned int kept = 0;
+
+	free(path);
+	for (i = 0; i < nr; i++) {
+		if (kept < MAX_KERNELS)
+			strcpy(releases[kept++], list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	return kept;
+}
+
+/* "/boot/vmlinuz-6.1.0-1-amd64" has the release behind its first "-". */
+static bool take_release(const char *image, char release[RELEASE_LEN])
+{
+	const char *slash = strrchr(image, '/');
+	const char *dash = strchr(slash ?: image, '-');
+
+	if (dash)
+		snprintf(release, RELEASE_LEN, "%s", dash + 1);
+	return dash;
+}
+
+static bool linked(const char *link, char release[RELEASE_LEN])
+{
+	char *path = root_path("%s", link), image[PATH_MAX];
+	ssize_t len = readlink(path, image, sizeof(image) - 1);
+
+	free(path);
+	if (len <= 0)
+		return false;
+	image[len] = '\0';
+	return take_release(image, release);
+}
+
+void kernel_default(char release[RELEASE_LEN])
+{
+	static char releases[MAX_KERNELS][RELEASE_LEN];
+	const char *const grubby[] = { "grubby", "--default-kernel", NULL };
+	char line[PATH_MAX];
+	unsigned int nr;
+
+	release[0] = '\0';
+	if (!command_output(grubby, line, sizeof(line)) && take_release(line, release))
+		return;
+	if (linked("/boot/vmlinuz", release) || linked("/vmlinuz", release))
+		return;
+	nr = kernels_installed(releases);
+	if (nr)
+		strcpy(release, releases[nr - 1]);
+}

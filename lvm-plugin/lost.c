@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices below a volume that are gone.  The tables say what is below, and not /sys:
+ * a device that is gone takes its entries there with it.
+ *
+ * dmeventd's plugin runs this as well: it must not print, end the program, or run a
+ * command.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lost.h"
+
+#define MAX_DEPTH	16	/* of devices on devices; ends a loop. Chosen */
+#define MAX_BELOW	64	/* legs and stripes of one volume */
+
+static bool has(struct device d, const char *file)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u%s", dm_root(), d.major,
+		 d.minor, file);
+	return !access(path, F_OK);
+}
+
+/* Only device-mapper's are asked for, because libdevmapper logs an error for others. */
+static unsigned int devices_below(struct device d, uint32_t below[][2])
+{
+	return has(d, "/dm") ? dm_devices_below(d.major, d.minor, below, MAX_BELOW) : 0;
+}
+
+static bool search(struct device d, struct device *lost, int depth)
+{
+	uint32_t below[MAX_BELOW][2];
+	unsigned int i, nr = depth ? devices_below(d, below) : 0;
+
+	if (!nr) {
+		*lost = d;
+		return !has(d, "");
+	}
+	for (i = 0; i < nr; i++)
+		if (search((struct device){ below[i][0], below[i][1] }, lost, depth - 1))
+			return true;
+	return false;
+}
+
+bool lost_below(struct device d, struct device *lost)
+{
+	struct device found;
+	bool gone = search(d, &found, MAX_DEPTH);
+
+	if (gone)
+		*lost = found;
+	return gone;
+}
