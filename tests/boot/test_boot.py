@@ -216,6 +216,35 @@ def test_ssd_with_the_only_copy_is_missing(attached, machine):
 
 
 @every(WRITEBACK)
+def test_the_disk_went_back_to_a_snapshot(attached, machine):
+    """The emergency shell names the volume, and rd.hearth.origin lets it boot with either answer."""
+    snapshot = machine.place / "snapshot"
+    with machine.volume("root_corig") as origin:
+        subprocess.run(["cp", origin, snapshot], check=True)
+    with machine.boot("report\necho READY\nwrite 0") as boot:
+        boot.wait(lambda: len(boot.numbers("ACK")) > 30, "wrote 30 files")
+        boot.power_off()
+    with machine.volume("root_corig") as origin:
+        subprocess.run(["dd", f"if={snapshot}", f"of={origin}", "bs=1M", "conv=fsync", "status=none"], check=True)
+    command = "Boot with rd.hearth.origin=origin or rd.hearth.origin=cache"
+    with machine.boot("report") as boot:
+        boot.wait(lambda: command in boot.console(), "named the command")
+    assert "the origin of vg-root was written without its cache" in boot.console()
+
+    kept = machine.copy(PLACE / f"{machine.place.name}-kept")
+    boot = kept.run("report\nverify", options="rd.hearth.origin=cache")
+    on_cache(boot, attached)
+    assert "the cache is kept, as the administrator says" in boot.console()
+    kept.scrap()
+
+    boot = machine.run("report\nverify\ncat /sys/module/dm_cache/parameters/keep", options="rd.hearth.origin=origin")
+    on_cache(boot, attached)
+    assert "the origin is kept, as the administrator says" in boot.console()
+    has_all(boot, acknowledged(attached.boot))
+    assert not re.search(r"^(cache|origin):", boot.text(), re.M)
+
+
+@every(WRITEBACK)
 def test_not_built_for_this_kernel(attached, machine):
     """The kernel's own modules open the same metadata, and hearth opens it after them."""
     boot = machine.run("report\nverify\nwrite 3", engine="stock")

@@ -41,9 +41,17 @@ class Dracut:
 
     # dracut 112 and later make several archives.
     unpack = f"cd {UNPACKED} && lsinitrd --unpack {{image}}"
-    helper = "/sbin/hearth-degraded"
+    helpers = ["/sbin/hearth-degraded", "/sbin/hearth-origin"]
     # Older dracut has the hooks in /lib/dracut/hooks, and 106 and later in /var/lib/dracut/hooks.
-    hooks = ["dracut/hooks/initqueue/timeout/60-hearth-timeout.sh", "dracut/hooks/emergency/60-hearth-emergency.sh"]
+    hooks = [
+        f"dracut/hooks/{hook}.sh"
+        for hook in (
+            "initqueue/timeout/60-hearth-timeout",
+            "emergency/60-hearth-emergency",
+            "pre-trigger/10-hearth-answer",
+            "pre-pivot/60-hearth-forget",
+        )
+    ]
 
 
 class InitramfsTools:
@@ -59,8 +67,8 @@ class InitramfsTools:
         return self.tree.out(f"lsinitramfs {image(self.tree)}")
 
     unpack = f"unmkinitramfs {{image}} {UNPACKED}"
-    helper = "/usr/lib/hearth/hearth-degraded"
-    hooks = ["scripts/local-block/hearth", "scripts/panic/hearth"]
+    helpers = ["/usr/lib/hearth/hearth-degraded", "/usr/lib/hearth/hearth-origin"]
+    hooks = [f"scripts/{when}/hearth" for when in ("init-top", "local-block", "local-bottom", "panic")]
 
 
 @pytest.fixture(params=[Dracut, InitramfsTools], ids=["dracut", "initramfs-tools"])
@@ -122,15 +130,15 @@ def test_an_image_has_what_a_cached_volume_needs(generator):
     for tool in ["cache_check", "cache_repair", "cache_dump", "cache_restore"]:
         code, out = inside(generator, f"/usr/sbin/{tool} -V")
         assert (code, out.strip()) == (0, version), tool
-    code, out = inside(generator, f"{generator.helper} report")
+    code, out = inside(generator, f"{generator.helpers[0]} report")
     assert code == 0, out
     files = generator.listing()
     # dm-cache itself needs this module.
     assert "dm-bufio.ko" in files
     assert "etc/modprobe.d/site.conf" in files
     assert "etc/lvm/profile/cache-smq.profile" in files
-    for hook in generator.hooks:
-        assert hook in files
+    for file in generator.hooks + generator.helpers:
+        assert file.lstrip("/") in files
 
 
 # Metadata with a dirty block, which cache_repair 0.9 would lose.
@@ -286,7 +294,8 @@ def test_initramfs_tools_hook_turned_off(system):
     made(generator.make(asked=False))
     files = generator.listing()
     assert "dm-cache-lru.ko" not in files
-    assert generator.helper not in files
+    for helper in generator.helpers:
+        assert helper.rsplit("/", 1)[1] not in files
 
 
 @pytest.mark.parametrize("writeback", [True, False], ids=["writeback", "not"])

@@ -46,6 +46,8 @@ def test_what_the_packages_hold(packages):
         "./usr/sbin/hearth-metadata",
         "./usr/lib/hearth/hearth-on-cache",
         "./usr/lib/hearth/hearth-degraded",
+        "./usr/lib/hearth/hearth-leave",
+        "./usr/lib/hearth/hearth-origin",
         "./usr/lib/hearth/libdevmapper-event-hearth.so",
         "./usr/lib/udev/rules.d/96-hearth-monitor.rules",
         "./etc/hearth/monitor.conf",
@@ -104,6 +106,8 @@ def test_rpm_packages(request, packages):
     for path in [
         "/usr/sbin/hearth",
         "/usr/lib/hearth/hearth-degraded",
+        "/usr/lib/hearth/hearth-leave",
+        "/usr/lib/hearth/hearth-origin",
         "/usr/lib/hearth/libdevmapper-event-hearth.so",
         "/usr/lib/udev/rules.d/96-hearth-monitor.rules",
         "/etc/hearth/monitor.conf",
@@ -120,8 +124,10 @@ def test_rpm_packages(request, packages):
     for part in ("README.md", "docs/architecture.md", "contrib/grafana-hearth.json", "COPYING"):
         assert [f for f in files if f.endswith("/" + part)], part
     # Both packages make the initramfs anew, when they are installed and when they are removed.
-    scripts = tree.out(f"for r in {rpms}; do rpm -qp --scripts $r; done")
+    scripts = tree.out(f"for r in {rpms}; do rpm -qp --scripts --triggers $r; done")
     assert scripts.count("dracut --force --regenerate-all") == 4
+    # Each waits for the write logs before it is removed, and before an older one comes.
+    assert scripts.count("|| /usr/lib/hearth/hearth-leave") == 4
     assert not [f for f in files if "initramfs-tools" in f]
     # Debian's rpmbuild has no flags for the linker, so these are the package's own.
     tree.run(f"mkdir /tmp/share/rpm && cd /tmp/share/rpm && for r in {rpms}; do rpm2cpio $r | cpio -idm; done")
@@ -173,6 +179,60 @@ def test_removing_brings_the_kernels_own_back(system):
     assert "updates/dkms" not in files
     # The package is removed but not purged, so its files in /etc stay.
     assert not [f for f in files.splitlines() if "hearth" in f and not f.startswith("etc/lvm/profile/")]
+
+
+# Stands for the command hearth, of which hearth-leave wants to know whether all is settled.
+ASKED = "#!/bin/sh\necho \"$*\" >>/asked\nexit $(cat /answer)\n"
+
+
+def answers(tree, code):
+    tree.run("rm -f /asked")
+    tree.write("/answer", f"{code}\n")
+    tree.write("/usr/sbin/hearth", ASKED)
+
+
+def is_installed(tree, package):
+    return tree.run(f"dpkg-query -W -f '${{db:Status-Status}}' {package}", check=False)[1] == "installed"
+
+
+def test_removal_waits_for_the_write_logs(system):
+    """Both packages stay while a volume is left that only hearth opens."""
+    answers(system, 1)
+    for package in ("hearth", "hearth-dkms"):
+        code, out = system.run(f"HEARTH_FORCE_REMOVE= dpkg -r {package}", check=False)
+        assert code and "hearth: not removed: the volumes named above have a write log" in out, out
+        assert is_installed(system, package)
+    assert system.out("cat /asked").splitlines() == ["settle --all"] * 2
+    assert has_built(system, system.kernel())
+    answers(system, 0)
+    system.run("HEARTH_FORCE_REMOVE= dpkg -r hearth-dkms hearth")
+    assert system.out("cat /asked").splitlines()[0] == "settle --all"
+    assert not is_installed(system, "hearth") and not is_installed(system, "hearth-dkms")
+
+
+OLDER = """
+cd /tmp && for p in hearth hearth-dkms; do
+	dpkg-deb -R /tmp/share/$p\\_*.deb $p && sed -i 's/^Version: .*/Version: 0.0.1/' $p/DEBIAN/control &&
+	dpkg-deb -b $p /tmp/share/older-$p.deb || exit; done
+"""
+
+
+def test_a_downgrade_waits_for_the_write_logs(system, packages):
+    packages.run("cp /src/build/deb/hearth_*.deb /src/build/deb/hearth-dkms_*.deb /tmp/share")
+    hand_over(packages, system)
+    system.run(OLDER)
+    answers(system, 1)
+    for package in ("hearth", "hearth-dkms"):
+        code, out = system.run(f"HEARTH_FORCE_REMOVE= dpkg -i /tmp/share/older-{package}.deb", check=False)
+        assert code and "hearth: not removed" in out, out
+        assert system.out(f"dpkg-query -W -f '${{Version}}' {package}") == trees.VERSION
+    answers(system, 0)
+    system.run("HEARTH_FORCE_REMOVE= dpkg -i /tmp/share/older-hearth.deb")
+    assert system.out("cat /asked") == "settle --all"
+    # An upgrade, or the same version again, has nothing to wait for.
+    answers(system, 1)
+    system.run("HEARTH_FORCE_REMOVE= dpkg -i /tmp/share/hearth_*.deb")
+    assert not system.exists("/asked")
 
 
 def test_purging_leaves_no_file(system, bare):
@@ -247,6 +307,7 @@ def test_make_install_and_uninstall(request, packages):
         f"/usr/lib/modules/{kernel}/updates/dm-cache-smq.ko",
         "/usr/lib/dracut/modules.d/90hearth/module-setup.sh",
         "/usr/lib/hearth/hearth-degraded",
+        "/usr/lib/hearth/hearth-origin",
         "/usr/share/initramfs-tools/hooks/hearth",
         "/usr/share/man/man7/hearth-root.7",
         "/usr/sbin/hearth-metadata",

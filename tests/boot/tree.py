@@ -22,7 +22,8 @@ RELEASE = os.environ.get("HEARTH_RELEASE", "bookworm")
 PACKAGES = (
     "mount linux-image-amd64 linux-headers-amd64 kmod initramfs-tools dracut-core busybox zstd cpio file "
     "lvm2 dmsetup thin-provisioning-tools dkms build-essential debhelper dh-dkms "
-    "libarchive-dev libdevmapper-dev libjs-dygraphs lintian rpm git"
+    "libarchive-dev libdevmapper-dev libinih-dev libjs-dygraphs libjson-c-dev libtraceevent-dev libtracefs-dev "
+    "lintian rpm git"
 ).split()
 GUEST_PACKAGES = (
     "systemd-sysv udev kmod mount lvm2 dmsetup thin-provisioning-tools e2fsprogs "
@@ -103,6 +104,8 @@ class Tree:
             "HOME": "/root",
             "LC_ALL": "C.UTF-8",
             "DEBIAN_FRONTEND": "noninteractive",
+            # The device-mapper here is that of the machine, whose caches are not to be settled.
+            "HEARTH_FORCE_REMOVE": "1",
             "LOWER": ":".join(map(str, self.lower)),
             "UPPER": str(self.upper),
             "WORK": str(self.place / "work"),

@@ -7,6 +7,7 @@
 set -euo pipefail
 exec 3>&- 4>&- 5>&- </dev/null
 . "$HEARTH_TOP/tests/guest/guest/lib.sh"
+PATH=$TOP/build/lvm-plugin:$PATH
 out=$1
 
 say() {
@@ -128,7 +129,7 @@ read_files
 cached=$TOOK
 fast=$(random_reads /dev/vg/data)
 say "    4 KiB random reads: $fast"
-show lvs -o lv_name,cache_total_blocks,cache_used_blocks,cache_dirty_blocks,cache_read_hits,cache_read_misses,data_percent vg/data
+show hearth status vg/data
 
 step "Deactivated and activated again"
 run umount "$T/m"

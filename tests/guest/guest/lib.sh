@@ -48,6 +48,13 @@ assert_match() {
 	[[ $1 =~ $2 ]] || fail "${3:-}: '$1' does not match '$2'"
 }
 
+# any_line [OPTION OF GREP...] REGEX: passes if a line of its input matches. Not grep -q, which
+# ends at the first match: the program that writes to it may die of SIGPIPE then, and pipefail
+# makes that a failure.
+any_line() {
+	grep "$@" | cat >/dev/null
+}
+
 # must_fail COMMAND...: the command must fail; its output is kept in $T/said.
 must_fail() {
 	if "$@" >"$T/said" 2>&1; then
@@ -77,6 +84,13 @@ kernel_log() {
 
 kernel_said() {
 	kernel_log | grep -c "$1" || fail "the kernel did not say '$1'"
+}
+
+# doctor_says REGEX: does hearth doctor have such a line?
+doctor_says() {
+	"$TOP/build/lvm-plugin/hearth" doctor >"$T/doctor" || true
+	cat "$T/doctor"
+	grep -qE "$1" "$T/doctor"
 }
 
 # until_true SECONDS COMMAND...: retries twice a second. A slower kernel gets more
@@ -561,6 +575,18 @@ use_programs() {
 	done
 }
 
+# Copies the programs that scripts/setup cluster has unpacked to their places, which are in
+# the guest's memory.
+cluster_programs() {
+	local from=$TOP/build/cluster
+	[ -e "$from/.ok" ] || skip "scripts/setup cluster gets the programs that the test needs"
+	[ ! -e /run/cluster-programs ] || return 0
+	tar -C "$from" -c sbin usr/sbin usr/lib/x86_64-linux-gnu lib/drbd etc/iscsi |
+		tar -C / -x --keep-directory-symlink
+	mkdir -p /run/lock /var/lib/drbd
+	touch /run/cluster-programs
+}
+
 guest_init() {
 	set -e
 	root_in_memory
@@ -570,7 +596,7 @@ guest_init() {
 	udevadm control --reload
 	cat >$LVM_SYSTEM_DIR/lvm.conf <<-'CONF'
 		devices {
-			filter = [ "a|^/dev/nullb|", "a|^/dev/mapper/pv_|", "r|.*|" ]
+			filter = [ "r|^/dev/nullbFAR_|", "a|^/dev/nullb|", "a|^/dev/sd|", "a|^/dev/nvme|", "a|^/dev/mapper/pv_|", "r|.*|" ]
 			types = [ "nullb", 16 ]
 			use_devicesfile = 0
 		}
@@ -676,11 +702,15 @@ clean_up() {
 
 BAD_NEWS='WARNING:|BUG:|BUG |Oops|KASAN|UBSAN|possible circular|possible recursive|inconsistent lock|blocked for more than|soft lockup|general protection|refcount_t|Call Trace|bad page|detected stall'
 
+# The origin check says this when blocks differ. If no test has written the origin, it is a
+# false alarm.
+ORIGIN_ALARM='the origin was written without the cache|blocks differ from '
+
 dmesg_clean() {
 	local allow=$T/dmesg-allow
 	[ -e "$allow" ] || echo '^$' >"$allow"
 	kernel_log >"$T/dmesg"
-	if grep -E "$BAD_NEWS" "$T/dmesg" | grep -qvEf "$allow"; then
+	if grep -E "$BAD_NEWS|$ORIGIN_ALARM" "$T/dmesg" | any_line -vEf "$allow"; then
 		echo "FAILED: the kernel's log"
 		cat "$T/dmesg"
 		return 1

@@ -43,6 +43,8 @@ run_test() {
 	local began=$SECONDS code outcome=pass clean=0 usable=true
 	shift 3
 	event start "$id"
+	# hearth doctor would find what an earlier test has provoked
+	dmesg --clear
 	echo "hearth-test: $id" >/dev/kmsg
 	rm -rf "$T" && mkdir -p "$T"
 	: >$log

@@ -60,18 +60,34 @@ flag_is() {
 	assert_eq "$(($(od -An -tu4 -j252 -N4 "$T/superblock")))" "$1" "the flag of the write log"
 }
 
-# cut_power: META, FAST and SLOW become copies of what the devices hold now; the cache
-# goes on with the others.
+# what_is_durable: counts what changes the disks' meaning.
+what_is_durable() {
+	echo "$(counter c commits),$(counter c log_ring_sectors)"
+}
+
+# copies_fit: copies the devices one after the other. The copies fit together if nothing
+# was committed or written to the ring meanwhile: a block that went from the log into the
+# cache would be in neither.
 # shellcheck disable=SC2153
-cut_power() {
-	local name copy of
-	sync
-	for name in META:8 FAST:16 SLOW:64; do
-		of=${name%:*}
-		device "COPY$of" "${name#*:}" ram
+copies_fit() {
+	local before of copy
+	before=$(what_is_durable)
+	sleep 2
+	for of in META FAST SLOW; do
 		copy=COPY$of
 		dd if="${!of}" of="${!copy}" bs=1M iflag=direct oflag=direct status=none
 	done
+	[ "$(what_is_durable)" = "$before" ]
+}
+
+# cut_power: META, FAST and SLOW become copies of what the devices hold now; the cache
+# goes on with the others. The suite crash cuts amid the log's moves.
+cut_power() {
+	sync
+	device COPYMETA 8 ram
+	device COPYFAST 16 ram
+	device COPYSLOW 64 ram
+	until_true 90 copies_fit || fail "the cache does not come to rest"
 	META=$COPYMETA FAST=$COPYFAST SLOW=$COPYSLOW
 }
 
@@ -106,7 +122,7 @@ test_off_goes_home() {
 	are_right /dev/mapper/c 2 0 2
 }
 
-#@ fast hearth-only timeout=180
+#@ slow hearth-only timeout=180
 test_idle_log_goes_home() {
 	absorbing
 	small_writes 1 0 4
@@ -118,7 +134,7 @@ test_idle_log_goes_home() {
 	flag_is 0
 }
 
-#@ fast hearth-only timeout=180
+#@ slow hearth-only timeout=180
 test_mixed_reads() {
 	by_hand_devices
 	write_data "$SLOW" 1 0 16 4k
@@ -135,6 +151,235 @@ test_mixed_reads() {
 	cmp "$T/whole" "$T/home"
 	home_is_complete
 	check_data "$SLOW" 1 4 12 4k
+}
+
+# counts_of NAME...: prints counters of the cache.
+counts_of() {
+	local name
+	for name; do counter c "$name"; done
+}
+
+# every_other_4k MIB: writes every other 4 KiB of the volume's first MIB, and nothing else.
+every_other_4k() {
+	fio_quiet --filename=/dev/mapper/c --rw=write:4k --bs=4k --size="$1M" \
+		--io_size="$(($1 * 512))k" --verify=crc32c
+}
+
+# As in the other tests, udev reads a new device, so that some ten blocks are in the cache.
+#
+# A read that promotes a block of which the log has something brings all of it into the
+# cache. From then on the log has nothing of it.
+#@ fast hearth-only timeout=180
+test_reads_bring_blocks_from_the_log() {
+	by_hand_devices
+	write_data "$SLOW" 1 0 16 4k
+	log_begins
+	message c max_promote_share 100
+	every_other_4k 2
+	dd if=/dev/mapper/c of="$T/before" bs=64k count=32 iflag=direct status=none
+	until_true 60 reads_have_moved_all
+	assert_ge "$(counter c log_moved)" 16 "blocks that went into the cache"
+	assert_ge "$(stat_of c used)" 32 "blocks in the cache"
+	counts_of read_misses log_reads >"$T/counts"
+	dd if=/dev/mapper/c of="$T/after" bs=64k count=32 iflag=direct status=none
+	cmp "$T/before" "$T/after"
+	assert_eq "$(counts_of read_misses log_reads)" "$(cat "$T/counts")" "misses and reads of the log"
+	check_data "$SLOW" 1 4 12 4k
+	every_other_4k 2
+	dd if=/dev/mapper/c of="$T/after" bs=64k count=32 iflag=direct status=none
+	dmsetup remove c
+	by_hand c 128 "metadata2 writeback"
+	dd if=/dev/mapper/c of="$T/again" bs=64k count=32 iflag=direct status=none
+	cmp "$T/after" "$T/again"
+	home_is_complete
+}
+
+# A promotion that is refused is wanted again by the next miss.
+reads_have_moved_all() {
+	dd if=/dev/mapper/c of=/dev/null bs=64k count=32 iflag=direct status=none
+	log_has_left
+}
+
+# has_moved N: so many blocks went from the log into the cache.
+has_moved() {
+	[ "$(counter c log_moved)" -ge "$1" ]
+}
+
+# A block that the policy wanted when it was written goes into the cache when the log is
+# emptied, and home from there.
+#@ fast hearth-only timeout=180
+test_wanted_blocks_stay_in_the_cache() {
+	absorbing
+	small_writes 1 0 4
+	message c dirty_low 100
+	message c max_promote_share 100
+	message c writeback_idle 1
+	until_true 120 all_clean c
+	assert_ge "$(counter c log_moved)" 48 "blocks that went into the cache"
+	assert_ge "$(stat_of c used)" 64 "blocks in the cache"
+	are_right "$SLOW" 1 0 4
+	counts_of read_misses log_reads >"$T/counts"
+	are_right /dev/mapper/c 1 0 4
+	assert_eq "$(counts_of read_misses log_reads)" "$(cat "$T/counts")" "misses and reads of the log"
+	message c writeback_idle 0
+	small_writes 2 1 2
+	assert_ge "$(counter c write_hits)" 500 "writes that hit"
+	are_right /dev/mapper/c 2 1 2
+	are_right /dev/mapper/c 1 3 1
+	home_is_complete
+}
+
+# Slots that are free are no reason to copy the rest of a block to the SSD because of some
+# small writes to it, so the block goes home. A reader is a reason.
+#@ fast hearth-only timeout=180
+test_free_slots_take_no_parts_of_blocks() {
+	local written
+	absorbing
+	message c dirty_low 100
+	message c max_promote_share 100
+	# 4 KiB of each 8 KiB, at random
+	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --ba=8k --offset=2M --size=4M \
+		--io_size=4M --norandommap
+	written=$(counter c cache_sectors_written)
+	message c writeback_idle 1
+	until_true 60 log_has_left
+	assert_le $(($(counter c cache_sectors_written) - written)) 0 "sectors written to the cache device"
+	assert_ge "$(counter c log_home)" 256 "extents that went home"
+	home_is_complete
+}
+
+# A block that was wanted because slots were free goes home when none is: no block leaves the
+# cache for it. A slot that the log gives back meanwhile is free.
+#@ slow hearth-only timeout=180
+test_blocks_from_free_times_evict_nothing() {
+	local demoted
+	absorbing 8 64
+	small_writes 1 0 2
+	message c promote_ahead 0
+	until_true 60 reads_have_filled_it
+	until_true 60 evicts_nothing
+	demoted=$(counter c demotions)
+	message c dirty_low 100
+	message c max_promote_share 100
+	message c writeback_idle 1
+	until_true 60 log_has_left
+	assert_ge "$(counter c log_home)" 64 "extents that went home"
+	assert_eq "$(counter c demotions)" "$demoted" "blocks that left the cache"
+	are_right /dev/mapper/c 1 0 2
+	home_is_complete
+}
+
+# evicts_nothing: no block left the cache for eight seconds. Then no slot is kept free.
+evicts_nothing() {
+	local before
+	before=$(counter c demotions)
+	sleep 8
+	[ "$(counter c demotions)" = "$before" ]
+}
+
+reads_have_filled_it() {
+	dd if=/dev/mapper/c of=/dev/null bs=64k skip=512 count=128 iflag=direct status=none
+	[ "$(counter c free_slots)" -le 1 ]
+}
+
+# Whole blocks are absorbed, too, and are mapped where they lie: nothing is copied.
+#@ fast hearth-only timeout=180
+test_whole_blocks_are_mapped_in_place() {
+	local written
+	absorbing
+	written=$(counter c cache_sectors_written)
+	RW=randwrite write_data /dev/mapper/c 1 0 8 64k
+	assert_ge "$(counter c log_writes)" 100 "whole blocks that were absorbed"
+	RW=randwrite check_data /dev/mapper/c 1 0 8 64k
+	until_true 20 log_has_left
+	assert_le "$(counter c data_slots)" $(($(stat_of c total) - 2)) "blocks that may hold data beside the ring"
+	assert_eq "$(counter c log_moved)" "$(counter c log_writes)" "blocks that were mapped"
+	assert_ge "$(stat_of c used)" 128 "blocks in the cache"
+	assert_le $(($(counter c cache_sectors_written) - written)) $((16384 + 8 * 128)) "sectors written"
+	RW=randwrite check_data /dev/mapper/c 1 0 8 64k
+	# Over blocks that are being mapped, and over blocks that are.
+	RW=randwrite write_data /dev/mapper/c 2 6 4 64k
+	small_writes 3 7 2
+	are_right /dev/mapper/c 3 7 2
+	sum_of /dev/mapper/c >"$T/before"
+	cut_power
+	dmsetup remove c
+	by_hand c 128 "metadata2 writeback"
+	assert_eq "$(sum_of /dev/mapper/c)" "$(cat "$T/before")" "the volume after the cut"
+	home_is_complete
+}
+
+# log_has_left: the log has nothing any more.
+log_has_left() {
+	[ "$(counter c log_blocks)" = 0 ]
+}
+
+# A stream of large requests is absorbed while the cache has free slots, and then goes to the
+# origin.
+#@ fast hearth-only timeout=180
+test_streams_are_absorbed_while_slots_are_free() {
+	local before
+	absorbing
+	write_data /dev/mapper/c 1 0 4 32k
+	assert_ge "$(counter c log_writes)" 100 "large writes that were absorbed"
+	check_data /dev/mapper/c 1 0 4 32k
+	check_data_fails "$SLOW" 1 0 4 32k
+	message c dirty_limit 1
+	before=$(counter c log_writes)
+	write_data /dev/mapper/c 2 8 4 32k
+	assert_eq "$(counter c log_writes)" "$before" "writes that were absorbed"
+	check_data /dev/mapper/c 2 8 4 32k
+	message c dirty_limit 100
+	home_is_complete
+	check_data "$SLOW" 1 0 4 32k
+}
+
+# A block that the log has all of comes into the cache without a read of the origin.
+#@ fast hearth-only timeout=180
+test_covered_blocks_need_no_read_of_the_origin() {
+	breakable_devices 16 32
+	log_begins
+	message c max_promote_share 100
+	message c dirty_low 100
+	small_writes 1 20 1
+	now SLOW dead_from 40960 2048
+	message c writeback_idle 1
+	until_true 60 log_has_left
+	assert_ge "$(counter c log_moved)" 14 "blocks that went into the cache"
+	assert_eq "$(counter c promotions_aborted)" 0 "promotions that were given up"
+	are_right /dev/mapper/c 1 20 1
+	now SLOW working
+	home_is_complete
+}
+
+# dead_from DEVICE SECTOR SECTORS: the device can neither read nor write there.
+dead_from() {
+	local -n real=real_$1
+	echo "0 $2 linear $real 0"
+	echo "$2 $3 error"
+	echo "$(($2 + $3)) $(($(sectors "$real") - $2 - $3)) linear $real $(($2 + $3))"
+}
+
+# Writes, reads and discards meet blocks on their way from the log into the cache.
+#@ smp fast hearth-only timeout=300
+test_load_on_blocks_that_move() {
+	local moved
+	absorbing
+	message c dirty_low 100
+	message c writeback_idle 1
+	fio_quiet --filename=/dev/mapper/c --rw=randrw --bssplit=512/20:4k/50:16k/20:64k/10 --size=8M \
+		--io_size=48M --ba=512 \
+		--iodepth=8 --verify=crc32c --thinktime=20ms --thinktime_blocks=64 --output="$T/load" &
+	LOAD=$!
+	until load_is_over; do
+		moved=$(counter c log_moved)
+		blkdiscard -o 8M -l 1M /dev/mapper/c
+		fio_quiet --filename=/dev/mapper/c --rw=write:4k --bs=4k --offset=8M --size=1M --io_size=512k
+		dd if=/dev/mapper/c of=/dev/null bs=64k skip=128 count=16 iflag=direct status=none
+		until_true 20 has_moved $((moved + 1))
+	done
+	wait "$LOAD"
+	home_is_complete
 }
 
 #@ fast hearth-only timeout=240
@@ -159,7 +404,7 @@ test_power_cut() {
 	flag_is 0
 }
 
-#@ fast hearth-only timeout=240
+#@ slow hearth-only timeout=240
 test_stock_refuses_and_settle_helps() {
 	absorbing
 	small_writes 1 0 8
@@ -178,7 +423,7 @@ test_stock_refuses_and_settle_helps() {
 }
 
 # More than the log can hold is written, and goes home meanwhile.
-#@ fast hearth-only timeout=300
+#@ slow hearth-only timeout=300
 test_more_than_the_log_holds() {
 	absorbing 8 64
 	message c migration_threshold 16384
@@ -206,7 +451,7 @@ test_discards() {
 	home_is_complete
 }
 
-#@ fast hearth-only timeout=240
+#@ slow hearth-only timeout=240
 test_suspend_and_reload() {
 	absorbing
 	small_writes 1 0 4
@@ -232,7 +477,7 @@ test_suspend_and_reload() {
 	flag_is 0
 }
 
-#@ fast hearth-only timeout=240
+#@ slow hearth-only timeout=240
 test_removed_and_made_again() {
 	absorbing
 	small_writes 1 0 4
@@ -249,7 +494,7 @@ test_removed_and_made_again() {
 
 # The SSD becomes read-only. All that the log has goes home, and the cache is given up. No
 # write of a user fails.
-#@ fast hearth-only timeout=180
+#@ slow hearth-only timeout=180
 test_ssd_fails_to_write_its_log() {
 	breakable_devices 16 32
 	log_begins
@@ -268,7 +513,7 @@ test_ssd_fails_to_write_its_log() {
 }
 
 # A flush that needs a record fails when the ring cannot be written.
-#@ fast hearth-only timeout=180
+#@ slow hearth-only timeout=180
 test_flush_fails_with_the_ring() {
 	WRITE_CACHE=64 breakable_devices 16 32
 	log_begins
@@ -303,7 +548,7 @@ test_origin_refuses_what_the_log_has() {
 
 # Without its metadata the cache is read-only, but what the log has is served, goes home
 # when its block is written, and is found by the next activation.
-#@ fast hearth-only timeout=240
+#@ slow hearth-only timeout=240
 test_log_outlives_its_metadata() {
 	breakable_devices 16 32
 	no_metadata_check
@@ -328,12 +573,292 @@ test_log_outlives_its_metadata() {
 	are_right "$SLOW" 2 0 1
 }
 
+# The metadata cannot be written when blocks of the log are to be mapped. Perhaps they are
+# mapped on the disk: the log and the slots have the same, and all goes home.
+#@ slow hearth-only timeout=240
+test_metadata_fails_as_blocks_are_mapped() {
+	breakable_devices 16 32
+	no_metadata_check
+	log_begins
+	small_writes 1 0 2
+	now META failing_writes
+	RW=randwrite write_data /dev/mapper/c 2 4 2 64k
+	until_true 60 is_read_only
+	RW=randwrite check_data /dev/mapper/c 2 4 2 64k
+	are_right /dev/mapper/c 1 0 2
+	until_true 60 only_the_flag_is_left
+	RW=randwrite check_data "$SLOW" 2 4 2 64k
+	are_right "$SLOW" 1 0 2
+	now META working
+	dmsetup remove c
+	by_hand c 128 "metadata2 writeback"
+	RW=randwrite check_data /dev/mapper/c 2 4 2 64k
+	are_right /dev/mapper/c 1 0 2
+	message c absorb 0
+	until_true 120 log_is off
+	home_is_complete
+	RW=randwrite check_data "$SLOW" 2 4 2 64k
+	dmsetup remove c
+	flag_is 0
+}
+
+# The flag counts as one dirty block until it is cleared.
+only_the_flag_is_left() {
+	[ "$(stat_of c dirty)" -le 1 ]
+}
+
+# A block of which the origin cannot read a part does not come into the cache; what the log
+# has of it goes home.
+#@ slow hearth-only timeout=180
+test_block_that_the_origin_cannot_read() {
+	breakable_devices 16 32
+	log_begins
+	message c max_promote_share 100
+	fio_quiet --filename=/dev/mapper/c --rw=write --bs=4k --offset=20M --size=4k
+	dd if=/dev/mapper/c of="$T/written" bs=4k skip=5120 count=1 iflag=direct status=none
+	now SLOW bad_at $((40960 + 64))
+	message c writeback_idle 1
+	until_true 60 log_has_left
+	assert_ge "$(counter c promotions_aborted)" 1 "promotions that were given up"
+	assert_eq "$(counter c log_moved)" 0 "blocks that went into the cache"
+	dd if="$SLOW" of="$T/home" bs=4k skip=5120 count=1 iflag=direct status=none
+	cmp "$T/written" "$T/home"
+	now SLOW working
+	home_is_complete
+}
+
 is_read_only() {
 	[ "$(stat_of c rw)" = ro ]
 }
 
-# A cache device that grows gets a header at its new end, and the log goes on.
+# ends_without_a_log SEED MIB MIB: absorb is turned off, so all goes home, and the flag is
+# cleared. The origin alone must have the data then.
+ends_without_a_log() {
+	message c absorb 0
+	until_true 120 log_is off
+	home_is_complete
+	are_right "$SLOW" "$@"
+	dmsetup remove c
+	flag_is 0
+}
+
+# One sector of the last slots cannot be written: the ring lies before them.
+#@ fast hearth-only timeout=180
+test_bad_sector_where_the_ring_would_lie() {
+	breakable_devices 16 32
+	now FAST unwritable_at $(($(sectors "$FAST") - 512))
+	log_begins
+	kernel_said "write log: its ring is to lie before the cache blocks"
+	small_writes 1 0 4
+	sync /dev/mapper/c
+	are_right /dev/mapper/c 1 0 4
+	dmsetup remove c
+	flag_is 1
+	by_hand c 128 "metadata2 writeback"
+	kernel_said "write log: recovered"
+	are_right /dev/mapper/c 1 0 4
+	small_writes 2 1 1
+	ends_without_a_log 2 1 1
+}
+
+# The log's header cannot be written, so no place for the ring is any good: no block leaves
+# the cache for one.
+#@ slow hearth-only timeout=180
+test_no_block_leaves_for_a_log_without_a_header() {
+	local used
+	breakable_devices 16 32
+	by_hand c 128 "metadata2 writeback"
+	stays_dirty c
+	every_write_comes_in c
+	write_data /dev/mapper/c 1 0 16
+	used=$(stat_of c used)
+	assert_ge "$used" 200 "blocks in the cache"
+	now FAST unwritable_at $(($(sectors "$FAST") - 16))
+	message c absorb 1
+	until_true 60 in_the_kernel_log "write log: its header cannot be written"
+	sleep 5
+	assert_ge "$(stat_of c used)" $((used - 2)) "blocks in the cache"
+	log_is off
+	check_data /dev/mapper/c 1 0 16
+}
+
+# The ring cannot be written when blocks are mapped, and their extents are to leave (W5).
+# These blocks go home from their slots, all others from the log.
 #@ fast hearth-only timeout=240
+test_ring_fails_as_blocks_leave() {
+	breakable_devices 16 32
+	log_begins
+	message c max_promote_share 100
+	message c dirty_low 100
+	small_writes 1 0 4
+	now FAST failing_ring
+	message c writeback_idle 1
+	until_true 60 health_is c bypass || fail "health: $(health c)"
+	kernel_said "write log: its ring cannot be written"
+	assert_ge "$(counter c promotions)" 16 "blocks that were mapped"
+	assert_eq "$(counter c log_moved)" 0 "blocks that had left the log"
+	are_right /dev/mapper/c 1 0 4
+	are_right "$SLOW" 1 0 4
+	small_writes 2 2 2
+	are_right /dev/mapper/c 2 2 2
+	flag_is 0
+	dmsetup remove c
+}
+
+# The origin refuses the lower half of what the log has. The rest goes home, and a write
+# that waits for a block of the rest does not get the error.
+#@ slow hearth-only timeout=240
+test_origin_refuses_some_of_the_log() {
+	breakable_devices 16 32
+	log_begins
+	small_writes 1 1 4
+	now SLOW unwritable_at 2048 4096
+	message c absorb 0
+	small_writes 2 4 1
+	until_true 60 saved 1 3 1 || fail "nothing goes home behind a bad stretch"
+	are_right /dev/mapper/c 1 1 3
+	are_right /dev/mapper/c 2 4 1
+	now SLOW working
+	until_true 60 log_is off
+	home_is_complete
+	are_right "$SLOW" 1 1 3
+	are_right "$SLOW" 2 4 1
+}
+
+# saved SEED OFFSET_MIB MIB: the origin has these small writes.
+saved() {
+	(are_right "$SLOW" "$@") >/dev/null 2>&1
+}
+
+# Records of the log are on the disk, newer extents of the same blocks are not, and the ring
+# fails. The newer ones go home. A dirty block that cannot go home keeps the cache in use,
+# so the disk is to forget the log by itself: a table that is built anew must not read the
+# old records (W9).
+#@ fast hearth-only timeout=240
+test_ring_fails_beside_a_block_that_stays() {
+	local waits=
+	breakable_devices 16 32
+	by_hand c 128 "metadata2 writeback"
+	stays_dirty c
+	every_write_comes_in c
+	write_data /dev/mapper/c 3 31 1
+	message c absorb 1
+	until_true 60 log_is on
+	small_writes 1 0 4
+	sync -d /dev/mapper/c
+	small_writes 2 0 2
+	now SLOW unwritable_at $((31 * 2048))
+	now FAST failing_ring
+	sync -d /dev/mapper/c && fail "a flush ended well, although the ring cannot be written"
+	until_true 60 saved 2 0 2 || fail "what the log has does not go home"
+	are_right "$SLOW" 1 2 2
+	# Blocks of the log wait for nothing any more.
+	small_writes 4 3 1 &
+	LOAD=$!
+	until_true 60 load_is_over || waits=yes
+	dmsetup suspend c
+	dmsetup resume c
+	are_right /dev/mapper/c 2 0 2
+	are_right /dev/mapper/c 1 2 1
+	are_right /dev/mapper/c 4 3 1
+	check_data /dev/mapper/c 3 31 1
+	dmsetup remove c
+	by_hand c 128 "metadata2 writeback"
+	are_right /dev/mapper/c 2 0 2
+	are_right /dev/mapper/c 4 3 1
+	check_data /dev/mapper/c 3 31 1
+	assert_eq "$waits" "" "writes to what the log had waited"
+}
+
+# in_the_kernel_log REGEX: as kernel_said, for until_true
+in_the_kernel_log() {
+	kernel_log | any_line -E "$1"
+}
+
+# The ring fails after blocks were mapped and written again, while a suspend waits for a read,
+# and one extent cannot go home. The suspend is called off. The blocks go home from their slots,
+# so the log's extents of them are older than the origin.
+#@ slow hearth-only timeout=240
+test_ring_fails_in_a_suspend() {
+	local promoted
+	breakable_devices 16 64
+	log_begins
+	message c max_promote_share 100
+	message c dirty_low 100
+	fio_quiet --filename=/dev/mapper/c --rw=write --bs=4k --offset=10M --size=4k
+	small_writes 1 12 1
+	promoted=$(counter c promotions)
+	dd if=/dev/urandom of="$T/new" bs=64k count=16 status=none
+	now SLOW slow_to_read_and_dead 20480 96000
+	slow_and_failing_ring
+	message c writeback_idle 1
+	until_true 60 counter_at_least c promotions $((promoted + 16))
+	dd if="$T/new" of=/dev/mapper/c bs=64k seek=192 oflag=direct conv=notrunc status=none
+	dd if=/dev/mapper/c of=/dev/null bs=4k skip=12000 count=1 iflag=direct status=none &
+	must_fail timeout -s INT 12 dmsetup suspend c
+	in_the_kernel_log "write log: its ring cannot be written"
+	wait $!
+	assert_eq "$(counter c log_moved)" 0 "blocks that had left the log"
+	until_true 60 origin_has_new || fail "the blocks did not go home from their slots"
+	now SLOW working
+	until_true 60 health_is c bypass || fail "health: $(health c), $(message c stats)"
+	origin_has_new || fail "the log has put older data on the origin"
+	dmsetup remove c
+	dmsetup remove fast failing-ring
+}
+
+origin_has_new() {
+	dd if="$SLOW" bs=64k skip=192 count=16 iflag=direct status=none | cmp -s - "$T/new"
+}
+
+# Writes to the ring take six seconds, and then fail.
+# shellcheck disable=SC2154
+slow_and_failing_ring() {
+	local from size
+	from=$(($(sectors "$real_FAST") - $(nr_ring_slots) * 128))
+	size=$(($(sectors "$real_FAST") - from))
+	modprobe -q -a dm-flakey dm-delay
+	dmsetup create failing-ring --table "0 $size flakey $real_FAST $from 0 60 1 error_writes"
+	now FAST slow_from "$from" /dev/mapper/failing-ring 6000
+}
+
+# slow_from NAME SECTOR DEVICE MS: from there on the device is another, whose writes wait.
+slow_from() {
+	local -n real=real_$1
+	echo "0 $2 linear $real 0"
+	echo "$2 $(($(sectors "$real") - $2)) delay $3 0 0 $3 0 $4"
+}
+
+# slow_to_read_and_dead NAME DEAD SLOW: a block is dead, and reads of another, behind it, take
+# eighteen seconds. Both at these sectors.
+slow_to_read_and_dead() {
+	local -n real=real_$1
+	echo "0 $2 linear $real 0"
+	echo "$2 128 error"
+	echo "$(($2 + 128)) $(($3 - $2 - 128)) linear $real $(($2 + 128))"
+	echo "$3 128 delay $real $3 18000 $real $3 0"
+	echo "$(($3 + 128)) $(($(sectors "$real") - $3 - 128)) linear $real $(($3 + 128))"
+}
+
+# nr_ring_slots: the slots of the ring and its header, which are the last ones
+nr_ring_slots() {
+	local blocks
+	blocks=$(kernel_log | sed -n 's/.*with a ring of \([0-9]*\) blocks.*/\1/p' | tail -n 1)
+	echo $((((blocks + 2) * 8 + 127) / 128))
+}
+
+# The device cannot write the place of the log's ring.
+failing_ring() {
+	local -n real=real_$1
+	local from
+	from=$(($(sectors "$real") - $(nr_ring_slots) * 128))
+	modprobe -q dm-flakey
+	echo "0 $from linear $real 0"
+	echo "$from $(($(sectors "$real") - from)) flakey $real $from 0 60 1 error_writes"
+}
+
+# A cache device that grows gets a header at its new end, and the log goes on.
+#@ slow hearth-only timeout=240
 test_grows_with_a_log() {
 	local half
 	by_hand_devices 16 32
@@ -355,10 +880,5 @@ test_grows_with_a_log() {
 	are_right /dev/mapper/c 1 0 1
 	are_right /dev/mapper/c 2 1 1
 	are_right /dev/mapper/c 1 2 1
-	message c absorb 0
-	until_true 120 log_is off
-	home_is_complete
-	are_right "$SLOW" 2 1 1
-	dmsetup remove c
-	flag_is 0
+	ends_without_a_log 2 1 1
 }

@@ -32,7 +32,7 @@ feature_word() {
 	RW=randwrite check_data /dev/mapper/c 2 0 6 4k
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_feature_writethrough() {
 	feature_word writethrough
 	check_data_fails "$SLOW" 1 0 24
@@ -73,7 +73,7 @@ test_feature_metadata2_and_own() {
 	metadata2_and "$1"
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_feature_no_discard_passdown() {
 	feature_word "writeback no_discard_passdown"
 	write_data "$SLOW" 7 40 8
@@ -81,13 +81,13 @@ test_feature_no_discard_passdown() {
 	check_data "$SLOW" 7 40 8
 }
 
-#@ hearth-only fast timeout=60
+#@ hearth-only slow timeout=60
 test_feature_writearound() {
 	feature_word writearound
 	RW=randwrite check_data "$SLOW" 2 0 6 4k
 }
 
-#@ hearth-only fast timeout=60
+#@ hearth-only slow timeout=60
 test_feature_writeonly() {
 	feature_word writeonly
 	flush_by_hand c
@@ -139,7 +139,7 @@ test_block_sizes_between() {
 	geometries 128 192 512 1024
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_discards() {
 	by_hand_devices
 	by_hand c 128 writeback
@@ -245,7 +245,7 @@ test_change_mode_under_load() {
 	load_ends
 }
 
-#@ smp fast timeout=180
+#@ smp slow timeout=180
 test_change_policy_under_load() {
 	local policy base policies="smq cleaner mq default smq"
 	is_stock || policies="smq lru cleaner lru mq default smq"
@@ -295,7 +295,7 @@ test_discards_under_load() {
 	load_ends
 }
 
-#@ smp fast timeout=120
+#@ smp slow timeout=120
 test_load_writethrough() {
 	by_hand_devices
 	by_hand c 128 writethrough
@@ -427,7 +427,7 @@ resize_fast() {
 	dmsetup resume c
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_larger_cache_device() {
 	resizable 32 16384
 	write_data /dev/mapper/c 1 0 24
@@ -443,7 +443,7 @@ test_larger_cache_device() {
 	check_data /dev/mapper/c 2 16 32
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_smaller_cache_device_when_clean() {
 	resizable 32 49152
 	write_data /dev/mapper/c 1 0 24
@@ -482,7 +482,7 @@ test_smaller_cache_device_never_cuts_dirty_blocks() {
 	fi
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_larger_and_smaller_origin() {
 	by_hand_devices 16 64
 	RAW=$SLOW
@@ -528,7 +528,7 @@ test_larger_metadata_device() {
 
 # --- messages
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_message_migration_threshold() {
 	by_hand_devices
 	by_hand c 128 writeback
@@ -642,7 +642,7 @@ unit_runs() {
 	bash -e "$T/commands"
 }
 
-#@ hearth-only fast timeout=90
+#@ hearth-only slow timeout=90
 test_man_page_unit_restores_the_stack() {
 	local used hits
 	by_hand_devices

@@ -48,7 +48,7 @@ test_dirty_and_used_after_writes() {
 	assert_eq "$(field data_percent)" "$(percent "${ST[used]}" 512)" data
 }
 
-#@ fast timeout=120
+#@ slow timeout=120
 test_hits_and_misses_are_counted() {
 	local hits misses
 	standard_vg
@@ -87,7 +87,7 @@ test_counters_survive_a_reload() {
 	assert_ge "$(stat_of vg-lv read_hits)" "$hits" "hits after lvchange"
 }
 
-#@ fast timeout=90
+#@ slow timeout=90
 test_promotions_and_demotions_are_counted() {
 	standard_vg
 	CACHE_MIB=8 cached_lv pool writeback
@@ -100,7 +100,7 @@ test_promotions_and_demotions_are_counted() {
 	check_data /dev/vg/lv 1 0 48
 }
 
-#@ fast timeout=60
+#@ slow timeout=60
 test_dump_agrees_with_status() {
 	local used dirty
 	by_hand_devices
@@ -245,7 +245,7 @@ test_origin_takes_no_discards() {
 	after_discard check_data_fails "metadata2 writethrough"
 }
 
-#@ fast timeout=90
+#@ slow timeout=90
 test_lvs_of_an_origin_without_discards() {
 	DISCARD=0 standard_vg
 	cached_lv pool writethrough

@@ -186,7 +186,7 @@ test_needs_check_outlives_activation() {
 }
 
 # cache_repair 0.9.0 loses the dirty bits of format 2.
-#@ hearth-only fast timeout=120
+#@ hearth-only slow timeout=120
 test_repair_after_metadata_write_errors() {
 	goes_sick pool format1
 	lvchange -an --config 'global/cache_check_executable=""' vg/lv
@@ -197,7 +197,7 @@ test_repair_after_metadata_write_errors() {
 }
 
 # The device refuses every write, even of the superblock.
-#@ hearth-only fast timeout=90 on=vol slow=pool
+#@ hearth-only slow timeout=90 on=vol,pool
 test_metadata_device_refuses_all_writes() {
 	sick_lv 0 "$1"
 	provoke

@@ -99,7 +99,7 @@ cut_between() {
 	check_data /dev/mapper/c 3 20 8
 }
 
-#@ hearth-only fast timeout=120
+#@ hearth-only slow timeout=120
 test_power_cut_on_stock_then_hearth() {
 	cut_between stock hearth writeback
 }
@@ -109,12 +109,12 @@ test_power_cut_on_hearth_then_stock() {
 	cut_between hearth stock writeback
 }
 
-#@ fast timeout=120
+#@ slow timeout=120
 test_power_cut_same_engine() {
 	cut_between "$HEARTH_ENGINE" "$HEARTH_ENGINE" writeback
 }
 
-#@ fast timeout=120
+#@ slow timeout=120
 test_power_cut_same_engine_writethrough() {
 	cut_between "$HEARTH_ENGINE" "$HEARTH_ENGINE" writethrough
 	check_data "$SLOW" 1 0 4
@@ -227,7 +227,7 @@ opens_repaired() {
 # the hints, of the space map, and the superblock. A repair has written the metadata, so
 # that next to no block of it belongs to an older commit. In "make test" each block
 # gets one of the three patterns.
-#@ hearth-only fast timeout=180 on=2:some slow=1:all,2:all
+#@ hearth-only slow timeout=180 on=2:some,1:all,2:all
 test_stock_opens_what_was_repaired_block_by_block() {
 	local blocks block pattern patterns=(zeros noise bit)
 	FEATURES="metadata2 writeback"

@@ -21,7 +21,7 @@ no_errors() {
 		"good 0 0 0" "health and errors"
 }
 
-#@ fast timeout=90 on=writeback,writethrough
+#@ fast timeout=90 on=writeback slow=writethrough
 test_small_requests_of_the_cache_device() {
 	by_hand_devices
 	small_requests "$FAST"
@@ -68,7 +68,7 @@ blocks_are() {
 	check_data "$SLOW" 1 4 4
 }
 
-#@ fast timeout=90 on=512:4096:512,512:512:4096,4096:4096:4096
+#@ fast timeout=90 on=512:4096:512 slow=512:512:4096,4096:4096:4096
 test_logical_blocks() {
 	blocks_are "$@"
 }
@@ -127,7 +127,7 @@ without_waiting() {
 
 # The test sends more such requests than the number of errors at which the engine gives
 # the cache device up. Stock takes no requests that must not wait.
-#@ hearth-only fast timeout=120 on=writeback,writethrough
+#@ hearth-only fast timeout=120 on=writeback slow=writethrough
 test_hits_that_must_not_wait() {
 	local how served again
 	by_hand_devices

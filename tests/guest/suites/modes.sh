@@ -32,7 +32,7 @@ promoted() {
 	counted promotions "$@"
 }
 
-#@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
+#@ hearth-only slow timeout=120 on=pool,vol,pool:format1
 test_writearound_by_message() {
 	cached_in_mode writethrough writearound "$@"
 	# udev's own reads promote some blocks.
@@ -59,7 +59,7 @@ test_writearound_by_message() {
 	check_data /dev/vg/lv 4 64 16
 }
 
-#@ hearth-only fast timeout=120 on=pool slow=vol,pool:format1
+#@ hearth-only slow timeout=120 on=pool,vol,pool:format1
 test_writeonly_by_message() {
 	cached_in_mode writeback writeonly "$@"
 	stays_dirty vg-lv

@@ -5,7 +5,7 @@
 # move, snapshot and remove it. They also put RAID below it, a thin pool above it, and
 # several caches on one SSD.
 
-#@ fast timeout=90 on=pool:writeback,vol:writeback slow=pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
+#@ fast timeout=90 on=pool:writeback slow=vol:writeback,pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
 test_lvextend() {
 	standard_vg
 	LV_MIB=96 cached_lv "$@"
@@ -42,7 +42,7 @@ test_lvextend_then_file_system() {
 	sha256sum -c "$T/sums"
 }
 
-#@ fast timeout=90 on=pool:writethrough slow=vol:writethrough,pool:passthrough,vol:passthrough
+#@ slow timeout=90 on=pool:writethrough,vol:writethrough,pool:passthrough,vol:passthrough
 test_lvreduce() {
 	standard_vg
 	cached_lv "$@"
@@ -62,7 +62,7 @@ test_lvreduce() {
 # The engine must keep dirty blocks beyond the new end. The kernel refuses the shorter
 # table, lvm2 leaves the volume suspended (with stock, too), and extending it again
 # brings all data back. A clean volume shrinks.
-#@ fast timeout=90 on=pool slow=vol,pool:format1
+#@ slow timeout=90 on=pool,vol,pool:format1
 test_lvreduce_with_dirty_blocks_beyond() {
 	standard_vg
 	cached_lv "$1" writeback "${@:2}"
@@ -144,7 +144,7 @@ test_shrink_keeps_dirty_blocks() {
 	check_data /dev/mapper/c 1 0 2
 }
 
-#@ fast timeout=90 on=pool:writeback slow=vol:writeback,pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
+#@ slow timeout=90 on=pool:writeback,vol:writeback,pool:writethrough,pool:passthrough,pool:writeback:format1,vol:writethrough,vol:passthrough
 test_lvrename_and_vgrename() {
 	standard_vg
 	cached_lv "$@"
@@ -189,7 +189,7 @@ test_lvremove() {
 	assert_eq "$(dmsetup ls)" "No devices found" devices
 }
 
-#@ fast timeout=60 on=pool slow=vol
+#@ slow timeout=60 on=pool,vol
 test_lvremove_of_the_pool_uncaches() {
 	standard_vg
 	cached_lv "$1" writeback
@@ -215,7 +215,7 @@ test_snapshot_of_cached_lv() {
 
 # Not every lvm2 makes a snapshot over a cachevol (2.03.16 does not, 2.03.31 does).
 # Either way the attempt must lose nothing.
-#@ fast timeout=120
+#@ slow timeout=120
 test_snapshot_over_cachevol() {
 	local seed=1
 	standard_vg
@@ -240,7 +240,7 @@ snapshot_is_gone() {
 	! lvs vg/snap >"$T/lvs" 2>&1
 }
 
-#@ fast timeout=120
+#@ slow timeout=120
 test_snapshot_merge() {
 	standard_vg
 	LV_MIB=64 cached_lv pool writeback
@@ -256,7 +256,7 @@ test_snapshot_merge() {
 	check_data /dev/vg/lv 1 0 16
 }
 
-#@ fast timeout=150 on=pool slow=vol
+#@ slow timeout=150 on=pool,vol
 test_on_raid1() {
 	local d legs="lv_corig fast_cvol"
 	standard_vg
@@ -293,7 +293,7 @@ cache_it() {
 	lvconvert -y --type cache "--cache$1" "vg/fast_$2" --cachemode writeback "vg/$2"
 }
 
-#@ fast timeout=150 on=pool slow=vol
+#@ slow timeout=150 on=pool,vol
 test_two_caches_on_one_ssd() {
 	local n
 	standard_vg
@@ -347,7 +347,7 @@ test_one_lv_per_virtual_machine() {
 	for n in 1 2 3 4; do check_data /dev/vg/vm$n $n 0 20; done
 }
 
-#@ fast timeout=90 on=pool slow=vol
+#@ slow timeout=90 on=pool,vol
 test_xfs_of_real_files() {
 	modprobe -q xfs || skip "this kernel has no XFS"
 	standard_vg 512
@@ -438,8 +438,9 @@ waited_groups() {
 }
 
 # However many blocks leave the cache at once, a group of commits stays short, and the
-# engine takes little memory.
-#@ hearth-only fast timeout=240 on=invalidated,discarded
+# engine takes little memory. Each takes two minutes, so make test has the one in which
+# writes wait for the commits.
+#@ hearth-only fast timeout=240 on=discarded slow=invalidated
 test_unmap_a_million() {
 	local waited
 	if [ "$1" = invalidated ]; then

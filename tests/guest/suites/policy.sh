@@ -215,6 +215,55 @@ test_settings_outlive_the_table() {
 	refused "unknown message or setting" message c no_such_key 1
 }
 
+# all_hit MIB: every read of the first MIB hits.
+all_hit() {
+	local misses
+	misses=$(stat_of c read_misses)
+	read_all /dev/mapper/c "$1"
+	[ "$(stat_of c read_misses)" = "$misses" ]
+}
+
+all_may_hold_data() {
+	[ "$(counter c data_slots)" = "$(stat_of c total)" ]
+}
+
+# No slot is kept free while no block needs one. When blocks of another set come in, the
+# engine frees slots ahead of them again.
+#@ fast hearth-only timeout=90
+test_a_set_of_the_caches_size_fits() {
+	local lacked
+	by_hand_devices 4 64
+	by_hand c 128 "metadata2 writethrough" "lru 0"
+	no_promotion_limits c
+	until_true 30 all_hit 4 || fail "$(stat_of c used) of 64 blocks are in the cache"
+	until_true 20 all_may_hold_data || fail "$(counter c data_slots) of 64 blocks may hold data"
+	lacked=$(counter c bypass_no_slot)
+	touch_set 32 4 8
+	assert_le "$(counter c data_slots)" 63 "blocks that may hold data beside the reserve"
+	assert_ge "$(stat_of c demotions)" 64 "blocks that made room"
+	assert_le "$(($(counter c bypass_no_slot) - lacked))" 64 "blocks that found no slot, of 2048 reads"
+}
+
+# A backup that runs in the idle class displaces nothing, whether it reads through the page
+# cache or past it, and however often.
+#@ fast hearth-only timeout=60
+test_idle_requests_bring_nothing_in() {
+	local used
+	by_hand_devices 16 64
+	by_hand c 128 "metadata2 writethrough" "lru 0"
+	no_promotion_limits c
+	udevadm settle
+	used=$(stat_of c used)
+	ionice -c 3 dd if=/dev/mapper/c of=/dev/null bs=64k count=64 status=none
+	ionice -c 3 dd if=/dev/mapper/c of=/dev/null bs=4k count=16 skip=4096 iflag=direct status=none
+	fio_quiet --filename=/dev/mapper/c --rw=randread --bs=16k --offset=32M --size=2M --prioclass=3 --loops=2
+	assert_eq "$(stat_of c used)" "$used" "blocks that were brought in"
+	assert_ge "$(counter c bypass_idle)" 128 "requests of the idle class"
+	message c promote_idle 1
+	ionice -c 3 dd if=/dev/mapper/c of=/dev/null bs=64k count=16 skip=128 iflag=direct status=none
+	assert_ge "$(stat_of c used)" $((used + 8)) "blocks that the setting lets in"
+}
+
 # figure NAME: prints a figure that the policy of c reports.
 figure() {
 	message c policy_stats | awk -v name="$1" '$1 == name { print $2 }'

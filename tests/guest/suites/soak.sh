@@ -108,7 +108,7 @@ step_cachemode() {
 
 # lvm2 loads writethrough for every mode as long as the policy is cleaner.
 is_writethrough() {
-	dmsetup table vg-lv | grep -q ' writethrough '
+	dmsetup table vg-lv | any_line ' writethrough '
 }
 
 step_passthrough() {

@@ -72,7 +72,7 @@ test_suspend_and_flush_while_promoting() {
 }
 
 # A table of errors replaces the cache's, as "dmsetup remove --force" does first.
-#@ smp hearth-only fast timeout=120 on=writeback
+#@ smp hearth-only slow timeout=120 on=writeback
 test_remove_while_promoting() {
 	promoting_cache "$1"
 	in_time dmsetup wipe_table c
@@ -101,7 +101,7 @@ test_stopped_with_failing() {
 	in_time dmsetup remove --retry c
 }
 
-#@ smp hearth-only fast timeout=180 on=vol
+#@ smp hearth-only slow timeout=180 on=vol
 test_uncache_under_load() {
 	local more
 	standard_vg

@@ -58,7 +58,7 @@ test_events_agree_with_counters() {
 }
 
 # The histogram shows hits and misses apart, as the docs say.
-#@ fast hearth-only timeout=90
+#@ slow hearth-only timeout=90
 test_dm_statistics_of_a_cache() {
 	local reads fast slow
 	device META 8 ram

@@ -42,7 +42,7 @@ test_idle_volumes_are_written_back() {
 	right_everywhere 1 0 4
 }
 
-#@ fast hearth-only timeout=120
+#@ slow hearth-only timeout=120
 test_write_back_between_watermarks() {
 	keeping_cache
 	message c dirty_high 40
@@ -196,7 +196,7 @@ back_by_hand() {
 }
 
 # A drain that the administrator asked for does not starve behind the users.
-#@ hearth-only fast timeout=400
+#@ hearth-only slow timeout=400
 test_drain_beside_writers() {
 	device META 8 ram
 	device FAST 64 ssd
@@ -218,7 +218,7 @@ drain_by_lvchange() {
 # The same with lvm2, which asks twice a second whether the cache is clean, and then loads
 # the table of the new mode. It takes a while to begin. So the writers write to blocks
 # that are dirty already, because each further one would make the drain longer.
-#@ hearth-only fast timeout=400
+#@ hearth-only slow timeout=400
 test_lvchange_drains_beside_writers() {
 	device DISK 160 slow-disk
 	device SSD 96 ssd
