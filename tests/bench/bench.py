@@ -13,6 +13,12 @@ BENCH_IOS is the number of I/Os of each job of the hit path. fio counts millisec
 instructions per I/O with the default of 300000, and 33 with 30000. BENCH_ROWS chooses rows of the
 section absorb, by the names in tests/bench/guest/absorb.sh: BENCH_ROWS='depth-1 fsync-1'.
 
+The section peers does the same work on all engines. BENCH_ROWS chooses rows by the names in
+tests/bench/peers.py, BENCH_ENGINES engines, and BENCH_QUICK=1 makes each job a quarter as long. The
+results of rows and engines that a run leaves out stay. With BENCH_MISSING=1 a run leaves out what has
+results, and with BENCH_MINUTES=N it ends after so many minutes, and keeps what was measured by then.
+With OPENCAS=DIR, the built tree of Open CAS, Open CAS is an engine as well.
+
 The guest has one CPU and counts its time in instructions (QEMU's -icount). An instruction is a
 nanosecond, so two runs agree, and the throughput shows the CPU's share of an I/O. The effects of
 two CPUs on each other need another guest, with a real clock. The sections are
@@ -21,6 +27,7 @@ tests/bench/guest/*.sh.
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,9 +39,14 @@ sys.path.insert(0, str(TOP / "tests/lib"))
 sys.path.insert(0, str(HERE))
 import figures  # noqa: E402
 import hearthguest  # noqa: E402
+import peers  # noqa: E402
 import summary  # noqa: E402
 
 RESULTS = BUILD / "bench"
+# QEMU's clock: an instruction is a nanosecond, and nobody waits for the host's clock.
+VIRTUAL = "-icount shift=0,sleep=off"
+MINUTES = float(os.environ.get("BENCH_MINUTES", "0"))  # of the host; 0: as many as it takes
+MISSING = os.environ.get("BENCH_MISSING") == "1"
 
 
 def build_disk(version):
@@ -85,11 +97,77 @@ def make_image(million):
 def boot(sections, ios):
     """Runs the sections; RESULTS has their results afterwards."""
     real = [s for s in sections if s in figures.REAL_TIME]
-    virtual = [s for s in sections if s not in figures.REAL_TIME]
+    virtual = [s for s in sections if s not in figures.REAL_TIME and s != "peers"]
     if virtual:
-        boot_guest(virtual, ios, "--cpus", "1", "--qemu-opts=-icount shift=0,sleep=off")
+        boot_guest(virtual, ios, "--cpus", "1", f"--qemu-opts={VIRTUAL}")
+    if "peers" in sections:
+        boot_peers(ios)
     if real:
         boot_guest(real, ios, "--cpus", "2")
+
+
+def clear(section):
+    """Removes a section's results, except those of the peers' cases."""
+    for old in RESULTS.glob(f"{section}.*" if section == "peers" else f"{section}[.-]*"):
+        if old.name != "peers.plan":
+            old.unlink()
+
+
+def peers_name(case, engine):
+    return f"peers-{case.name}-{engine.key}"
+
+
+def prepare_peers():
+    """Writes the guest's plan, and returns its cases. The results of others stay."""
+    cases = [(case, engine) for case, engine in peers.chosen_cases()
+             if not (MISSING and (RESULTS / f"{peers_name(case, engine)}.stamp").exists())]
+    for case, engine in cases:
+        for old in RESULTS.glob(f"{peers_name(case, engine)}[.-]*"):
+            old.unlink()
+    plan = [line for case, engine in cases for line in case.plan(engine)]
+    (RESULTS / "peers.plan").write_text("".join(f"{line}\n" for line in plan))
+    return cases
+
+
+def keep_peers(cases):
+    """Stamps the cases that came to their end, and removes what others left."""
+    for case, engine in cases:
+        name = peers_name(case, engine)
+        if (RESULTS / f"{name}.ok").exists():
+            length = ", each job a quarter as long" if figures.QUICK else ""
+            (RESULTS / f"{name}.stamp").write_text(f"{figures.stamp()}{length}\n")
+            continue
+        begun = list(RESULTS.glob(f"{name}[.-]*"))
+        if begun:
+            print(f"the case {case.name} did not end on {engine.words}")
+        for old in begun:
+            old.unlink()
+
+
+def boot_peers(ios):
+    """In cases with files the devices keep data, and without ERMS copying them takes the CPU an eighth
+    as long. The other options save the host's time alone."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    cases = prepare_peers()
+    if cases:
+        boot_guest(["peers"], ios, "--cpus", "1", "--append", hearthguest.CHEAPER,
+                   f"--qemu-opts={VIRTUAL} -cpu {hearthguest.CPU} {hearthguest.NO_NOTIFIERS}")
+    keep_peers(cases)
+
+
+def run_guest(command, env):
+    """Waits for the guest, or takes its power away when its time is over."""
+    with open(RESULTS / "console", "w") as console:
+        guest = subprocess.Popen(command, cwd=TOP, env=env, stdin=subprocess.DEVNULL, stdout=console,
+                                 stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            guest.wait(60 * MINUTES if MINUTES else None)
+        except subprocess.TimeoutExpired:
+            print(f"the guest was ended after {MINUTES:g} minutes")
+        finally:
+            if guest.poll() is None:
+                os.killpg(guest.pid, signal.SIGKILL)
+                guest.wait()
 
 
 def boot_guest(sections, ios, *options):
@@ -100,8 +178,7 @@ def boot_guest(sections, ios, *options):
     for million in (1, 4, 16) if "scale" in sections else ():
         make_image(million)
     for section in sections:
-        for old in RESULTS.glob(f"{section}[.-]*"):
-            old.unlink()
+        clear(section)
         (RESULTS / f"{section}.stamp").write_text(figures.stamp() + "\n")
     # Guest tests may run at the same time, because this guest's clock counts only instructions.
     # udev's timeout is long, because the clock runs ahead while the guest waits for the host.
@@ -117,17 +194,16 @@ def boot_guest(sections, ios, *options):
             f"--rwdir={RESULTS}",
             "--",
             f"HEARTH_TOP={TOP} BENCH_IOS={ios} {quick} BENCH_ROWS={','.join(figures.ROWS)} "
+            f"OPENCAS={peers.OPENCAS} "
             f"bash {HERE}/guest/main.sh {RESULTS} "
             + " ".join(sections),
         ]
         env = dict(os.environ, PATH=f"{BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")
-        with open(RESULTS / "console", "w") as console:
-            subprocess.run(command, cwd=TOP, env=env, stdin=subprocess.DEVNULL,
-                           stdout=console, stderr=subprocess.STDOUT, check=False)
+        run_guest(command, env)
 
 
 def failed_sections(sections):
-    failed = [s for s in sections if not (RESULTS / f"{s}.ok").exists()]
+    failed = [s for s in sections if not (RESULTS / f"{s}.ok").exists() and not (MINUTES and s == "peers")]
     for section in failed:
         log = RESULTS / f"{section}.log"
         text = log.read_text(errors="replace") if log.exists() else "it never began"

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Turns the benchmarks' results into figures, compares them with their limits, and writes the page.
-
-A limit is the project's promise. A figure without a limit is only reported.
 """
 
 import datetime
@@ -14,8 +12,12 @@ import subprocess
 from itertools import pairwise
 from pathlib import Path
 
+import peers
+import published
+from measured import Figure, ratio, show
+
 QUICK = os.environ.get("BENCH_QUICK") == "1"
-ROWS = os.environ.get("BENCH_ROWS", "").split()  # of the section absorb; none: all
+ROWS = os.environ.get("BENCH_ROWS", "").split()  # of the sections absorb and published; none: all
 
 SECTIONS = []  # in the order of the page
 GOALS = []  # sections that run only when they are named: the engine does not meet them yet
@@ -31,42 +33,6 @@ def section(name, table, among=SECTIONS):
         _table_of[name] = table
         return function
     return register
-
-
-class Figure:
-    def __init__(self, name, value, unit, most=None, least=None):
-        self.name, self.value, self.unit = name, value, unit
-        self.most, self.least = most, least
-        self.limit = most if most is not None else least
-
-    def good(self):
-        if self.value is None:
-            return False
-        return self.value <= self.most if self.most is not None else self.value >= self.least
-
-    def verdict(self):
-        if self.limit is None:
-            return ""
-        return "ok" if self.good() else "MISSED"
-
-    def limit_text(self):
-        if self.limit is None:
-            return ""
-        if math.isinf(self.limit):
-            return "a peer was not measured"
-        return f"{'<=' if self.most is not None else '>='} {show(self.limit)}"
-
-    def __str__(self):
-        limit = f" ({self.limit_text()})" if self.limit is not None else ""
-        return f"{self.name}: {show(self.value)} {self.unit}".rstrip() + limit
-
-
-def show(value):
-    if value is None:
-        return "not measured"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 10 else f"{value:.0f}"
 
 
 class Results:
@@ -111,10 +77,6 @@ class Results:
     def mean(self, name):
         job = self.job(name)
         return job["clat_ns"]["mean"] if job else None
-
-
-def ratio(a, b):
-    return a / b if a is not None and b else None
 
 
 def times(a, b):
@@ -333,37 +295,9 @@ def scale_figures(results):
         yield Figure(f"1 million blocks, {engine}: longest read without polling", worst[1], "us")
 
 
-# The results that the sources of tests/bench/published/ state, as far as they are known here.
-PUBLISHED = {
-    "sysbench-rndwr-fsync": "15.5 times faster with a cache",
-}
-# A cache cannot speed these up.
-STREAMS = ("dd-1m", "hdparm-sequential", "hdparm-cached")
-
-
 @section("published", "Published tests, on the disk")
 def published_figures(results):
-    names = sorted(p.stem for p in (Path(__file__).parent / "published").glob("*.fio"))
-    for name in names:
-        if name.startswith("onepass"):
-            continue
-        bare = results.both(f"published-uncached-{name}")
-        said = f" (source: {PUBLISHED[name]})" if PUBLISHED.get(name) else ""
-        yield Figure(f"{name}: uncached{said}", bare, "I/Os per second")
-        for engine in ("stock", "hearth"):
-            held = engine == "hearth" and name in STREAMS
-            yield Figure(f"{name}: {engine}, of uncached",
-                         ratio(results.both(f"published-{engine}-{name}"), bare), "",
-                         least=0.95 if held else None)
-    for engine in ("stock", "hearth"):
-        job = f"published-{engine}-cachecade-warm"
-        yield Figure(f"cachecade-warm: {engine}, p99 of the mean",
-                     ratio(results.p99(job), results.mean(job)), "",
-                     most=1.2 if engine == "hearth" else None)
-        for size, least in (("block", 0.45), ("4k", 0.48)):
-            yield Figure(f"onepass-{size}: {engine}, hit ratio (LRU: {0.15 if size == 'block' else 0.48})",
-                         results.said.get(f"onepass-{engine}-{size}"), "",
-                         least=least if engine == "hearth" else None)
+    yield from published.figures(results, ROWS)
 
 
 # ---- Small writes that miss ----
@@ -424,6 +358,13 @@ def written_bytes(results, name):
     return 512 * sum(sectors) / job["io_bytes"] if job and None not in sectors else None
 
 
+def rest_bytes(results, name):
+    """The same, with what was written while the volume was idle afterwards."""
+    job = results.job(name)
+    sectors = results.said.get(f"{name}-rest-sectors")
+    return 512 * sectors / job["io_bytes"] if job and sectors is not None else None
+
+
 def per_thousand(results, name, what):
     job = results.job(name)
     return ratio(results.said.get(f"{name}-{what}"), job["total_ios"] / 1000 if job else None)
@@ -443,6 +384,10 @@ def write_row(results, row):
         if row.most_bytes:
             yield Figure(f"{at}, SSD bytes per byte", written_bytes(results, job), "",
                          most=row.most_bytes if ours else None)
+        if ours and row.name.startswith("depth"):
+            # An idle volume's blocks go home, and should not be copied on the SSD for that.
+            yield Figure(f"{at}, SSD bytes per byte once all has left the log",
+                         rest_bytes(results, job), "", most=row.most_bytes)
         if row.most_tail:
             tail = ratio(results.p999(job), 1e6)
             yield Figure(f"{at}, p99.9", tail, "ms", most=row.most_tail if ours else None)
@@ -534,6 +479,14 @@ def absorb_figures(results):
             yield from figures_of(results)
 
 
+PEERS_TITLE = "Everybody on the same work"
+
+
+@section("peers", PEERS_TITLE, among=GOALS)
+def peers_figures(results):
+    yield from peers.figures(results)
+
+
 # ---- All sections ----
 
 def all_figures(directory, sections):
@@ -561,6 +514,12 @@ def parts(text):
             for part in re.split(r"^### ", text, flags=re.M)[1:]}
 
 
+def peers_part(results, before):
+    """The peers' tables, which have a form of their own."""
+    text = peers.page(results) or parts(before).get(PEERS_TITLE, "Not measured in this run.")
+    return ["", f"### {PEERS_TITLE}", "", text]
+
+
 def page(directory, kernel, before=""):
     """The tables. A section that this run has not measured keeps its old table."""
     lines = [
@@ -583,4 +542,4 @@ def page(directory, kernel, before=""):
         for f in rows:
             verdict = "" if f.limit is None else "met" if f.good() else "**missed**"
             lines.append(f"| {f.name} | {show(f.value)} | {f.unit} | {f.limit_text()} | {verdict} |")
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines + peers_part(results, before)) + "\n\n"

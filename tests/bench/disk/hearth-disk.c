@@ -9,14 +9,10 @@
  *
  * insmod hearth-disk.ko size_mib=N [keep=1] makes /dev/hearthdisk0.  With
  * keep=0 (default) the disk neither keeps nor copies data, because the
- * transfers of a real disk cost the CPU nothing either.
+ * transfers of a real disk cost the CPU nothing either.  The parameter busy_ns
+ * is how long the disk has worked.
  */
-#include <linux/blk-mq.h>
-#include <linux/blkdev.h>
-#include <linux/hrtimer.h>
-#include <linux/module.h>
-#include <linux/vmalloc.h>
-
+#include "bench-device.h"
 #include "disk-model.h"
 
 #define MAX_WAIT_NS	NSEC_PER_SEC	/* after that none overtakes it */
@@ -29,6 +25,10 @@ static bool keep;
 module_param(keep, bool, 0444);
 MODULE_PARM_DESC(keep, "keep data, in memory");
 
+static unsigned long busy_ns;	/* disk.lock guards it */
+module_param(busy_ns, ulong, 0444);
+MODULE_PARM_DESC(busy_ns, "nanoseconds of work so far");
+
 struct disk_request {
 	struct list_head list;
 	u64 arrived;
@@ -40,14 +40,9 @@ struct disk {
 	struct request *serving;
 	struct disk_head head;
 	struct hrtimer timer;
-
-	void *data;
-	struct blk_mq_tag_set tags;
-	struct gendisk *gd;
 };
 
 static struct disk disk;
-static int major;
 
 static struct request *to_request(struct disk_request *dr)
 {
@@ -97,6 +92,7 @@ static void serve_next(struct disk *d, u64 now)
 	d->serving = rq;
 	end = disk_serve(&d->head, blk_rq_pos(rq), blk_rq_sectors(rq),
 			 op_is_write(req_op(rq)), now);
+	busy_ns += end - now;
 	hrtimer_start(&d->timer, ns_to_ktime(end), HRTIMER_MODE_ABS);
 }
 
@@ -117,32 +113,16 @@ static enum hrtimer_restart disk_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static void copy_data(struct disk *d, struct request *rq)
-{
-	void *place = d->data + (blk_rq_pos(rq) << SECTOR_SHIFT);
-	struct req_iterator iter;
-	struct bio_vec bv;
-
-	rq_for_each_segment(bv, rq, iter) {
-		if (op_is_write(req_op(rq)))
-			memcpy_from_bvec(place, &bv);
-		else
-			memcpy_to_bvec(&bv, place);
-		place += bv.bv_len;
-	}
-}
-
 static blk_status_t disk_queue_rq(struct blk_mq_hw_ctx *hctx,
 				  const struct blk_mq_queue_data *bd)
 {
-	struct disk *d = hctx->queue->queuedata;
+	struct disk *d = &disk;
 	struct disk_request *dr = blk_mq_rq_to_pdu(bd->rq);
 	u64 now = ktime_get_ns();
 	unsigned long flags;
 
 	blk_mq_start_request(bd->rq);
-	if (d->data)
-		copy_data(d, bd->rq);
+	bench_copy(hctx->queue->queuedata, bd->rq);
 
 	dr->arrived = now;
 	spin_lock_irqsave(&d->lock, flags);
@@ -162,88 +142,33 @@ static const struct blk_mq_ops disk_mq_ops = {
 	.queue_rq = disk_queue_rq,
 };
 
-static const struct block_device_operations disk_fops = {
-	.owner = THIS_MODULE,
+static struct bench_device device = {
+	.name = "hearthdisk",
+	.tags = {
+		.ops = &disk_mq_ops,
+		.queue_depth = DISK_QUEUE,
+		.cmd_size = sizeof(struct disk_request),
+	},
 };
-
-static int disk_add(struct disk *d)
-{
-	struct gendisk *gd;
-	int r;
-
-	d->tags.ops = &disk_mq_ops;
-	d->tags.nr_hw_queues = 1;
-	d->tags.queue_depth = DISK_QUEUE;
-	d->tags.numa_node = NUMA_NO_NODE;
-	d->tags.cmd_size = sizeof(struct disk_request);
-	d->tags.flags = BLK_MQ_F_SHOULD_MERGE;
-	r = blk_mq_alloc_tag_set(&d->tags);
-	if (r)
-		return r;
-
-	gd = blk_mq_alloc_disk(&d->tags, d);
-	if (IS_ERR(gd)) {
-		r = PTR_ERR(gd);
-		goto free_tags;
-	}
-	gd->major = major;
-	gd->minors = 1;
-	gd->fops = &disk_fops;
-	strscpy(gd->disk_name, "hearthdisk0", sizeof(gd->disk_name));
-	set_capacity(gd, (sector_t)size_mib << (20 - SECTOR_SHIFT));
-	blk_queue_flag_clear(QUEUE_FLAG_NONROT, gd->queue);
-	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, gd->queue);
-	blk_queue_max_hw_sectors(gd->queue, 2560);
-	d->gd = gd;
-	r = add_disk(gd);
-	if (!r)
-		return 0;
-
-	put_disk(gd);
-free_tags:
-	blk_mq_free_tag_set(&d->tags);
-	return r;
-}
 
 static int __init disk_init(void)
 {
-	struct disk *d = &disk;
-	int r;
+	int r = bench_prepare(&device, size_mib, keep ? size_mib : 0);
 
-	if (keep) {
-		d->data = vzalloc((size_t)size_mib << 20);
-		if (!d->data)
-			return -ENOMEM;
-	}
-	major = register_blkdev(0, "hearthdisk");
-	if (major < 0) {
-		r = major;
-		goto free_data;
-	}
-
-	spin_lock_init(&d->lock);
-	INIT_LIST_HEAD(&d->waiting);
-	hrtimer_init(&d->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	d->timer.function = disk_timer;
-	r = disk_add(d);
-	if (!r)
-		return 0;
-
-	unregister_blkdev(major, "hearthdisk");
-free_data:
-	vfree(d->data);
-	return r;
+	if (r)
+		return r;
+	blk_queue_flag_clear(QUEUE_FLAG_NONROT, device.gd->queue);
+	spin_lock_init(&disk.lock);
+	INIT_LIST_HEAD(&disk.waiting);
+	hrtimer_init(&disk.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	disk.timer.function = disk_timer;
+	return bench_start(&device);
 }
 
 static void __exit disk_exit(void)
 {
-	struct disk *d = &disk;
-
-	del_gendisk(d->gd);
-	put_disk(d->gd);
-	blk_mq_free_tag_set(&d->tags);
-	unregister_blkdev(major, "hearthdisk");
-	vfree(d->data);
+	del_gendisk(device.gd);
+	bench_remove(&device);
 }
 
 module_init(disk_init);

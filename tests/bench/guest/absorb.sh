@@ -11,7 +11,6 @@
 # have an SSD with a write cache, which keeps everything, because null_blk has no other.
 
 ABSORB_MIB=256		# of the SSD
-ABSORB_FROM=64g		# of the volume: behind its head
 ABSORB_ROWS="depth-1 depth-16 twice whole-8 whole-32 line-512 line-4k
 	fsync-1 fsync-16 line-512-fsync line-4k-fsync"
 
@@ -33,10 +32,7 @@ declare -A ABSORB_JOBS=(
 )
 
 absorb_devices() {
-	disk $((WB_RANGE / 16))
-	device SLOW_HEAD 1 20000ns
-	with_head slow "$SLOW_HEAD" "$DISK"
-	SLOW=/dev/mapper/slow
+	far_disk
 
 	device PLAIN_META 16 20000ns
 	device PLAIN_HEAD 2 20000ns
@@ -51,52 +47,6 @@ absorb_devices() {
 	plain_ssd
 }
 
-plain_ssd() {
-	META=$PLAIN_META SSD=$PLAIN_SSD FAST=/dev/mapper/plain
-}
-
-flushed_ssd() {
-	META=$FLUSHED_META SSD=$FLUSHED_SSD FAST=/dev/mapper/flushed
-}
-
-wanted() {
-	[[ -z ${BENCH_ROWS:-} || ,$BENCH_ROWS, = *,$1,* ]]
-}
-
-# absorbs 0|1: whether hearth's cache c absorbs, unless the engine has no such setting.
-absorbs() {
-	local setting=$1
-	dmsetup message c 0 absorb "$setting" || setting=0
-	[ "$1" = 0 ] || figure absorb-setting "$setting"
-	[ "$setting" = 0 ] || until_true 60 is_absorbing || fail "the write log is not on"
-}
-
-is_absorbing() {
-	dmsetup message c 0 stats | grep -qx 'log on'
-}
-
-# make_stack STACK: makes the stack new, and sets DEV to it and AT to where the jobs
-# begin.
-make_stack() {
-	DEV=/dev/mapper/c AT=$ABSORB_FROM
-	case $1 in
-	ssd) DEV=$FAST AT=0 ;;
-	writecache) make_writecache ;;
-	bcache) make_bcache; DEV=/dev/bcache0 ;;
-	stock) empty_cache stock writeback ;;
-	hearth) empty_cache hearth writeback; absorbs 1 ;;
-	esac
-}
-
-remove_stack() {
-	case $1 in
-	ssd) ;;
-	writecache) remove_writecache ;;
-	bcache) remove_bcache ;;
-	*) dmsetup remove c ;;
-	esac
-}
-
 # runs_on ROW STACK: dm-writecache has sectors of 4 KiB here. A row of more than the SSD
 # holds can't run on it. The disk limits stock, and no goal asks for its figure there.
 runs_on() {
@@ -106,12 +56,32 @@ runs_on() {
 }
 
 absorb_row() {
+	local -a before
 	plain_ssd
 	[[ $1 != *fsync* ]] || flushed_ssd
 	make_stack "$2"
+	read -ra before < <(writes_of)
 	# shellcheck disable=SC2086
 	counted_job "absorb-$2-$1" "$DEV" --offset=$AT ${ABSORB_JOBS[$1]}
+	# The section's log has the counters, because they explain a figure.
+	[ "$2" != hearth ] || message c stats
+	[[ $2-$1 != hearth-depth-* ]] || all_leaves "absorb-$2-$1" "${before[@]}"
 	remove_stack "$2"
+}
+
+# all_leaves NAME META_SECTORS SSD_SECTORS...: reports what was written to META and to the SSD
+# since they had these totals, once the idle volume's log is empty. The job's own figure may
+# have some of it, because the clock runs on while the guest writes down fio's results.
+all_leaves() {
+	local -a after
+	[ "$(counter c log)" = on ] || return 0
+	until_true 240 log_is_empty || fail "the write log does not get empty"
+	read -ra after < <(writes_of)
+	figure "$1-rest-sectors" $((after[0] - $2 + after[1] - $3))
+}
+
+log_is_empty() {
+	[ "$(counter c log_blocks)" = 0 ]
 }
 
 # absorb_four STACK: random writes over four caches for 60 s. In the last 20 they wait
@@ -119,7 +89,7 @@ absorb_row() {
 # before. Hits keep those blocks in the cache meanwhile.
 absorb_four() {
 	local name="absorb-$1-four"
-	local write=(--name=w --rw=randwrite --offset="$ABSORB_FROM" --size=1g --iodepth=16)
+	local write=(--name=w --rw=randwrite --offset="$STACK_FROM" --size=1g --iodepth=16)
 	local read=(--name=r --rw=randread --size=4m --iodepth=1)
 	plain_ssd
 	if [ "$1" = hearth ]; then
@@ -142,7 +112,7 @@ absorb_four() {
 # zipf_reads NAME: zipf reads over twice the cache for 20 s, beside cold random writes
 zipf_reads() {
 	job "$1" /dev/mapper/c --time_based --runtime=20 \
-		--name=w --rw=randwrite --offset=$ABSORB_FROM --size=1g --iodepth=4 --rate_iops=500 \
+		--name=w --rw=randwrite --offset="$STACK_FROM" --size=1g --iodepth=4 --rate_iops=500 \
 		--name=r --rw=randread --random_distribution=zipf:1.1 \
 		--size=$((ABSORB_MIB * 2))m --iodepth=8
 }
@@ -199,14 +169,10 @@ absorb_tree() {
 	done
 }
 
-remove_devices() {
-	remove_all_devices fail || fail "devices that can't be removed"
-	remove_nullb
-	remove_disk
-}
-
 bench_absorb() {
 	local stack row
+	# shellcheck source=tests/bench/guest/stacks.sh
+	. "$HEARTH_TOP/tests/bench/guest/stacks.sh"
 	# shellcheck source=tests/bench/guest/writeback.sh
 	. "$HEARTH_TOP/tests/bench/guest/writeback.sh"
 	# shellcheck source=tests/bench/guest/grep.sh

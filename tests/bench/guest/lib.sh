@@ -10,6 +10,16 @@ figure() {
 	echo "$1 $2" | tee -a "$OUT/$SECTION.figures"
 }
 
+# wanted NAME...: does BENCH_ROWS, if it is set, have one of them?
+wanted() {
+	local name
+	[ -n "${BENCH_ROWS:-}" ] || return 0
+	for name in "$@"; do
+		[[ ,$BENCH_ROWS, != *,$name,* ]] || return 0
+	done
+	return 1
+}
+
 # undisturbed COMMAND...: makes udev wait while the command runs. udev reads each device
 # that was closed after a write, and how long that takes depends on the host.
 undisturbed() {
@@ -59,10 +69,17 @@ counted_job() {
 	done
 }
 
+# engine_is stock|hearth: is it the one that is loaded?
+engine_is() {
+	local tree=$HEARTH_MODS
+	[ "$1" = hearth ] || tree=$HEARTH_KERNEL
+	[[ -e /sys/module/dm_cache && $(readlink "/lib/modules/$(uname -r)") = "$tree"/* ]]
+}
+
 # empty_cache ENGINE MODE: loads the engine and makes c, an empty cache of META, FAST
 # and SLOW with blocks of 64 KiB.
 empty_cache() {
-	load_engine "$1"
+	engine_is "$1" || load_engine "$1"
 	zero "$META" 1
 	by_hand c 128 "metadata2 $2" "smq 0"
 }
@@ -70,7 +87,7 @@ empty_cache() {
 # cache_with ENGINE MODE SLOTS <NUMBERS: as empty_cache, but the first of the SLOTS slots
 # hold the origin blocks NUMBERS, all clean.
 cache_with() {
-	load_engine "$1"
+	engine_is "$1" || load_engine "$1"
 	zero "$META" 1
 	metadata_of "$META" 128 "$3"
 	by_hand c 128 "metadata2 $2" "smq 0"
@@ -88,18 +105,24 @@ remove_writecache() {
 	rmmod dm-writecache
 }
 
-# make_bcache: makes /dev/bcache0 of FAST and SLOW, empty and in writeback, and tells it
-# to cache sequential I/O, too.
-make_bcache() {
-	local c=/sys/block/bcache0/bcache set
+# plain_bcache: makes /dev/bcache0 of FAST and SLOW, empty and in writeback, with bcache's
+# defaults. Its buckets have 64 KiB, because the cache is small. SLOW keeps what it has from
+# sector 16 on, and /dev/bcache0 shows that from sector 0 on.
+plain_bcache() {
 	modprobe bcache
 	zero "$FAST"
-	zero "$SLOW" 1
+	dd if=/dev/zero of="$SLOW" bs=8k count=1 oflag=direct status=none
 	"$HEARTH_TOP/build/bcache/usr/sbin/make-bcache" --wipe-bcache --writeback --bucket 64k \
 		-C "$FAST" -B "$SLOW"
 	echo "$FAST" >/sys/fs/bcache/register
 	echo "$SLOW" >/sys/fs/bcache/register
 	udevadm settle
+}
+
+# make_bcache: makes a plain bcache, and tells it to cache sequential I/O, too.
+make_bcache() {
+	local c=/sys/block/bcache0/bcache set
+	plain_bcache
 	echo 0 >$c/sequential_cutoff
 	echo 40 >$c/writeback_percent
 	set=$(readlink -f $c/cache)
@@ -167,8 +190,18 @@ disk() {
 	DISK=/dev/hearthdisk0
 }
 
+# ssd MIB KEEP_MIB: loads the SSD that has to be flushed, and sets SSD. It keeps what is
+# written to its first KEEP_MIB.
+ssd() {
+	insmod "$HEARTH_TOP/tests/bench/disk/hearth-ssd.ko" size_mib="$1" keep_mib="$2"
+	udevadm settle
+	SSD=/dev/hearthssd0
+}
+
+# Removes the disk, and the SSD if it is loaded.
 remove_disk() {
 	[ ! -e /sys/module/hearth_disk ] || rmmod hearth_disk
+	[ ! -e /sys/module/hearth_ssd ] || rmmod hearth_ssd
 }
 
 # prints the seconds since boot, in the guest's clock

@@ -36,9 +36,10 @@ writeback_blocks() {
 
 # writeback_dirty NR: writes 4 KiB at some place of each of these blocks.
 writeback_dirty() {
-	awk 'BEGIN { print "fio version 2 iolog\n/dev/mapper/c add\n/dev/mapper/c open" }
-		{ printf "/dev/mapper/c write %.0f 4096\n", $1 * 65536 + $1 * 7 % 16 * 4096 }
-		END { print "/dev/mapper/c close" }' "$T/blocks-$1" >"$T/iolog"
+	awk -v dev="${DEV:-/dev/mapper/c}" '
+		BEGIN { print "fio version 2 iolog\n" dev " add\n" dev " open" }
+		{ printf "%s write %.0f 4096\n", dev, $1 * 65536 + $1 * 7 % 16 * 4096 }
+		END { print dev " close" }' "$T/blocks-$1" >"$T/iolog"
 	fio_quiet --read_iolog="$T/iolog" --replay_no_stall=1 --iodepth=16
 }
 
