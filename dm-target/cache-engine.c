@@ -762,9 +762,72 @@ void cache_engine_suspend(struct cache_table *t)
 	memalloc_noio_restore(noio);
 }
 
+/* ---- Removal ---- */
+
+/* The table holds the engine's devices open. */
+static bool has_devices(const struct cache *c, const struct cache_table *t)
+{
+	return c->origin == t->origin->bdev && c->fast == t->fast->bdev &&
+	       c->metadata == t->metadata->bdev;
+}
+
+/*
+ * Is the device being removed, and the table the last user of the engine that it has just
+ * stopped?  Then nobody else resumes on its metadata until end_removal().
+ *
+ * Where another table takes this one's place, a linear one on the origin, say, users write
+ * the origin already, so nothing may go home.  Device-mapper says "post-suspending" to a
+ * destructor only when a device is removed that was not suspended before.
+ */
+static bool begin_removal(struct cache_table *t, struct resuming *me)
+{
+	struct resuming *other;
+	struct cache *c = t->cache;
+	bool last;
+
+	mutex_lock(&engines_lock);
+	last = c && dm_post_suspending(t->ti) && list_empty(&t->running) &&
+	       list_empty(&c->tables) && kref_read(&c->ref) == 1 &&
+	       find_engine(c->metadata_dev) == c && has_devices(c, t);
+	list_for_each_entry(other, &resumings, list)
+		if (last && other->dev == c->metadata_dev)
+			last = false;
+	if (last) {
+		me->dev = c->metadata_dev;
+		me->shares = false;
+		list_add(&me->list, &resumings);
+	}
+	mutex_unlock(&engines_lock);
+	return last;
+}
+
+static void end_removal(struct resuming *me)
+{
+	mutex_lock(&engines_lock);
+	list_del(&me->list);
+	mutex_unlock(&engines_lock);
+}
+
+/* Only hearth can open a cache with a write log, so as much as can goes home. */
+static void settle_log(struct cache_table *t)
+{
+	unsigned int noio;
+	struct resuming me;
+
+	if (!begin_removal(t, &me))
+		return;
+	noio = memalloc_noio_save();
+	if (cache_log_leave(t->cache))
+		cache_store(t->cache);
+	memalloc_noio_restore(noio);
+	end_removal(&me);
+}
+
 /* The table goes; its engine with the last reference to it. */
 void cache_engine_put(struct cache_table *t)
 {
+	/* Before it leaves the list, because one that still runs was not stopped. */
+	settle_log(t);
 	mutex_lock(&engines_lock);
 	list_del_init(&t->running);
 	mutex_unlock(&engines_lock);

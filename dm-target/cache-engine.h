@@ -77,7 +77,9 @@ void cache_engine_suspend(struct cache_table *t);
  * cache_engine_put() - the table goes, and its engine with the last reference
  * @t: the table, suspended
  *
- * Context: process, sleeps; takes engines_lock.
+ * If nobody else has the engine, its write log is emptied first, for some seconds.
+ *
+ * Context: process, sleeps, does I/O; takes md_lock and engines_lock.
  */
 void cache_engine_put(struct cache_table *t);
 

@@ -23,8 +23,14 @@
 #define LOW_MARK		50
 /* A block of 600 runs, of which 16 can leave at a time, is empty after so many. */
 #define DISCARD_PASSES		64
-/* Runs that leave together while writes or discards wait for some of them. */
+/* Runs that leave together while somebody waits: writes, discards, or a removal. */
 #define URGENT_RUNS		256U
+
+/* Whoever waits is served sooner by small batches, of which nothing goes into the cache. */
+static bool is_in_haste(struct cache_log *log)
+{
+	return log->leaves || cache_log_has_waiters(log);
+}
 
 /* ---- Copies to the origin ---- */
 
@@ -37,8 +43,7 @@ static u32 copy_runs(struct cache_log *log, u32 nr)
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		if (READ_ONCE(log->c->quiescing) && log->serves &&
-		    !cache_log_has_waiters(log))
+		if (READ_ONCE(log->c->quiescing) && log->serves && !is_in_haste(log))
 			break;
 		cache_log_copy_run(log, i, log->c->origin, log->runs[i].block, NULL);
 	}
@@ -246,6 +251,8 @@ bool cache_log_home_is_wanted(struct cache_log *log)
 		return false;
 	if (cache_log_has_waiters(log))
 		return true;
+	if (log->leaves)
+		return time_before(jiffies, log->leave_until);
 	if (READ_ONCE(c->quiescing))
 		return false;
 	return READ_ONCE(log->state) != CACHE_LOG_ON || full || is_idle(c);
@@ -288,13 +295,12 @@ static u64 blocks_go_home(struct cache_log *log, const u64 *blocks, u32 nr)
 	u64 left = 0;
 
 	for (i = first; i < nr && cache_log_home_is_wanted(log); i++) {
-		max = cache_log_has_waiters(log) ? URGENT_RUNS : LOG_HOME_RUNS;
+		max = is_in_haste(log) ? URGENT_RUNS : LOG_HOME_RUNS;
 		if (log->nr_moves == LOG_NR_COPIED) {
 			left += end_batch(log, n);
 			n = 0;
 		}
-		/* A write or a discard that waits is served sooner without. */
-		if (!cache_log_has_waiters(log) &&
+		if (!is_in_haste(log) &&
 		    (cache_log_awaits_mapping(log, blocks[i]) ||
 		     cache_log_begin_move(log, blocks[i])))
 			continue;

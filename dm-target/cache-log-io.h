@@ -418,4 +418,17 @@ int cache_log_begin(struct cache *c);
  */
 void cache_log_stop(struct cache *c);
 
+/**
+ * cache_log_leave() - the cache is being removed: what the log has goes home
+ * @c: the engine, which was stopped and stored; may have no log
+ *
+ * For as many seconds as the setting settle_seconds says, and up to URGENT_RUNS runs more.
+ * The rest stays in the log, and the kernel's log says how many blocks that are.  No I/O
+ * may run, and no other engine may use the metadata.
+ *
+ * Context: process, sleeps, does I/O; takes md_lock.  Return: true: the log is empty and
+ * its flag is cleared, so the metadata has to be stored again.
+ */
+bool cache_log_leave(struct cache *c);
+
 #endif

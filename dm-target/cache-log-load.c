@@ -273,8 +273,39 @@ void cache_log_stop(struct cache *c)
 		return;
 	}
 	cache_log_reap(log);
-	if (log->state != CACHE_LOG_UNKNOWN && cache_log_clear_flag(log))
-		return;
+	if (log->state != CACHE_LOG_UNKNOWN)
+		cache_log_clear_flag(log);
+}
+
+/* ---- The removal ---- */
+
+/* Worker after worker, because each ends when it has nothing to do for a moment. */
+static void go_home_for_a_while(struct cache_log *log)
+{
+	u32 seconds = READ_ONCE(log->c->limits.settle_seconds);
+
+	log->leave_until = jiffies + (unsigned long)seconds * HZ;
+	log->leaves = true;
+	do {
+		cache_log_kick(log);
+		flush_work(&log->work);
+	} while (cache_log_home_is_wanted(log));
+	/* The last one has kicked it once more. */
+	cancel_work_sync(&log->work);
+}
+
+bool cache_log_leave(struct cache *c)
+{
+	struct cache_log *log = c->log;
+
+	if (!log || log->state == CACHE_LOG_OFF || cache_bypassed(c))
+		return false;
+	if (log->state != CACHE_LOG_UNKNOWN && !READ_ONCE(log->failed)) {
+		go_home_for_a_while(log);
+		if (!READ_ONCE(log->failed) && cache_log_clear_flag(log))
+			return true;
+	}
 	DMINFO("write log: %lld blocks stay in it; only hearth can open the cache",
 	       (s64)atomic64_read(&log->ix.nr_blocks));
+	return false;
 }

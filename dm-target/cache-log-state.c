@@ -251,7 +251,7 @@ static bool is_on_wanted(struct cache_log *log)
 	return READ_ONCE(c->limits.absorb) && cache_keeps_dirty(c) &&
 	       !cache_drain_is_asked(c) && cache_writable(c) &&
 	       !READ_ONCE(c->degrade.fast_dead) && !cache_flush_failed(c) &&
-	       !READ_ONCE(log->failed) && !log->refused;
+	       !READ_ONCE(log->failed) && !log->refused && !log->leaves;
 }
 
 static int make_ring(struct cache_log *log)

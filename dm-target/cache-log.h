@@ -168,6 +168,8 @@ struct cache_log {
 	/* It was too full, and is not empty enough yet; read anywhere. */
 	bool above_mark;
 	unsigned long backoff;		/* jiffies: after errors, nothing goes home before */
+	bool leaves;			/* the cache is being removed; stays set */
+	unsigned long leave_until;	/* jiffies: it may take until then */
 	u64 home_next;			/* the block with which going home goes on */
 	u64 fruitless;			/* runs that were tried since any left */
 	u32 pick_from;			/* the bucket of the index where picking begins */

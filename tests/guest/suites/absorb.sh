@@ -8,7 +8,7 @@
 . "${BASH_SOURCE%/*}/faults.sh"
 
 # absorbing [FAST_MIB [SLOW_MIB]]: makes a writeback cache with a log, from which nothing
-# goes home while it is not too full.
+# goes home while it is not too full, nor when the cache is removed.
 absorbing() {
 	by_hand_devices "$@"
 	log_begins
@@ -17,6 +17,7 @@ absorbing() {
 log_begins() {
 	by_hand c 128 "metadata2 writeback"
 	stays_dirty c
+	message c settle_seconds 0
 	message c absorb 1
 	until_true 60 log_is on
 }
@@ -490,6 +491,54 @@ test_removed_and_made_again() {
 	small_writes 2 0 2
 	are_right /dev/mapper/c 2 0 2
 	are_right /dev/mapper/c 1 2 2
+}
+
+#@ fast hearth-only timeout=180
+test_removal_empties_the_log() {
+	absorbing
+	small_writes 1 0 4
+	message c settle_seconds 60
+	dmsetup remove c
+	flag_is 0
+	by_hand c 128 "metadata2 writeback"
+	are_right /dev/mapper/c 1 0 4
+}
+
+# Not all of the log gets home in the time that it has: the disk takes 0.3 s for each write,
+# of which 64 run at a time.
+#@ fast hearth-only timeout=180
+test_removal_ends_before_the_log_is_empty() {
+	local extents found
+	device META 8 ram
+	device FAST 16 ram
+	device SLOW 64 300000000ns
+	log_begins
+	small_writes 1 0 4
+	extents=$(counter c log_writes)
+	message c settle_seconds 1
+	dmsetup remove c
+	flag_is 1
+	kernel_said "write log: [1-9][0-9]* blocks stay in it; only hearth can open the cache"
+	by_hand c 128 "metadata2 writeback"
+	found=$(dmesg | sed -nE 's/.*write log: recovered, with ([0-9]+) extents.*/\1/p' | tail -n 1)
+	assert_ge "$found" 1 "extents that stayed"
+	assert_le "$found" $((extents - 200)) "extents that stayed"
+	are_right /dev/mapper/c 1 0 4
+}
+
+# Another table takes the cache's place. Users write the origin by it, so the log, which is
+# older, must not.
+#@ fast hearth-only timeout=120
+test_replaced_table_leaves_the_origin_alone() {
+	absorbing
+	small_writes 1 0 4
+	message c settle_seconds 60
+	dmsetup load c --table "0 $(sectors "$SLOW") linear $SLOW 0"
+	sum_of "$SLOW" >"$T/before"
+	dmsetup suspend c
+	dmsetup resume c
+	assert_eq "$(sum_of "$SLOW")" "$(cat "$T/before")" "the origin"
+	flag_is 1
 }
 
 # The SSD becomes read-only. All that the log has goes home, and the cache is given up. No

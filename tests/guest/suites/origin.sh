@@ -521,6 +521,7 @@ logged_cache() {
 	resident_cache writeback 24
 	stays_dirty c
 	until_true 60 all_clean c
+	message c settle_seconds 0
 	message c absorb 1
 	until_true 60 log_is_on
 	RW=randwrite write_data /dev/mapper/c 2 20 2 4k

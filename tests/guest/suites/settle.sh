@@ -14,6 +14,7 @@ logged_lv() {
 	write_data /dev/vg/lv 1 0 4
 	warm vg-lv 4
 	stays_dirty vg-lv
+	message vg-lv settle_seconds 0
 	hearth set vg/lv mode=writeback 2>"$T/said"
 	cat "$T/said"
 	grep -q "'hearth set vg/lv absorb=off' ends that" "$T/said" || fail "hearth set did not say how absorb ends"
