@@ -181,38 +181,41 @@ int cache_log_leave_mapped(struct cache *c)
 }
 
 struct past_end {
-	struct cache *c;
-	u64 block;
-	bool found;
+	struct cache_log *log;
+	u32 nr;
 };
 
+/* Blocks of runs that were visited one after the other; some may come twice. */
 static int find_past_end(void *ctx, const struct log_run *run)
 {
 	struct past_end *pe = ctx;
+	struct cache_log *log = pe->log;
 
-	if (run->block < pe->c->origin_blocks)
+	if (run->block < log->c->origin_blocks ||
+	    (pe->nr && log->blocks[pe->nr - 1] == run->block))
 		return 0;
-	pe->block = run->block;
-	pe->found = true;
-	return 1;
+	log->blocks[pe->nr++] = run->block;
+	return pe->nr == LOG_HOME_BLOCKS;
 }
 
 /* The table is shorter than the origin: what lies past its end goes home now. */
 static int home_past_end(struct cache_log *log)
 {
-	struct past_end pe = { .c = log->c };
+	struct past_end pe = { .log = log };
+	u32 i;
 
-	for (;;) {
-		pe.found = false;
+	do {
+		pe.nr = 0;
 		log_index_for_each(&log->ix, find_past_end, &pe);
-		if (!pe.found)
-			return 0;
-		if (!cache_log_empty_block(log, pe.block)) {
+		for (i = 0; i < pe.nr; i++) {
+			if (cache_log_empty_block(log, log->blocks[i]))
+				continue;
 			DMERR("write log: origin block %llu, past the end of the table, cannot go home",
-			      pe.block);
+			      log->blocks[i]);
 			return -EIO;
 		}
-	}
+	} while (pe.nr);
+	return 0;
 }
 
 /* The log's slots.  One that is mapped in place is none of the log's any more. */

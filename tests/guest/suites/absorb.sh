@@ -541,6 +541,20 @@ test_replaced_table_leaves_the_origin_alone() {
 	flag_is 1
 }
 
+# The table ends before the origin: what the log has of the rest goes home at activation.
+#@ slow hearth-only timeout=180
+test_table_is_shorter_than_what_the_log_has() {
+	absorbing 16 64
+	small_writes 1 0 4
+	small_writes 2 40 4
+	dmsetup remove c
+	flag_is 1
+	check_data_fails "$SLOW" 2 40 4 4k
+	dmsetup create c --table "0 65536 cache $META $FAST $SLOW 128 2 metadata2 writeback default 0"
+	are_right "$SLOW" 2 40 4
+	are_right /dev/mapper/c 1 0 4
+}
+
 # The SSD becomes read-only. All that the log has goes home, and the cache is given up. No
 # write of a user fails.
 #@ slow hearth-only timeout=180
