@@ -449,6 +449,9 @@ test_unmap_a_million() {
 		assert_eq "$(stat_of c used)" 0 "blocks left"
 	else
 		a_million_blocks writeback
+		# The ioctl has the inode's lock, for which dd and udev wait over a minute on a busy
+		# machine. A cache that hangs makes the test time out.
+		dmesg_allow 'blocked for more than|Call Trace'
 		watched write_beside blkdiscard -o 0 -l 30000M /dev/mapper/c
 		# udev's reads may promote some blocks again.
 		assert_le "$(stat_of c used)" 41000 "blocks left"
