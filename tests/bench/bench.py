@@ -65,10 +65,10 @@ def build_disk(version):
 
 IMAGE = """
 BEGIN {
-	print "<superblock uuid=\\"\\" block_size=\\"64\\" nr_cache_blocks=\\"" n "\\" policy=\\"smq\\" hint_width=\\"4\\">"
+	print "<superblock uuid=\\"\\" block_size=\\"" sectors "\\" nr_cache_blocks=\\"" n "\\" policy=\\"smq\\" hint_width=\\"4\\">"
 	print "<mappings>"
 	for (i = 0; i < n; i++)
-		print "<mapping cache_block=\\"" i "\\" origin_block=\\"" i "\\" dirty=\\"false\\"/>"
+		print "<mapping cache_block=\\"" i "\\" origin_block=\\"" i * every "\\" dirty=\\"false\\"/>"
 	print "</mappings><hints>"
 	for (i = 0; i < n; i++)
 		print "<hint cache_block=\\"" i "\\" data=\\"AAAAAA==\\"/>"
@@ -76,22 +76,31 @@ BEGIN {
 }"""
 
 
-def make_image(million):
-    """Metadata of a cache of so many million blocks, all in use and clean."""
-    path = BUILD / "bench-images" / str(million)
+def make_image(name, blocks, sectors=64, every=1):
+    """Metadata of a cache of so many blocks, all in use and clean, of every so many of the origin."""
+    path = BUILD / "bench-images" / name
     if path.exists():
         return
     path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     with open(part, "wb") as image:
-        image.truncate((16 + 20 * million) << 20)
+        image.truncate((16 + 20 * blocks // 1000000) << 20)
     xml = path.with_suffix(".xml")  # cache_restore takes regular files only
     with open(xml, "wb") as out:
-        subprocess.run(["awk", "-v", f"n={million * 1000000}", IMAGE], stdout=out, check=True)
+        subprocess.run(["awk", "-v", f"n={blocks}", "-v", f"sectors={sectors}", "-v", f"every={every}",
+                        IMAGE], stdout=out, check=True)
     subprocess.run(["/usr/sbin/cache_restore", "-q", "--metadata-version", "2",
                     "-i", xml, "-o", part], check=True)
     xml.unlink()
     part.rename(path)
+
+
+def make_images(sections):
+    for million in (1, 4, 16) if "scale" in sections else ():
+        make_image(str(million), million * 1000000)
+    if "origin" in sections:
+        # 100 GiB in blocks of 64 KiB, from everywhere on 2 TiB
+        make_image("origin", 100 << 14, sectors=128, every=20)
 
 
 def boot(sections, ios):
@@ -175,8 +184,7 @@ def boot_guest(sections, ios, *options):
     quick = "BENCH_QUICK=1 BENCH_ENGINES=hearth" if figures.QUICK else ""
     build_disk(version)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for million in (1, 4, 16) if "scale" in sections else ():
-        make_image(million)
+    make_images(sections)
     for section in sections:
         clear(section)
         (RESULTS / f"{section}.stamp").write_text(figures.stamp() + "\n")

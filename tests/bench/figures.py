@@ -295,6 +295,16 @@ def scale_figures(results):
         yield Figure(f"1 million blocks, {engine}: longest read without polling", worst[1], "us")
 
 
+@section("origin", "The origin check of a cache of 100 GiB at its activation")
+def origin_figures(results):
+    said = results.said.get
+    for disk, words in (("4ms", "a disk that takes 4 ms for each request"),
+                        ("seeks", "the disk, 2 TiB")):
+        without, checked = (said(f"origin-{disk}-{what}-seconds") for what in ("0", "default"))
+        yield Figure(f"{words}: activation without the check", without, "s")
+        yield Figure(f"{words}: longer with it", minus(checked, without), "s", most=0.5)
+
+
 @section("published", "Published tests, on the disk")
 def published_figures(results):
     yield from published.figures(results, ROWS)
