@@ -184,6 +184,139 @@ test_lvconvert_repair_of_cachevol_is_refused() {
 	check_data /dev/vg/lv 1 0 24
 }
 
+# --- a pool on two SSDs ---------------------------------------------------------------
+
+# breakable_pvs NAME...: makes SSDs of 64 MiB that a test can break. lvm2 sees nothing below
+# them.
+breakable_pvs() {
+	local name real
+	for name; do
+		real=FAR_$name
+		device "$real" 64 ssd
+		dmsetup create "pv_$name" --table "0 $(sectors "${!real}") linear ${!real} 0"
+	done
+}
+
+# mirrored_pool: makes vg/lv on a disk, cached in writeback by a pool whose data and
+# metadata are on the SSDs one and two. The commands are those of docs/administration.md.
+mirrored_pool() {
+	modprobe dm-raid
+	device DISK 128 disk
+	breakable_pvs one two
+	vgcreate -y vg "$DISK" /dev/mapper/pv_one /dev/mapper/pv_two
+	lvcreate -y -L 64M -n lv vg "$DISK"
+	lvcreate -y --type raid1 -m 1 -L 32M -n fast vg /dev/mapper/pv_one /dev/mapper/pv_two
+	lvcreate -y --type raid1 -m 1 -L 8M -n fastmeta vg /dev/mapper/pv_one /dev/mapper/pv_two
+	lvconvert -y --type cache-pool --poolmetadata vg/fastmeta vg/fast
+	lvconvert -y --type cache --cachepool vg/fast --cachemode writeback vg/lv
+	until_true 60 both_in_sync || fail "the legs are not equal"
+}
+
+# The volumes of the pool, as lvm2 calls them while the pool is in use
+POOL_PARTS="fast_cpool_cdata fast_cpool_cmeta"
+
+both_in_sync() {
+	local part
+	for part in $POOL_PARTS; do
+		[ "$(legs_of "$part")" = AA ] && [ "$(field sync_percent "vg/$part")" = 100.00 ] || return 1
+	done
+}
+
+# legs_of PART: prints A for each leg that is well, a for one that is behind, D for a dead one.
+legs_of() {
+	dmsetup status --noflush "vg-$1" | awk '{ print $6 }'
+}
+
+# Writes 4 MiB at 8 MiB again and again, each time with the next seed, until $T/stop is there.
+# $T/seed has the last seed.
+writes_again_and_again() {
+	local seed
+	for ((seed = 2; ; seed++)); do
+		write_data /dev/vg/lv $seed 8 4 4k || return 1
+		echo $seed >"$T/seed"
+		[ ! -e "$T/stop" ] || return 0
+	done
+}
+
+seed_is() {
+	[ -e "$T/seed" ] && [ "$(cat "$T/seed")" -ge "$1" ]
+}
+
+legs_are() {
+	local part
+	for part in $POOL_PARTS; do
+		[ "$(legs_of "$part")" = "$1" ] || return 1
+	done
+}
+
+# An SSD dies under a writer. The user sees no error, write-back goes on, and a third SSD
+# takes its place. Then the second one dies, so that the third has the only copy of what is
+# dirty.
+#@ slow hearth-only timeout=300
+test_a_leg_of_a_mirrored_pool_dies() {
+	mirrored_pool
+	stays_dirty vg-lv
+	every_write_comes_in vg-lv
+	write_data /dev/vg/lv 1 0 16
+	assert_ge "$(stat_of vg-lv dirty)" 128 "dirty blocks"
+	writes_again_and_again &
+	LOAD=$!
+	until_true 60 seed_is 2 || fail "no writes"
+	dies pv_one
+	# Two more, so that one has begun after the death.
+	until_true 60 seed_is $(($(cat "$T/seed") + 2)) || fail "the writer is stuck, or saw an error"
+	touch "$T/stop"
+	wait "$LOAD" || fail "a write failed"
+	# Blocks that come into the cache have the metadata written.
+	write_data /dev/vg/lv 1 16 4
+	until_true 20 legs_are DA || fail "not both parts of the pool have noticed the dead SSD"
+	assert_eq "$(stat_of vg-lv rw)" rw "the metadata"
+	has_what_was_written /dev/vg/lv
+	assert_ge "$(stat_of vg-lv dirty)" 160 "dirty blocks after the death"
+	goes_home
+	has_what_was_written /dev/mapper/vg-lv_corig
+	stays_dirty vg-lv
+	write_data /dev/vg/lv 1000 4 4
+	write_data /dev/vg/lv 1 0 4
+	assert_ge "$(stat_of vg-lv dirty)" 128 "dirty blocks before the repair"
+	new_leg
+	assert_ge "$(stat_of vg-lv dirty)" 128 "dirty blocks after the repair"
+	dies pv_two
+	check_data /dev/vg/lv 1000 4 4
+	check_data /dev/vg/lv 1 0 4
+	check_data /dev/vg/lv 1 12 8
+	write_data /dev/vg/lv 1001 20 4
+	check_data /dev/vg/lv 1001 20 4
+	goes_home
+	check_data /dev/mapper/vg-lv_corig 1000 4 4
+	check_data /dev/mapper/vg-lv_corig 1001 20 4
+}
+
+has_what_was_written() {
+	check_data "$1" 1 0 8
+	check_data "$1" "$(cat "$T/seed")" 8 4 4k
+	check_data "$1" 1 12 8
+}
+
+goes_home() {
+	message vg-lv writeback_idle 1
+	until_true 60 all_clean vg-lv || fail "write-back has stopped"
+}
+
+# The commands are those of docs/administration.md.
+new_leg() {
+	local part
+	breakable_pvs three
+	vgextend -y vg /dev/mapper/pv_three
+	for part in $POOL_PARTS; do
+		lvconvert -y --repair "vg/$part" /dev/mapper/pv_three
+	done
+	vgreduce --removemissing vg
+	until_true 60 both_in_sync || fail "the new legs are not equal"
+	lvs -a -o+devices vg
+	[ -z "$(lvs -a --noheadings -S 'lv_health_status=partial' vg)" ] || fail "a leg is missing"
+}
+
 #@ fast timeout=120 on=pool slow=vol
 test_lvchange_cachemode() {
 	local mode
