@@ -65,7 +65,8 @@ def build_disk(version):
 
 IMAGE = """
 BEGIN {
-	print "<superblock uuid=\\"\\" block_size=\\"" sectors "\\" nr_cache_blocks=\\"" n "\\" policy=\\"smq\\" hint_width=\\"4\\">"
+	printf "<superblock uuid=\\"\\" block_size=\\"%d\\" nr_cache_blocks=\\"%d\\" ", sectors, n
+	print "policy=\\"smq\\" hint_width=\\"4\\">"
 	print "<mappings>"
 	for (i = 0; i < n; i++)
 		print "<mapping cache_block=\\"" i "\\" origin_block=\\"" i * every "\\" dirty=\\"false\\"/>"
