@@ -67,9 +67,15 @@ static int before(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
+/* Without one the kernel replaces the probe by a jump, which goes on where it was. */
+static void after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static struct kprobe probe = {
 	.symbol_name = LOCK_FUNCTION,
 	.pre_handler = before,
+	.post_handler = after,
 };
 
 static int __init heldlock_init(void)
