@@ -147,32 +147,16 @@ static bool is_mounted_early(const char *dir)
 	return !strcmp(dir, "/") || !strcmp(dir, "/usr");
 }
 
-static bool mounts_need(const struct search *s)
+static bool mount_needs(const struct search *s, const struct mntent *m)
 {
-	FILE *f = open_table("/proc/self/mounts");
-	struct mntent *m;
-	bool hit = false;
-
-	while (f && !hit && (m = getmntent(f)))
-		hit = is_mounted_early(m->mnt_dir) &&
-		      stands_here(s, m->mnt_fsname, "%s", m->mnt_dir);
-	if (f)
-		endmntent(f);
-	return hit;
+	return is_mounted_early(m->mnt_dir) &&
+	       stands_here(s, m->mnt_fsname, "%s", m->mnt_dir);
 }
 
-/* Its first line has titles, and is no name of a device. */
-static bool swaps_need(const struct search *s)
+/* The first line has titles, and is no name of a device. */
+static bool swap_needs(const struct search *s, const struct mntent *m)
 {
-	FILE *f = open_table("/proc/swaps");
-	struct mntent *m;
-	bool hit = false;
-
-	while (f && !hit && (m = getmntent(f)))
-		hit = stands_here(s, m->mnt_fsname, "swap");
-	if (f)
-		endmntent(f);
-	return hit;
+	return stands_here(s, m->mnt_fsname, "swap");
 }
 
 /* ---- As it is configured ---- */
@@ -182,31 +166,30 @@ static bool must_be_there(const struct mntent *m)
 	return !hasmntopt(m, "nofail") && !hasmntopt(m, "noauto");
 }
 
-static bool fstab_needs(const struct search *s)
+static bool fstab_needs(const struct search *s, const struct mntent *m)
 {
-	FILE *f = open_table("/etc/fstab");
-	struct mntent *m;
-	bool hit = false;
-
-	while (f && !hit && (m = getmntent(f)))
-		hit = must_be_there(m) &&
-		      stands_here(s, m->mnt_fsname, "%s, by /etc/fstab",
-				  strcmp(m->mnt_type, "swap") ? m->mnt_dir : "swap");
-	if (f)
-		endmntent(f);
-	return hit;
+	return must_be_there(m) &&
+	       stands_here(s, m->mnt_fsname, "%s, by /etc/fstab",
+			   strcmp(m->mnt_type, "swap") ? m->mnt_dir : "swap");
 }
 
 /* Name, device, key, options: the options stand where fstab has them. */
-static bool crypttab_needs(const struct search *s)
+static bool crypttab_needs(const struct search *s, const struct mntent *m)
 {
-	FILE *f = open_table("/etc/crypttab");
+	return must_be_there(m) &&
+	       stands_here(s, m->mnt_dir, "%s, by /etc/crypttab", m->mnt_fsname);
+}
+
+/* Does a line of the table @path, which may not be there, need the cache? */
+static bool table_needs(const struct search *s, const char *path,
+			bool (*needs)(const struct search *s, const struct mntent *m))
+{
+	FILE *f = open_table(path);
 	struct mntent *m;
 	bool hit = false;
 
 	while (f && !hit && (m = getmntent(f)))
-		hit = must_be_there(m) &&
-		      stands_here(s, m->mnt_dir, "%s, by /etc/crypttab", m->mnt_fsname);
+		hit = needs(s, m);
 	if (f)
 		endmntent(f);
 	return hit;
@@ -255,6 +238,9 @@ bool boot_needs(const struct cache_info *c, char *what)
 		.cache = { c->dm->major, c->dm->minor }, .what = what,
 	};
 
-	return mounts_need(&s) || fstab_needs(&s) || swaps_need(&s) ||
-	       crypttab_needs(&s) || command_line_needs(&s);
+	return table_needs(&s, "/proc/self/mounts", mount_needs) ||
+	       table_needs(&s, "/etc/fstab", fstab_needs) ||
+	       table_needs(&s, "/proc/swaps", swap_needs) ||
+	       table_needs(&s, "/etc/crypttab", crypttab_needs) ||
+	       command_line_needs(&s);
 }
