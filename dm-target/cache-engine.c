@@ -422,6 +422,18 @@ struct resuming {
 
 static LIST_HEAD(resumings);	/* guarded by engines_lock */
 
+/* Is a resume, or a removal, under way on this metadata device? */
+static bool is_claimed(dev_t dev)
+{
+	struct resuming *r;
+
+	lockdep_assert_held(&engines_lock);
+	list_for_each_entry(r, &resumings, list)
+		if (r->dev == dev)
+			return true;
+	return false;
+}
+
 /*
  * May this table run on an engine on which another table still runs?  lvm2 needs
  * that when it removes a snapshot of a cached volume: the volume's own device gets
@@ -440,7 +452,6 @@ static const char in_use[] = "metadata device is in use by another active cache"
 static int begin_resume(struct cache_table *t, struct resuming *me,
 			struct cache **c)
 {
-	struct resuming *other;
 	int r = 0;
 
 	me->dev = t->metadata->bdev->bd_dev;
@@ -453,9 +464,8 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 		     list_empty(&t->running);
 	if (me->shares && ((*c)->stopping || !may_share(*c, t)))
 		r = -EBUSY;
-	list_for_each_entry(other, &resumings, list)
-		if (other->dev == me->dev)
-			r = -EBUSY;
+	if (is_claimed(me->dev))
+		r = -EBUSY;
 	if (!r)
 		list_add(&me->list, &resumings);
 	mutex_unlock(&engines_lock);
@@ -781,17 +791,14 @@ static bool has_devices(const struct cache *c, const struct cache_table *t)
  */
 static bool begin_removal(struct cache_table *t, struct resuming *me)
 {
-	struct resuming *other;
 	struct cache *c = t->cache;
 	bool last;
 
 	mutex_lock(&engines_lock);
 	last = c && dm_post_suspending(t->ti) && list_empty(&t->running) &&
 	       list_empty(&c->tables) && kref_read(&c->ref) == 1 &&
-	       find_engine(c->metadata_dev) == c && has_devices(c, t);
-	list_for_each_entry(other, &resumings, list)
-		if (last && other->dev == c->metadata_dev)
-			last = false;
+	       find_engine(c->metadata_dev) == c && has_devices(c, t) &&
+	       !is_claimed(c->metadata_dev);
 	if (last) {
 		me->dev = c->metadata_dev;
 		me->shares = false;

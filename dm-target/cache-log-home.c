@@ -26,7 +26,7 @@
 /* Runs that leave together while somebody waits: writes, discards, or a removal. */
 #define URGENT_RUNS		256U
 
-/* Whoever waits is served sooner by small batches, of which nothing goes into the cache. */
+/* Small batches, of which nothing goes into the cache, end the wait of others sooner. */
 static bool is_in_haste(struct cache_log *log)
 {
 	return log->leaves || cache_log_has_waiters(log);

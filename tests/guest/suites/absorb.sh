@@ -520,7 +520,7 @@ test_removal_ends_before_the_log_is_empty() {
 	flag_is 1
 	kernel_said "write log: [1-9][0-9]* blocks stay in it; only hearth can open the cache"
 	by_hand c 128 "metadata2 writeback"
-	found=$(dmesg | sed -nE 's/.*write log: recovered, with ([0-9]+) extents.*/\1/p' | tail -n 1)
+	found=$(kernel_log | sed -nE 's/.*write log: recovered, with ([0-9]+) extents.*/\1/p' | tail -n 1)
 	assert_ge "$found" 1 "extents that stayed"
 	assert_le "$found" $((extents - 200)) "extents that stayed"
 	are_right /dev/mapper/c 1 0 4
