@@ -84,7 +84,7 @@ copies_fit() {
 # cut_power: META, FAST and SLOW become copies of what the devices hold now; the cache
 # goes on with the others. The suite crash cuts amid the log's moves.
 cut_power() {
-	sync
+	sync /dev/mapper/c		# without a device it would send no flush
 	device COPYMETA 8 ram
 	device COPYFAST 16 ram
 	device COPYSLOW 64 ram
