@@ -121,8 +121,8 @@ MUTANTS = {
         "if (!log) {"),
     "log-promotion-beside-it": (
         "dm-target/cache-gate.c",
-        "if (!is_in_the_way(c, block) && !log_has(c, block))",
-        "if (!is_in_the_way(c, block))"),
+        "if (r || !log_has(c, block))",
+        "if (r || c)"),
     "log-keeps-what-is-discarded": (
         "dm-target/cache-discard.c",
         "if (unlikely(READ_ONCE(c->log)) && !cache_log_discard(c, bio))",
