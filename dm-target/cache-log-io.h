@@ -62,7 +62,7 @@ u32 cache_log_share(struct cache_log *log);
 bool cache_log_has_spare(struct cache_log *log);
 
 /**
- * cache_log_take_room() - place a write at the end of the open segment
+ * cache_log_take_room() - place a write at the end of its share's open segment
  * @log: the log
  * @w: counted in
  *
@@ -70,6 +70,20 @@ bool cache_log_has_spare(struct cache_log *log);
  * index.  Return: false if the log may not have one more slot, or there is none.
  */
 bool cache_log_take_room(struct cache_log *log, struct log_write *w);
+
+/*
+ * cache-log-open.c: the segments that are open.  The caller has log.room_lock.
+ *
+ * cache_log_append(): false: the write's segment has no room for it in one piece, or none
+ * is open for it.  cache_log_open_segment(): @slot takes the write, and others of its
+ * share; a segment that was open for them is one like any other from here on.
+ * cache_log_retire_open(): no segment is open any more.  cache_log_init_open(): the log
+ * may have @most slots.
+ */
+bool cache_log_append(struct cache_log *log, struct log_write *w);
+void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
+void cache_log_retire_open(struct cache_log *log);
+void cache_log_init_open(struct cache_log *log, u32 most);
 
 /**
  * cache_log_add_segment() - a segment that was found by recovery

@@ -196,26 +196,6 @@ static u32 new_segment(struct cache_log *log)
 	return SLOT_NONE;
 }
 
-/* Take room at the end of the open segment for the write, all in one piece. */
-static bool append(struct cache_log *log, struct log_write *w)
-{
-	lockdep_assert_held(&log->room_lock);
-	if (log->open == SLOT_NONE ||
-	    log->fill + w->run.sectors > log->c->block_sectors)
-		return false;
-	log_write_place(&log->ix, w, log->open, log->fill);
-	log->fill += w->run.sectors;
-	return true;
-}
-
-static void retire_open_locked(struct cache_log *log)
-{
-	lockdep_assert_held(&log->room_lock);
-	if (log->open != SLOT_NONE)
-		slot_list_push(&log->c->map, &log->full, log->open);
-	log->open = SLOT_NONE;
-}
-
 /* A segment for this write alone, which may become a block of the cache in place. */
 static bool take_whole(struct cache_log *log, struct log_write *w)
 {
@@ -245,7 +225,7 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 	if (w->run.sectors == log->c->block_sectors)
 		return take_whole(log, w);
 	spin_lock_irqsave(&log->room_lock, flags);
-	taken = append(log, w);
+	taken = cache_log_append(log, w);
 	spin_unlock_irqrestore(&log->room_lock, flags);
 	if (taken)
 		return true;
@@ -254,12 +234,9 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 	if (slot == SLOT_NONE)
 		return false;
 	spin_lock_irqsave(&log->room_lock, flags);
-	taken = append(log, w);
+	taken = cache_log_append(log, w);
 	if (!taken) {
-		retire_open_locked(log);
-		log->open = slot;
-		log->fill = 0;
-		append(log, w);
+		cache_log_open_segment(log, w, slot);
 		slot = SLOT_NONE;
 	}
 	spin_unlock_irqrestore(&log->room_lock, flags);
@@ -306,7 +283,7 @@ void cache_log_push_whole(struct cache_log *log, u32 slot)
 void cache_log_close_open(struct cache_log *log)
 {
 	spin_lock_irq(&log->room_lock);
-	retire_open_locked(log);
+	cache_log_retire_open(log);
 	spin_unlock_irq(&log->room_lock);
 }
 
@@ -778,7 +755,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
 	log->dev.write = dev_write;
 	log->dev.ctx = log;
 	spin_lock_init(&log->room_lock);
-	log->open = SLOT_NONE;
+	cache_log_init_open(log, c->map.nr_slots / LOG_SHARE);
 	log->full = SLOT_NONE;
 	log->whole = SLOT_NONE;
 	log->whole_after = jiffies;

@@ -57,6 +57,12 @@ enum cache_log_state {
  */
 #define LOG_NR_MOVES	256U
 #define LOG_NR_COPIED	32U
+/*
+ * Segments that are open at a time, and appends after which the shares of the origin are
+ * chosen anew.  In a model of the log 16 did as well as 64.
+ */
+#define LOG_NR_OPEN	16U
+#define LOG_NR_SAMPLED	128U
 /* Blocks that reads want in the cache, and log.work has not looked at yet. */
 #define LOG_NR_WANTED	64U
 
@@ -93,6 +99,17 @@ struct log_move {
 	struct log_copy copy;	/* of the whole block, from the origin */
 };
 
+/*
+ * A segment that is appended to.  Each takes writes of one share of the origin, because
+ * the log goes home in the origin's order, and a segment is free only when all of it has
+ * left.
+ */
+struct log_open {
+	u32 slot;		/* or SLOT_NONE */
+	u32 fill;		/* sectors of it that are taken */
+	u64 first;		/* block: the share begins here; 0 for the first one */
+};
+
 struct cache_log {
 	struct cache *c;
 	enum cache_log_state state;	/* read anywhere */
@@ -125,8 +142,10 @@ struct cache_log {
 	 * write has to be counted in its segment before another may close that.
 	 */
 	spinlock_t room_lock;
-	u32 open;			/* the segment that is appended to, or SLOT_NONE */
-	u32 fill;			/* sectors of it that are taken */
+	struct log_open open[LOG_NR_OPEN];	/* in the order of the origin */
+	u32 nr_open;			/* that are used: one at least; does not change */
+	u64 sampled[LOG_NR_SAMPLED];	/* the blocks of the last appends */
+	u32 nr_sampled;			/* since the shares were chosen */
 	u32 full;			/* list of segments: nobody appends to them */
 	u32 whole;			/* the same, but each had a write of a whole block */
 	u32 nr_whole;			/* read anywhere */

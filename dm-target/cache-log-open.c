@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The segments of the write log that are open, and which of them takes a write.
+ *
+ * The log goes home in the origin's order, and a segment is free only when all of it has
+ * left.  So each open segment takes the writes of one share of the origin: then it is
+ * free when going home has passed that share, and not at the end of the whole sweep.
+ * The shares follow the last writes.
+ *
+ * It owns log.open and the samples.  It must not know where segments come from, nor when
+ * one is free.
+ */
+#include "cache-bio.h"
+#include "cache-log-home.h"
+#include "cache-log-io.h"
+
+#include <linux/sort.h>
+
+static int by_number(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	if (x == y)
+		return 0;
+	return x < y ? -1 : 1;
+}
+
+/* Each share had as many of the last appends as any other. */
+static void choose_shares_locked(struct cache_log *log)
+{
+	u32 i;
+
+	lockdep_assert_held(&log->room_lock);
+	sort(log->sampled, LOG_NR_SAMPLED, sizeof(*log->sampled), by_number, NULL);
+	for (i = 1; i < log->nr_open; i++)
+		log->open[i].first = log->sampled[i * LOG_NR_SAMPLED / log->nr_open];
+	log->nr_sampled = 0;
+}
+
+static struct log_open *open_for_locked(struct cache_log *log, u64 block)
+{
+	u32 i = log->nr_open - 1;
+
+	lockdep_assert_held(&log->room_lock);
+	while (i && log->open[i].first > block)
+		i--;
+	return &log->open[i];
+}
+
+bool cache_log_append(struct cache_log *log, struct log_write *w)
+{
+	struct log_open *open = open_for_locked(log, w->run.block);
+
+	lockdep_assert_held(&log->room_lock);
+	if (open->slot == SLOT_NONE ||
+	    open->fill + w->run.sectors > log->c->block_sectors)
+		return false;
+	log_write_place(&log->ix, w, open->slot, open->fill);
+	open->fill += w->run.sectors;
+	if (log->nr_open > 1) {
+		log->sampled[log->nr_sampled++] = w->run.block;
+		if (log->nr_sampled == LOG_NR_SAMPLED)
+			choose_shares_locked(log);
+	}
+	return true;
+}
+
+static void retire_locked(struct cache_log *log, struct log_open *open)
+{
+	lockdep_assert_held(&log->room_lock);
+	if (open->slot != SLOT_NONE)
+		slot_list_push(&log->c->map, &log->full, open->slot);
+	open->slot = SLOT_NONE;
+}
+
+void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot)
+{
+	struct log_open *open = open_for_locked(log, w->run.block);
+
+	lockdep_assert_held(&log->room_lock);
+	retire_locked(log, open);
+	open->slot = slot;
+	open->fill = 0;
+	cache_log_append(log, w);
+}
+
+void cache_log_retire_open(struct cache_log *log)
+{
+	u32 i;
+
+	lockdep_assert_held(&log->room_lock);
+	for (i = 0; i < log->nr_open; i++)
+		retire_locked(log, &log->open[i]);
+}
+
+/* Few of the log's slots are open, because each may be nearly empty. */
+void cache_log_init_open(struct cache_log *log, u32 most)
+{
+	u32 i;
+
+	log->nr_open = clamp(most / 16, 1U, LOG_NR_OPEN);
+	for (i = 0; i < LOG_NR_OPEN; i++)
+		log->open[i].slot = SLOT_NONE;
+}
