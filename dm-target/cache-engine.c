@@ -191,6 +191,7 @@ static void destroy_engine(struct kref *ref)
 	list_del(&c->list);
 	mutex_unlock(&engines_lock);
 
+	cache_log_end_pace(c->log);
 	if (c->bg_wq)
 		destroy_workqueue(c->bg_wq);
 	if (c->wq)

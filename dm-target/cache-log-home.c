@@ -18,63 +18,81 @@
 #define HOME_BACKOFF		(5 * HZ)
 /* So many runs are tried in vain before that, at most.  Not chosen by measurement. */
 #define FRUITLESS_MAX		65536
-/* Above the first the log is too full, until it is below the second: percent. */
-#define HIGH_MARK		75
+/* Above LOG_HIGH_MARK the log is too full, until it is below this: percent. */
 #define LOW_MARK		50
 /* A block of 600 runs, of which 16 can leave at a time, is empty after so many. */
 #define DISCARD_PASSES		64
 /* Runs that leave together while somebody waits: writes, discards, or a removal. */
 #define URGENT_RUNS		256U
 
+/*
+ * A batch with less room than that is full, because a block of 64 KiB may have so many runs,
+ * and one that is split keeps the next batch from beginning.
+ */
+#define WHOLE_BLOCK		128U
+
 /* Small batches, of which nothing goes into the cache, end the wait of others sooner. */
 static bool is_in_haste(struct cache_log *log)
 {
-	return log->leaves || cache_log_has_waiters(log);
+	return log->leaves || cache_log_is_pressed(log);
 }
 
 /* ---- Copies to the origin ---- */
 
-/*
- * Returns how many were begun, and have ended: all, unless a suspend began for which
- * nobody has to wait.
- */
-static u32 copy_runs(struct cache_log *log, u32 nr)
+static void begin_copy(struct cache_log *log, struct log_batch *b, u32 i)
+{
+	struct log_copy *copy = &b->copies[i];
+
+	copy->move = NULL;
+	copy->batch = b;
+	atomic_inc(&b->nr_copying);
+	cache_log_copy_run(log, &b->runs[i], log->c->origin, b->runs[i].block, copy);
+}
+
+/* All runs are copied, unless a suspend began for which nobody has to wait. */
+static void begin_copies(struct cache_log *log, struct log_batch *b)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < b->nr; i++) {
 		if (READ_ONCE(log->c->quiescing) && log->serves && !is_in_haste(log))
 			break;
-		cache_log_copy_run(log, i, log->c->origin, log->runs[i].block, NULL);
+		begin_copy(log, b, i);
 	}
-	cache_log_wait_for_copies(log);
-	return i;
+	b->nr_begun = i;
 }
 
-/* Runs that could not be copied stay.  Returns how many leave: the first ones. */
-static u32 drop_failed(struct cache_log *log, u32 nr)
+static void wait_for_copies(struct cache_log *log, struct log_batch *b)
 {
-	u32 i, n = 0;
-
-	for (i = 0; i < nr; i++) {
-		if (!log->copies[i].failed) {
-			log->runs[n++] = log->runs[i];
-			continue;
-		}
-		log_index_stay(&log->ix, &log->runs[i]);
-		cache_log_unpin_runs(log, &log->runs[i], 1);
-	}
-	return n;
+	wait_event(log->wait, !atomic_read(&b->nr_copying));
+	/* Pairs with copied() in cache-log-move.c. */
+	smp_rmb();
 }
 
 /* These stay: @nr from @first on. */
-static void keep_runs(struct cache_log *log, u32 first, u32 nr)
+static void keep_runs(struct cache_log *log, const struct log_batch *b, u32 first,
+		      u32 nr)
 {
 	u32 i;
 
 	for (i = first; i < first + nr; i++)
-		log_index_stay(&log->ix, &log->runs[i]);
-	cache_log_unpin_runs(log, log->runs + first, nr);
+		log_index_stay(&log->ix, &b->runs[i]);
+	cache_log_unpin_runs(log, b->runs + first, nr);
+}
+
+/* Runs that were not copied stay.  Returns how many leave: the first ones. */
+static u32 keep_failed(struct cache_log *log, struct log_batch *b)
+{
+	u32 i, n = 0;
+
+	keep_runs(log, b, b->nr_begun, b->nr - b->nr_begun);
+	for (i = 0; i < b->nr_begun; i++) {
+		if (b->copies[i].failed)
+			keep_runs(log, b, i, 1);
+		else
+			b->runs[n++] = b->runs[i];
+	}
+	return n;
 }
 
 static void went_wrong(const char *what)
@@ -92,37 +110,42 @@ static void back_off(struct cache_log *log)
  * W4: copied, the origin flushed, then GONE.  Returns how many runs left.  *@failed: some
  * could not be copied.
  */
-static u32 send_home(struct cache_log *log, u32 nr, bool *failed)
+static u32 end_copies(struct cache_log *log, struct log_batch *b, bool *failed)
 {
-	u32 copied = copy_runs(log, nr), n;
+	u32 n;
 
-	keep_runs(log, copied, nr - copied);
-	n = drop_failed(log, copied);
-	*failed = n < copied;
+	wait_for_copies(log, b);
+	n = keep_failed(log, b);
+	*failed = n < b->nr_begun;
 	if (*failed)
 		went_wrong("extents cannot be copied to the origin");
 	if (!n)
 		return 0;
+	/*
+	 * After a flush that failed none is tried, so nothing leaves that another batch had
+	 * copied before.
+	 */
 	if (cache_flush_origin(log->c)) {
 		went_wrong("the origin cannot be flushed");
 		back_off(log);
-		keep_runs(log, 0, n);
+		keep_runs(log, b, 0, n);
 		return 0;
 	}
-	if (cache_log_leave_runs(log, log->runs, n)) {
-		cache_log_unpin_runs(log, log->runs, n);
+	if (cache_log_leave_runs(log, b->runs, n)) {
+		cache_log_unpin_runs(log, b->runs, n);
 		return 0;
 	}
 	cache_stat_add(log->c, STAT_LOG_HOME, n);
-	cache_log_unpin_runs(log, log->runs, n);
+	cache_log_unpin_runs(log, b->runs, n);
 	return n;
 }
 
 /*
- * W13: the runs of a block, behind @nr others.  0 while writes to the origin alone or
- * discards are in flight: none begins while the block has extents.
+ * W13: runs of a block are added to the batch, which may have @max.  Returns how many: 0
+ * while writes to the origin alone or discards are in flight.  None begins while the block
+ * has extents.
  */
-static u32 take_block(struct cache_log *log, u64 block, u32 nr, u32 max)
+static u32 take_block(struct cache_log *log, u64 block, struct log_batch *b, u32 max)
 {
 	int n;
 
@@ -130,8 +153,11 @@ static u32 take_block(struct cache_log *log, u64 block, u32 nr, u32 max)
 	smp_mb();
 	if (cache_gate_is_busy(log->c, block))
 		return 0;
-	n = log_index_collect(&log->ix, block, log->runs + nr, max - nr, true);
-	return max(n, 0);
+	n = log_index_collect(&log->ix, block, b->runs + b->nr, max - b->nr, true);
+	if (n <= 0)
+		return 0;
+	b->nr += n;
+	return n;
 }
 
 /* ---- Which blocks ---- */
@@ -192,30 +218,15 @@ static u32 first_from(const u64 *blocks, u32 nr, u64 block)
 
 /* ---- Is it time? ---- */
 
-static u32 ring_share(struct cache_log *log)
-{
-	u64 most = (u64)log->geo.ring_blocks * LOG_RECORDS / 4;
-	u64 nr = READ_ONCE(log->ix.nr_ring) +
-		 2 * atomic64_read(&log->ix.nr_unlogged);
-
-	return div64_u64(nr * 100, max(most, 1ULL));
-}
-
-static u32 memory_share(struct cache_log *log)
-{
-	return div64_u64(atomic64_read(&log->ix.bytes) * 100, log->ix.max_bytes);
-}
-
-static bool too_full(struct cache_log *log)
+static bool too_full(struct cache_log *log, u32 fullness)
 {
 	struct cache *c = log->c;
 	u64 dirty = (u64)atomic_read(&log->nr_segments) + atomic_read(&c->nr_dirty);
-	u32 share = max3(cache_log_share(log), ring_share(log), memory_share(log));
 
-	if (share >= HIGH_MARK ||
+	if (fullness >= LOG_HIGH_MARK ||
 	    cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_high)))
 		WRITE_ONCE(log->above_mark, true);
-	else if (share < LOW_MARK &&
+	else if (fullness < LOW_MARK &&
 		 !cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_low)))
 		WRITE_ONCE(log->above_mark, false);
 	return log->above_mark;
@@ -244,10 +255,13 @@ static bool backs_off(struct cache_log *log)
 bool cache_log_home_is_wanted(struct cache_log *log)
 {
 	/* An empty log is asked, too: streams are absorbed until it is too full. */
-	bool full = too_full(log);
+	u32 fullness = cache_log_fullness(log);
+	bool full = too_full(log, fullness);
+	bool can = can_go_home(log) && !backs_off(log);
 	struct cache *c = log->c;
 
-	if (!can_go_home(log) || backs_off(log))
+	cache_log_set_pace(log, fullness, can && log->state == CACHE_LOG_ON);
+	if (!can)
 		return false;
 	if (cache_log_has_waiters(log))
 		return true;
@@ -267,56 +281,128 @@ static u64 nr_runs(struct cache_log *log)
 }
 
 /*
- * @nr runs go home, and the blocks that were begun go into the cache.  A bad stretch of the
- * origin must not keep the rest in the log, so the next pass goes on behind this batch; and
- * only if all of the log was tried in vain, nothing is tried for a while.
+ * A bad stretch of the origin must not keep the rest in the log, so the next pass goes on
+ * behind a batch that failed; and only if all of the log was tried in vain, nothing is tried
+ * for a while.
  */
-static u64 end_batch(struct cache_log *log, u32 nr)
+static u64 end_batch(struct cache_log *log, struct log_batch *b)
 {
 	bool failed = false;
-	u64 left = 0;
+	u32 left;
 
-	if (nr) {
-		log->home_next = log->runs[nr - 1].block + 1;
-		left = send_home(log, nr, &failed);
-	}
-	left += cache_log_end_moves(log);
-	log->fruitless = left || !failed ? 0 : log->fruitless + nr;
+	if (!b->nr)
+		return 0;
+	left = end_copies(log, b, &failed);
+	log->fruitless = left || !failed ? 0 : log->fruitless + b->nr;
+	b->nr = 0;
 	if (log->fruitless > min_t(u64, nr_runs(log), FRUITLESS_MAX))
 		back_off(log);
 	cache_log_reap(log);
 	return left;
 }
 
-/* Returns how many runs left, or blocks of which all did. */
-static u64 blocks_go_home(struct cache_log *log, const u64 *blocks, u32 nr)
+/* Nothing more leaves a cache that is being removed when its time is over. */
+static void begin_batch(struct cache_log *log, struct log_batch *b)
 {
-	u32 first = first_from(blocks, nr, log->home_next), i, n = 0, max, taken;
-	u64 left = 0;
+	b->nr_begun = 0;
+	if (!log->leaves || time_before(jiffies, log->leave_until))
+		begin_copies(log, b);
+}
 
-	for (i = first; i < nr && cache_log_home_is_wanted(log); i++) {
-		max = is_in_haste(log) ? URGENT_RUNS : LOG_HOME_RUNS;
-		if (log->nr_moves == LOG_NR_COPIED) {
-			left += end_batch(log, n);
-			n = 0;
-		}
-		if (!is_in_haste(log) &&
-		    (cache_log_awaits_mapping(log, blocks[i]) ||
-		     cache_log_begin_move(log, blocks[i])))
-			continue;
-		do {
-			if (n >= max) {
-				left += end_batch(log, n);
-				n = 0;
-				if (cache_log_has_waiters(log))
-					return left;
-			}
-			taken = take_block(log, blocks[i], n, max);
-			n += taken;
-		} while (taken && n >= max && log_index_has(&log->ix, blocks[i]));
+/* The batch that was filled begins; the one that was begun before ends, and is filled next. */
+static u64 send_batch(struct cache_log *log)
+{
+	struct log_batch *b = &log->home[log->filling];
+
+	if (b->nr)
+		log->home_next = b->runs[b->nr - 1].block + 1;
+	begin_batch(log, b);
+	log->filling ^= 1;
+	return end_batch(log, &log->home[log->filling]);
+}
+
+/* No batch is under way any more, nor a block on its way into the cache. */
+static u64 end_all(struct cache_log *log)
+{
+	u64 left = send_batch(log), moved;
+
+	left += send_batch(log);
+	moved = cache_log_end_moves(log);
+	if (!moved)
+		return left;
+	log->fruitless = 0;
+	cache_log_reap(log);
+	return left + moved;
+}
+
+/*
+ * Room in the batch that is filled, for runs of the block.  False: it has runs in there that
+ * stay.  No block has runs in both batches.  Adds to *@left how many runs left.
+ */
+static bool make_room(struct cache_log *log, u64 block, u64 *left)
+{
+	struct log_batch *b = &log->home[log->filling];
+	u64 some;
+
+	if (b->runs[b->nr - 1].block != block) {
+		*left += send_batch(log);
+		return true;
 	}
-	left += end_batch(log, n);
-	if (i == nr)
+	some = end_all(log);
+	*left += some;
+	return some;
+}
+
+/*
+ * Runs of the block are added to the batch that is filled.  Returns whether one was sent;
+ * adds to *@left how many runs left.
+ */
+static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
+{
+	bool sent = false;
+	u32 taken;
+
+	do {
+		if (log->home[log->filling].nr > max - WHOLE_BLOCK) {
+			sent = true;
+			if (!make_room(log, block, left))
+				break;
+		}
+		taken = take_block(log, block, &log->home[log->filling], max);
+	} while (taken && log->home[log->filling].nr == max &&
+		 log_index_has(&log->ix, block));
+	return sent;
+}
+
+/* It is to go into the cache, and nobody waits for room. */
+static bool goes_into_cache(struct cache_log *log, u64 block)
+{
+	return !log->leaves && !cache_log_has_waiters(log) &&
+	       (cache_log_awaits_mapping(log, block) ||
+		cache_log_begin_move(log, block));
+}
+
+/*
+ * The picked blocks leave, until others have to go first.  Returns how many runs left, or
+ * blocks of which all did.
+ */
+static u64 blocks_go_home(struct cache_log *log)
+{
+	u64 left = 0, block;
+	bool sent = false;
+
+	while (log->next_pick < log->nr_picked && cache_log_home_is_wanted(log) &&
+	       !(sent && cache_log_is_pressed(log))) {
+		if (log->nr_moves == LOG_NR_COPIED)
+			left += end_all(log);
+		block = log->blocks[log->next_pick++];
+		if (!goes_into_cache(log, block))
+			sent = add_block(log, block,
+					 is_in_haste(log) ? URGENT_RUNS : LOG_HOME_RUNS,
+					 &left);
+	}
+	left += end_all(log);
+	if (log->next_pick == log->nr_picked)
 		log->home_next = 0;
 	return left;
 }
@@ -341,16 +427,17 @@ bool cache_log_map_whole(struct cache_log *log)
 
 void cache_log_serve_wanted(struct cache_log *log)
 {
+	u64 blocks[LOG_NR_WANTED];
 	u32 nr, i;
 
 	spin_lock_irq(&log->lock);
 	nr = log->nr_wanted;
-	memcpy(log->blocks, log->wanted, nr * sizeof(*log->blocks));
+	memcpy(blocks, log->wanted, nr * sizeof(*blocks));
 	WRITE_ONCE(log->nr_wanted, 0);
 	spin_unlock_irq(&log->lock);
-	sort(log->blocks, nr, sizeof(*log->blocks), by_number, NULL);
+	sort(blocks, nr, sizeof(*blocks), by_number, NULL);
 	for (i = 0; i < nr && !cache_log_has_waiters(log); i++) {
-		cache_log_begin_move(log, log->blocks[i]);
+		cache_log_begin_move(log, blocks[i]);
 		if (log->nr_moves == LOG_NR_COPIED)
 			cache_log_end_moves(log);
 	}
@@ -358,12 +445,23 @@ void cache_log_serve_wanted(struct cache_log *log)
 		cache_log_reap(log);
 }
 
+/* Blocks that have come into the log since the last were picked wait for the next time. */
+static void pick_again(struct cache_log *log)
+{
+	log->nr_picked = pick_blocks(log, log->blocks, LOG_HOME_BLOCKS);
+	log->next_pick = first_from(log->blocks, log->nr_picked, log->home_next);
+	if (log->nr_picked < LOG_HOME_BLOCKS)
+		log->pick_from = 0;
+}
+
 bool cache_log_go_home(struct cache_log *log)
 {
-	u32 nr = pick_blocks(log, log->blocks, LOG_HOME_BLOCKS);
-	u64 left = blocks_go_home(log, log->blocks, nr);
+	u64 left;
 
-	if (left || nr < LOG_HOME_BLOCKS)
+	if (log->next_pick == log->nr_picked)
+		pick_again(log);
+	left = blocks_go_home(log);
+	if (left)
 		log->pick_from = 0;
 	/* Records, too, what superseded the rest, so that segments become free. */
 	if (!left)
@@ -398,16 +496,20 @@ static void push_bios_back(struct cache_log *log, struct bio_list *list,
  */
 static int empty_block(struct cache_log *log, u64 block)
 {
+	struct log_batch *b = &log->home[0];
 	bool failed;
-	u32 n;
+	u32 left;
 
 	while (log_index_has(&log->ix, block)) {
 		if (!can_go_home(log))
 			return -EBUSY;
-		n = take_block(log, block, 0, LOG_HOME_RUNS);
-		if (!n)
+		b->nr = 0;
+		if (!take_block(log, block, b, LOG_HOME_RUNS))
 			return -EBUSY;
-		if (!send_home(log, n, &failed))
+		begin_copies(log, b);
+		left = end_copies(log, b, &failed);
+		b->nr = 0;
+		if (!left)
 			return failed ? -EIO : -EBUSY;
 	}
 	return 0;
@@ -470,23 +572,6 @@ void cache_log_serve_leavers(struct cache_log *log)
 			bio_list_add(&stay, bio);
 	}
 	push_bios_back(log, &log->leavers, &stay);
-}
-
-void cache_log_fail_waiters(struct cache_log *log)
-{
-	struct bio_list bios;
-	struct bio *bio;
-
-	spin_lock_irq(&log->lock);
-	bios = log->again;
-	bio_list_merge(&bios, &log->room);
-	bio_list_init(&log->again);
-	bio_list_init(&log->room);
-	WRITE_ONCE(log->nr_again, 0);
-	WRITE_ONCE(log->nr_room, 0);
-	spin_unlock_irq(&log->lock);
-	while ((bio = bio_list_pop(&bios)))
-		bio_io_error(bio);
 }
 
 /* ---- Discards ---- */
@@ -563,21 +648,25 @@ void cache_log_serve_discards(struct cache_log *log)
  */
 static bool copy_block(struct cache_log *log, u64 block)
 {
-	u32 i, copied;
+	struct log_batch *b = &log->home[0];
 	bool all;
+	u32 i;
 	int n;
 
 	/* W5: it went into the cache, where it may be newer. */
 	if (cache_log_is_moved(log, block))
 		return true;
-	n = log_index_collect(&log->ix, block, log->runs, LOG_HOME_RUNS, false);
+	n = log_index_collect(&log->ix, block, b->runs, LOG_HOME_RUNS, false);
 	if (n <= 0)
 		return !n;
-	copied = copy_runs(log, n);
-	all = copied == n;
-	for (i = 0; i < copied; i++)
-		all &= !log->copies[i].failed;
-	cache_log_unpin_runs(log, log->runs, n);
+	b->nr = n;
+	begin_copies(log, b);
+	wait_for_copies(log, b);
+	all = b->nr_begun == n;
+	for (i = 0; i < b->nr_begun; i++)
+		all &= !b->copies[i].failed;
+	cache_log_unpin_runs(log, b->runs, n);
+	b->nr = 0;
 	return all;
 }
 

@@ -12,8 +12,8 @@
 struct cache_log;
 struct dm_io_region;
 struct log_copy;
-struct log_move;
 struct log_run;
+struct work_struct;
 
 /* ---- cache-log.c ---- */
 
@@ -35,26 +35,72 @@ int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr);
  */
 void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr);
 
+/* ---- cache-log-pace.c ---- */
+
+/**
+ * cache_log_fullness() - how full the log is: its room, its ring, or its memory
+ * @log: the log
+ *
+ * Context: any.  Return: percent; may be more than 100.
+ */
+u32 cache_log_fullness(struct cache_log *log);
+
+/**
+ * cache_log_set_pace() - say whether writes have to wait for what goes home
+ * @log: the log
+ * @fullness: of it, percent
+ * @goes_home: extents can go home now
+ */
+void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home);
+
+/**
+ * cache_log_went_home() - a copy to the origin gives credit to the writes that wait
+ * @log: the log
+ * @sectors: that were copied
+ *
+ * Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_went_home(struct cache_log *log, u32 sectors);
+
+/* Hands out some of what the copies have earned.  Context: process; takes log.lock. */
+void cache_log_pace_work(struct work_struct *work);
+
 /**
  * cache_log_has_waiters() - whether writes or discards wait for something to leave
  * @log: the log
  */
 bool cache_log_has_waiters(struct cache_log *log);
 
+/**
+ * cache_log_is_pressed() - whether some of them need it soon, so that batches are small
+ * @log: the log
+ */
+bool cache_log_is_pressed(struct cache_log *log);
+
+/**
+ * cache_log_give_up_on_room() - no room comes for seconds, or ever
+ * @log: the log
+ *
+ * Writes that have had a turn in vain go to the origin, or fail if the log has some of their
+ * block.
+ */
+void cache_log_give_up_on_room(struct cache_log *log);
+
 /* ---- cache-log-move.c ---- */
 
 /**
  * cache_log_copy_run() - begin to copy a run to its place in a block, when there is room
  * @log: the log
- * @i: of log->runs; log->copies[i].failed is the result
+ * @run: of the log
  * @to: the cache device or the origin
  * @block: there: the slot, or the origin block
- * @move: learns of an error; or NULL
+ * @copy: has @move and @batch; copy->failed is the result
  *
- * Both arrays stay until cache_log_wait_for_copies() returns.
+ * @copy stays until cache_log_wait_for_copies() returns; or, with a batch, until that has
+ * no copies under way.
  */
-void cache_log_copy_run(struct cache_log *log, u32 i, struct block_device *to,
-			u64 block, struct log_move *move);
+void cache_log_copy_run(struct cache_log *log, const struct log_run *run,
+			struct block_device *to, u64 block, struct log_copy *copy);
 
 /**
  * cache_log_wait_for_copies() - all copies that were begun have ended
@@ -163,12 +209,6 @@ bool cache_log_is_hopeless(struct cache_log *log);
  * @log: the log
  */
 void cache_log_serve_leavers(struct cache_log *log);
-
-/**
- * cache_log_fail_waiters() - writes that wait for room get an error
- * @log: the log
- */
-void cache_log_fail_waiters(struct cache_log *log);
 
 /**
  * cache_log_serve_discards() - have everything leave that discards cover

@@ -75,19 +75,6 @@ static bool is_wanted(struct cache_log *log, struct bio *bio,
 	       (!cache_bio_covers_block(log->c, bio) && cache_log_has_spare(log));
 }
 
-/*
- * Do others wait for room?  A bio whose turn it is comes behind those of its round
- * that had theirs in vain, any other behind all.  Racy: a bio that comes at the same
- * time may be the faster.
- */
-static bool others_are_first(struct cache_log *log, struct bio *bio)
-{
-	if (READ_ONCE(log->nr_again))
-		return true;
-	return READ_ONCE(log->turn) != bio &&
-	       (READ_ONCE(log->nr_room) || READ_ONCE(log->nr_turns));
-}
-
 enum absorbed {
 	ABSORBED,
 	FOUND_SLOT,		/* look again */
@@ -131,7 +118,7 @@ static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 	enum absorbed r;
 	struct log_write *w;
 
-	if (others_are_first(log, bio))
+	if (cache_log_must_wait(log, bio))
 		return NO_ROOM;
 	w = log_index_reserve(&log->ix, cb->block, sector, bio_sectors(bio), true);
 	if (IS_ERR(w))
@@ -215,7 +202,8 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	case NOT_NOW:
 		break;
 	}
-	if (cache_log_has_block(log, cb->block)) {
+	if (cache_log_has_block(log, cb->block) ||
+	    (absorbed == NO_ROOM && READ_ONCE(log->paces))) {
 		*r = DM_MAPIO_SUBMITTED;
 		wait_until(log, bio, absorbed);
 		return true;

@@ -75,12 +75,13 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w);
  * cache-log-open.c: the segments that are open.  The caller has log.room_lock.
  *
  * cache_log_append(): false: the write's segment has no room for it in one piece, or none
- * is open for it.  cache_log_open_segment(): @slot takes the write, and others of its
- * share; a segment that was open for them is one like any other from here on.
- * cache_log_retire_open(): no segment is open any more.  cache_log_init_open(): the log
- * may have @most slots.
+ * is open for it.  cache_log_append_anywhere(): the same for all that are open.
+ * cache_log_open_segment(): @slot takes the write, and others of its share; a segment that
+ * was open for them is one like any other from here on.  cache_log_retire_open(): no segment
+ * is open any more.  cache_log_init_open(): the log may have @most slots.
  */
 bool cache_log_append(struct cache_log *log, struct log_write *w);
+bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w);
 void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
 void cache_log_retire_open(struct cache_log *log);
 void cache_log_init_open(struct cache_log *log, u32 most);
@@ -181,25 +182,6 @@ bool cache_log_flush(struct cache *c, struct bio *bio);
 void cache_log_add_flush(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_wait_for_room() - a write tries again when there may be room
- * @log: the log
- * @bio: not the caller's any more
- *
- * In the order of coming.  Context: any, never sleeps; takes log.lock.
- */
-void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
-
-/**
- * cache_log_next_turns() - have all writes that wait for room try again, in order
- * @log: the log
- *
- * A round of turns ends before the next begins, so none is overtaken.  Context:
- * process; takes log.lock.  Return: false if none waits, or a round is under way;
- * its end kicks log.work.
- */
-bool cache_log_next_turns(struct cache_log *log);
-
-/**
  * cache_log_wait_to_leave() - a write tries again when its block has left the log
  * @log: the log
  * @bio: not the caller's any more
@@ -207,23 +189,6 @@ bool cache_log_next_turns(struct cache_log *log);
  * Context: any, never sleeps; takes log.lock.
  */
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
-
-/**
- * cache_log_begin_turn() - the worker is about to map a bio that had waited for room
- * @log: the log
- * @bio: has cb->turn, and loses it
- *
- * Context: the worker of deferred bios.
- */
-void cache_log_begin_turn(struct cache_log *log, struct bio *bio);
-
-/**
- * cache_log_end_turn() - the worker has mapped it; it may have ended
- * @log: the log
- *
- * Context: as cache_log_begin_turn(); takes log.lock.
- */
-void cache_log_end_turn(struct cache_log *log);
 
 /**
  * cache_log_discard() - before a discard is passed down: is nothing of it in the log?
@@ -244,6 +209,62 @@ bool cache_log_discard(struct cache *c, struct bio *bio);
  * Context: any, never sleeps.
  */
 void cache_log_kick(struct cache_log *log);
+
+/* ---- cache-log-pace.c ---- */
+
+/**
+ * cache_log_must_wait() - whether a write has to wait for room, because others are first
+ * @log: the log
+ * @bio: the write
+ *
+ * While writes are paced, one that need not wait has taken its credit.  Context: any, never
+ * sleeps; may take log.lock.
+ */
+bool cache_log_must_wait(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_wait_for_room() - a write tries again when there may be room
+ * @log: the log
+ * @bio: not the caller's any more
+ *
+ * In the order of coming.  Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_next_turns() - have all writes that wait for room try again, in order
+ * @log: the log
+ *
+ * A round of turns ends before the next begins, so none is overtaken.  Context:
+ * process; takes log.lock.  Return: were any turns given since the last call, or now?  If
+ * a round is under way, its end kicks log.work.
+ */
+bool cache_log_next_turns(struct cache_log *log);
+
+/**
+ * cache_log_begin_turn() - the worker is about to map a bio that had waited for room
+ * @log: the log
+ * @bio: has cb->turn, and loses it
+ *
+ * Context: the worker of deferred bios.
+ */
+void cache_log_begin_turn(struct cache_log *log, struct bio *bio);
+
+/**
+ * cache_log_end_turn() - the worker has mapped it; it may have ended
+ * @log: the log
+ *
+ * Context: as cache_log_begin_turn(); takes log.lock.
+ */
+void cache_log_end_turn(struct cache_log *log);
+
+/**
+ * cache_log_end_pace() - no write waits any more, and no copy is under way
+ * @log: the log, or NULL
+ *
+ * Before the engine's workqueues are destroyed.
+ */
+void cache_log_end_pace(struct cache_log *log);
 
 /* ---- cache-log-io.c ---- */
 
@@ -436,7 +457,7 @@ void cache_log_stop(struct cache *c);
  * cache_log_leave() - the cache is being removed: what the log has goes home
  * @c: the engine, which was stopped and stored; may have no log
  *
- * For as many seconds as the setting settle_seconds says, and up to URGENT_RUNS runs more.
+ * For as many seconds as the setting settle_seconds says, and up to twice URGENT_RUNS runs more.
  * The rest stays in the log, and the kernel's log says how many blocks that are.  No I/O
  * may run, and no other engine may use the metadata.
  *

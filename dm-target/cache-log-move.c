@@ -22,17 +22,21 @@
 
 /* ---- Copies ---- */
 
-/* Users wait behind the copies, so there are fewer while users are there.  Sectors. */
+/*
+ * Sectors.  Users wait behind the copies, so there are fewer while users are there.  If they
+ * wait for room, there are more; but paced writes need a copy now and then, and kcopyd ends
+ * none while the disk's queue is full, and it begins others.
+ */
 static u32 copy_room(struct cache_log *log)
 {
 	struct cache *c = log->c;
 	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
 			 U32_MAX / 4);
 
-	if (READ_ONCE(log->state) != CACHE_LOG_ON || log->nr_room || log->nr_again ||
+	if (READ_ONCE(log->state) != CACHE_LOG_ON || cache_log_is_pressed(log) ||
 	    time_after(jiffies, READ_ONCE(c->tick.last_io) + 2 * HZ))
 		return 2 * room;
-	return room / 2;
+	return READ_ONCE(log->paces) ? room / 4 : room / 2;
 }
 
 static void count_error(struct cache *c, bool fast, enum cache_stat stat)
@@ -46,6 +50,7 @@ static void count_error(struct cache *c, bool fast, enum cache_stat stat)
 static void copied(int read_err, unsigned long write_err, void *context)
 {
 	struct log_copy *copy = context;
+	struct log_batch *batch = copy->batch;
 	struct cache_log *log = copy->log;
 
 	copy->failed = read_err || write_err;
@@ -58,23 +63,25 @@ static void copied(int read_err, unsigned long write_err, void *context)
 		if (!read_err)
 			copy->move->slot_failed = true;
 	}
+	if (!copy->to_fast && !copy->failed)
+		cache_log_went_home(log, copy->sectors);
 	/* The result is there before the copy counts as ended. */
 	smp_mb__before_atomic();
 	atomic_sub(copy->sectors, &log->copying);
+	if (batch)
+		atomic_dec(&batch->nr_copying);
 	wake_up_all(&log->wait);
 }
 
-/* When there is room for it. */
+/* When there is room for it.  Has copy->move and copy->batch. */
 static void begin_copy(struct cache_log *log, struct log_copy *copy,
-		       struct dm_io_region *from, struct dm_io_region *to,
-		       struct log_move *move)
+		       struct dm_io_region *from, struct dm_io_region *to)
 {
 	u32 room = copy_room(log), sectors = from->count;
 
 	wait_event(log->wait, !atomic_read(&log->copying) ||
 		   atomic_read(&log->copying) + sectors <= room);
 	copy->log = log;
-	copy->move = move;
 	copy->sectors = sectors;
 	copy->from_fast = from->bdev == log->c->fast;
 	copy->to_fast = to->bdev == log->c->fast;
@@ -82,10 +89,9 @@ static void begin_copy(struct cache_log *log, struct log_copy *copy,
 	dm_kcopyd_copy(log->c->copier, from, 1, to, 0, copied, copy);
 }
 
-void cache_log_copy_run(struct cache_log *log, u32 i, struct block_device *to,
-			u64 block, struct log_move *move)
+void cache_log_copy_run(struct cache_log *log, const struct log_run *run,
+			struct block_device *to, u64 block, struct log_copy *copy)
 {
-	const struct log_run *run = &log->runs[i];
 	struct cache *c = log->c;
 	struct dm_io_region segment = {
 		.bdev = c->fast,
@@ -98,7 +104,7 @@ void cache_log_copy_run(struct cache_log *log, u32 i, struct block_device *to,
 		.count = run->sectors,
 	};
 
-	begin_copy(log, &log->copies[i], &segment, &place, move);
+	begin_copy(log, copy, &segment, &place);
 }
 
 void cache_log_wait_for_copies(struct cache_log *log)
@@ -171,7 +177,9 @@ static void copy_from_origin(struct log_move *m)
 	};
 
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
-	begin_copy(m->log, &m->copy, &from, &to, m);
+	m->copy.move = m;
+	m->copy.batch = NULL;
+	begin_copy(m->log, &m->copy, &from, &to);
 }
 
 static bool is_kept(struct cache_log *log, u64 block)
@@ -383,7 +391,9 @@ static void copy_extent(struct log_move *m, u32 i)
 	m->parts |= slot_parts(run->sector >> c->part_shift,
 			       (run->sector + run->sectors - 1) >> c->part_shift);
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, run->sectors);
-	cache_log_copy_run(log, i, c->fast, m->slot, m);
+	log->copies[i].move = m;
+	log->copies[i].batch = NULL;
+	cache_log_copy_run(log, run, c->fast, m->slot, &log->copies[i]);
 }
 
 /* The first @nr of log->runs were copied. */

@@ -65,6 +65,24 @@ bool cache_log_append(struct cache_log *log, struct log_write *w)
 	return true;
 }
 
+bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w)
+{
+	struct log_open *open;
+	u32 i;
+
+	lockdep_assert_held(&log->room_lock);
+	for (i = 0; i < log->nr_open; i++) {
+		open = &log->open[i];
+		if (open->slot == SLOT_NONE ||
+		    open->fill + w->run.sectors > log->c->block_sectors)
+			continue;
+		log_write_place(&log->ix, w, open->slot, open->fill);
+		open->fill += w->run.sectors;
+		return true;
+	}
+	return false;
+}
+
 static void retire_locked(struct cache_log *log, struct log_open *open)
 {
 	lockdep_assert_held(&log->room_lock);

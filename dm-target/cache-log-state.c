@@ -486,7 +486,7 @@ void cache_log_work(struct work_struct *work)
 	rest(log);
 	/* The origin takes what waits when the cache was given up. */
 	if (cache_log_is_hopeless(log) && cache_log_counts(log))
-		cache_log_fail_waiters(log);
+		cache_log_give_up_on_room(log);
 	progress |= cache_log_next_turns(log);
 	if (!cache_log_has_waiters(log) && !cache_log_home_is_wanted(log)) {
 		if (progress && READ_ONCE(log->nr_whole) >= LOG_WHOLE_BATCH)

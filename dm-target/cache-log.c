@@ -190,8 +190,11 @@ static u32 new_segment(struct cache_log *log)
 	slot_map_lend(&c->map, slot);
 	/* Counted before anything is in it, see cache_log_is_open_for(). */
 	atomic_inc(&log->nr_segments);
-	if (!log_segment_open(&log->ix, slot, true))
+	if (!log_segment_open(&log->ix, slot, true)) {
+		if (!READ_ONCE(log->above_mark) && cache_log_share(log) >= LOG_HIGH_MARK)
+			cache_log_kick(log);
 		return slot;
+	}
 	give_slot_back(log, slot);
 	return SLOT_NONE;
 }
@@ -216,6 +219,18 @@ static bool take_whole(struct cache_log *log, struct log_write *w)
 	return true;
 }
 
+/* The write's share has no segment with room any more. */
+static bool take_elsewhere(struct cache_log *log, struct log_write *w)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&log->room_lock, flags);
+	taken = cache_log_append_anywhere(log, w);
+	spin_unlock_irqrestore(&log->room_lock, flags);
+	return taken;
+}
+
 bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 {
 	unsigned long flags;
@@ -232,7 +247,7 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 
 	slot = new_segment(log);
 	if (slot == SLOT_NONE)
-		return false;
+		return take_elsewhere(log, w);
 	spin_lock_irqsave(&log->room_lock, flags);
 	taken = cache_log_append(log, w);
 	if (!taken) {
@@ -584,55 +599,6 @@ static void park(struct cache_log *log, struct bio_list *list, struct bio *bio)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-/* A bio that has had its turn in vain stays before those that came later. */
-void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
-{
-	unsigned long flags;
-
-	cache_leave_submitter(bio);
-	spin_lock_irqsave(&log->lock, flags);
-	if (READ_ONCE(log->turn) == bio) {
-		WRITE_ONCE(log->nr_again, log->nr_again + 1);
-		park_locked(log, &log->again, bio);
-	} else {
-		WRITE_ONCE(log->nr_room, log->nr_room + 1);
-		park_locked(log, &log->room, bio);
-	}
-	spin_unlock_irqrestore(&log->lock, flags);
-}
-
-bool cache_log_next_turns(struct cache_log *log)
-{
-	struct bio_list bios;
-	struct bio *bio;
-
-	spin_lock_irq(&log->lock);
-	if (log->nr_turns || (!log->nr_again && !log->nr_room)) {
-		spin_unlock_irq(&log->lock);
-		return false;
-	}
-	bios = log->again;
-	bio_list_merge(&bios, &log->room);
-	bio_list_init(&log->again);
-	bio_list_init(&log->room);
-	WRITE_ONCE(log->nr_turns, log->nr_again + log->nr_room);
-	WRITE_ONCE(log->nr_again, 0);
-	WRITE_ONCE(log->nr_room, 0);
-	bio_list_for_each(bio, &bios)
-		cache_bio(bio)->turn = true;
-	spin_unlock_irq(&log->lock);
-
-	while ((bio = bio_list_pop(&bios)))
-		cache_defer_bio(log->c, bio, STEP_MAP);
-	return true;
-}
-
-bool cache_log_has_waiters(struct cache_log *log)
-{
-	return READ_ONCE(log->nr_room) || READ_ONCE(log->nr_again) ||
-	       !bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards);
-}
-
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio)
 {
 	park(log, &log->leavers, bio);
@@ -688,22 +654,6 @@ bool cache_log_discard(struct cache *c, struct bio *bio)
 	d->cursor = block;
 	park(log, &log->discards, bio);
 	return false;
-}
-
-void cache_log_begin_turn(struct cache_log *log, struct bio *bio)
-{
-	cache_bio(bio)->turn = false;
-	WRITE_ONCE(log->turn, bio);
-}
-
-void cache_log_end_turn(struct cache_log *log)
-{
-	spin_lock_irq(&log->lock);
-	WRITE_ONCE(log->turn, NULL);
-	WRITE_ONCE(log->nr_turns, log->nr_turns - 1);
-	if (!log->nr_turns && (log->nr_room || log->nr_again))
-		cache_log_kick(log);
-	spin_unlock_irq(&log->lock);
 }
 
 void cache_log_kick(struct cache_log *log)
@@ -769,22 +719,49 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
 	init_waitqueue_head(&log->wait);
 	INIT_WORK(&log->ring_work, cache_log_ring_work);
 	INIT_WORK(&log->work, work);
+	INIT_DELAYED_WORK(&log->pace_work, cache_log_pace_work);
 	log->backoff = jiffies;
 	log->start_after = jiffies;
 	memset(log->large_ends, 0xff, sizeof(log->large_ends));
+}
+
+static bool alloc_runs(struct log_run **runs, struct log_copy **copies)
+{
+	*runs = kvmalloc_array(LOG_HOME_RUNS, sizeof(**runs), GFP_KERNEL);
+	*copies = kvmalloc_array(LOG_HOME_RUNS, sizeof(**copies), GFP_KERNEL);
+	return *runs && *copies;
+}
+
+static bool alloc_all_runs(struct cache_log *log)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(log->home); i++)
+		if (!alloc_runs(&log->home[i].runs, &log->home[i].copies))
+			return false;
+	return alloc_runs(&log->runs, &log->copies);
+}
+
+static void free_all_runs(struct cache_log *log)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(log->home); i++) {
+		kvfree(log->home[i].copies);
+		kvfree(log->home[i].runs);
+	}
+	kvfree(log->copies);
+	kvfree(log->runs);
 }
 
 static int alloc_parts(struct cache_log *log)
 {
 	log->blocks = kvmalloc_array(LOG_HOME_BLOCKS, sizeof(*log->blocks),
 				     GFP_KERNEL);
-	log->runs = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->runs), GFP_KERNEL);
-	log->copies = kvmalloc_array(LOG_HOME_RUNS, sizeof(*log->copies),
-				     GFP_KERNEL);
 	log->moves = kvmalloc_array(LOG_NR_MOVES, sizeof(*log->moves), GFP_KERNEL);
 	log->wq = alloc_ordered_workqueue("hearth-log",
 					  WQ_MEM_RECLAIM | WQ_HIGHPRI);
-	if (!log->blocks || !log->runs || !log->copies || !log->moves || !log->wq)
+	if (!alloc_all_runs(log) || !log->blocks || !log->moves || !log->wq)
 		return -ENOMEM;
 	return bioset_init(&log->pieces, LOG_NR_PIECES,
 			   offsetof(struct log_piece, bio), 0);
@@ -835,8 +812,7 @@ void cache_log_free(struct cache_log *log)
 	bioset_exit(&log->pieces);
 	kvfree(log->unsaved);
 	kvfree(log->moves);
-	kvfree(log->copies);
-	kvfree(log->runs);
+	free_all_runs(log);
 	kvfree(log->blocks);
 	kvfree(log);
 }

@@ -63,6 +63,8 @@ enum cache_log_state {
  */
 #define LOG_NR_OPEN	16U
 #define LOG_NR_SAMPLED	128U
+/* Percent of room, ring or memory: from here on the log goes home, and writes are paced. */
+#define LOG_HIGH_MARK	75U
 /* Blocks that reads want in the cache, and log.work has not looked at yet. */
 #define LOG_NR_WANTED	64U
 
@@ -72,9 +74,19 @@ struct log_move;
 struct log_copy {
 	struct cache_log *log;
 	struct log_move *move;	/* or NULL */
+	struct log_batch *batch;	/* or NULL */
 	u32 sectors;
 	bool from_fast, to_fast;
 	bool failed;
+};
+
+/* Runs that go home together, with one flush of the origin (W4). */
+struct log_batch {
+	struct log_run *runs;	/* LOG_HOME_RUNS */
+	struct log_copy *copies;	/* one for each */
+	u32 nr;
+	u32 nr_begun;		/* copies: the first ones */
+	atomic_t nr_copying;	/* of these, have not ended */
 };
 
 enum log_move_state {
@@ -164,16 +176,29 @@ struct cache_log {
 	u32 nr_room;			/* in @room */
 	u32 nr_again;			/* in @again */
 	u32 nr_turns;			/* it is their turn: they are with the worker of bios */
+	u32 earned;			/* by copies: sectors * percent; for @credit */
+	s32 credit;			/* sectors that paced writes may take */
+	bool gave_turns;		/* @pace_work did, since log.work has looked */
+	unsigned long turn_at;		/* jiffies: of the last turn, or of the first wait */
 	struct bio *turn;		/* the one that the worker of bios maps now, or NULL */
 	u64 wanted[LOG_NR_WANTED];	/* blocks that reads want in the cache */
 	u32 nr_wanted;			/* read anywhere */
 
+	struct delayed_work pace_work;	/* on bg_wq: hands out @earned */
 	wait_queue_head_t wait;		/* for copies, commits, and what leaves */
 
 	/* The worker's own, log.work. */
 	struct work_struct work;	/* on bg_wq */
-	u64 *blocks;
-	struct log_run *runs;
+	u64 *blocks;			/* that were picked to go home, sorted */
+	u32 nr_picked;
+	u32 next_pick;			/* of @blocks: those before it have had their turn */
+	/*
+	 * While the copies of one end, the other's run, so that the disk never has only the
+	 * last few of a batch.  No block has runs in both.
+	 */
+	struct log_batch home[2];
+	u32 filling;			/* the one of @home that takes runs */
+	struct log_run *runs;		/* of all else that takes some: LOG_HOME_RUNS */
 	struct log_copy *copies;
 	struct log_departure departure;
 	bool departed;
@@ -186,6 +211,8 @@ struct cache_log {
 	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
 	/* It was too full, and is not empty enough yet; read anywhere. */
 	bool above_mark;
+	bool paces;			/* writes wait for what goes home; read anywhere */
+	bool is_tight;			/* room is needed soon */
 	unsigned long backoff;		/* jiffies: after errors, nothing goes home before */
 	bool leaves;			/* the cache is being removed; stays set */
 	unsigned long leave_until;	/* jiffies: it may take until then */

@@ -434,6 +434,23 @@ test_more_than_the_log_holds() {
 	assert_ge "$(counter c log_home)" 1000 "extents that went home"
 }
 
+# The log is nearly full, and the disk takes 1,600 writes a second. Each write waits until as
+# much has gone home, and is absorbed. To wait for the disk itself would take longer.
+#@ fast hearth-only timeout=240
+test_writers_keep_pace_with_the_disk() {
+	local absorbed
+	device META 8 ram
+	device FAST 16 ram
+	device SLOW 64 40000000ns
+	log_begins
+	message c migration_threshold 16384
+	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=64M --io_size=40M \
+		--iodepth=16 --verify=crc32c --do_verify=0
+	absorbed=$(counter c log_writes)
+	assert_ge "$(counter c log_home)" 4000 "extents that went home"
+	assert_ge $((absorbed + $(counter c write_hits))) $((40 * 256 - 64)) "writes that hit or were absorbed"
+}
+
 #@ fast hearth-only timeout=240
 test_discards() {
 	absorbing
@@ -504,14 +521,14 @@ test_removal_empties_the_log() {
 	are_right /dev/mapper/c 1 0 4
 }
 
-# Not all of the log gets home in the time that it has: the disk takes 0.3 s for each write,
-# of which 64 run at a time.
+# Not all of the log gets home in the time that it has: the disk takes 0.6 s for each write,
+# of which 128 run at a time.
 #@ fast hearth-only timeout=180
 test_removal_ends_before_the_log_is_empty() {
 	local extents found
 	device META 8 ram
 	device FAST 16 ram
-	device SLOW 64 300000000ns
+	device SLOW 64 600000000ns
 	log_begins
 	small_writes 1 0 4
 	extents=$(counter c log_writes)
@@ -786,6 +803,20 @@ test_origin_refuses_some_of_the_log() {
 	home_is_complete
 	are_right "$SLOW" 1 1 3
 	are_right "$SLOW" 2 4 1
+}
+
+# Nothing goes home, because the origin refuses all writes. The log takes what it has room for,
+# which is more than the three quarters from which on writes are paced; no write fails.
+#@ fast hearth-only timeout=240
+test_log_fills_while_the_origin_refuses() {
+	breakable_devices 16 32
+	log_begins
+	now SLOW failing_writes
+	small_writes 1 0 12
+	are_right /dev/mapper/c 1 0 12
+	now SLOW working
+	home_is_complete
+	are_right "$SLOW" 1 0 12
 }
 
 # saved SEED OFFSET_MIB MIB: the origin has these small writes.

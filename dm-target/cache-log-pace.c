@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes that wait for room in the write log, and the pace at which they get it.
+ *
+ * While the log is nearly full, writes are absorbed as fast as extents go home: each copy
+ * that has ended gives credit, and each write takes some.  Copies end in bursts, because
+ * kcopyd ends none while it begins others.  So what they earn is handed out bit by bit, and
+ * a write waits for a few copies, and not for a burst or a batch.
+ *
+ * It owns the writes that wait for room, their order, and the credit.  It must not know
+ * where in the log a write has its place, nor which extents go home.
+ */
+#include "cache-bio.h"
+#include "cache-log-home.h"
+#include "cache-log-io.h"
+
+/*
+ * Percent.  From the first on writes are paced; going home begins there, too.  From the
+ * second on, room comes back too late for the credit, so batches are small.
+ */
+#define PACE_MARK		LOG_HIGH_MARK
+#define TIGHT_MARK		98U
+/*
+ * If so many percent of the room are left, a copy of a sector gives credit for one.  The
+ * log stays that full under a steady load.  A fuller log goes home with shorter seeks; in
+ * a model of the log and a disk, 10 percent gave 4 writes where 25 gave 3.
+ */
+#define STEADY_PERCENT		10U
+/*
+ * Sectors: so much may come at once after a moment without any.  It has to be more than a
+ * disk takes from one turn of @pace_work to the next, 8 ms later with 250 ticks a second.
+ */
+#define MOST_CREDIT		1024
+/*
+ * Every 4 ms a part of what was earned is handed out, at least a write of 4 KiB.  The
+ * bursts of kcopyd are some 30 ms apart while a disk takes 4,000 writes a second.
+ */
+#define PACE_MS			4
+#define EARNED_SHARE		16
+#define LEAST_CREDIT		8
+/*
+ * If no write had a turn for so long, because the origin hangs, say, all that wait have one
+ * without credit: there is room until the log is full.  Not chosen by measurement.
+ */
+#define PATIENCE_MS		100
+
+/* ---- How full the log is ---- */
+
+static u32 ring_share(struct cache_log *log)
+{
+	u64 most = (u64)log->geo.ring_blocks * LOG_RECORDS / 4;
+	u64 nr = READ_ONCE(log->ix.nr_ring) +
+		 2 * atomic64_read(&log->ix.nr_unlogged);
+
+	return div64_u64(nr * 100, max(most, 1ULL));
+}
+
+static u32 memory_share(struct cache_log *log)
+{
+	return div64_u64(atomic64_read(&log->ix.bytes) * 100, log->ix.max_bytes);
+}
+
+u32 cache_log_fullness(struct cache_log *log)
+{
+	return max3(cache_log_share(log), ring_share(log), memory_share(log));
+}
+
+/* ---- The pace ---- */
+
+void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home)
+{
+	bool paces = goes_home && fullness >= PACE_MARK;
+
+	WRITE_ONCE(log->is_tight, fullness >= TIGHT_MARK);
+	if (log->paces == paces)
+		return;
+	spin_lock_irq(&log->lock);
+	WRITE_ONCE(log->paces, paces);
+	log->earned = 0;
+	log->turn_at = jiffies;
+	spin_unlock_irq(&log->lock);
+}
+
+static bool none_waits_locked(struct cache_log *log)
+{
+	lockdep_assert_held(&log->lock);
+	return !log->nr_room && !log->nr_again && !log->nr_turns;
+}
+
+/* A large write leaves no more debt than others may have credit. */
+static void charge_locked(struct cache_log *log, struct bio *bio)
+{
+	lockdep_assert_held(&log->lock);
+	log->credit = max(log->credit - (s32)bio_sectors(bio), -MOST_CREDIT);
+}
+
+static bool take_credit(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&log->lock, flags);
+	taken = none_waits_locked(log) && log->credit > 0;
+	if (taken)
+		charge_locked(log, bio);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return taken;
+}
+
+/*
+ * Do others wait for room?  A bio whose turn it is comes behind those of its round
+ * that had theirs in vain, any other behind all.  Racy: a bio that comes at the same
+ * time may be the faster.
+ */
+static bool others_are_first(struct cache_log *log, struct bio *bio)
+{
+	if (READ_ONCE(log->nr_again))
+		return true;
+	return READ_ONCE(log->turn) != bio &&
+	       (READ_ONCE(log->nr_room) || READ_ONCE(log->nr_turns));
+}
+
+bool cache_log_must_wait(struct cache_log *log, struct bio *bio)
+{
+	if (likely(!READ_ONCE(log->paces)))
+		return others_are_first(log, bio);
+	/* A bio whose turn it is took its credit when it was given the turn. */
+	return READ_ONCE(log->turn) != bio && !take_credit(log, bio);
+}
+
+/* ---- Writes that wait ---- */
+
+static void hand_out_soon(struct cache_log *log)
+{
+	queue_delayed_work(log->c->bg_wq, &log->pace_work, msecs_to_jiffies(PACE_MS));
+}
+
+/* A bio that has had its turn in vain stays before those that came later. */
+void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+
+	cache_leave_submitter(bio);
+	spin_lock_irqsave(&log->lock, flags);
+	if (none_waits_locked(log))
+		log->turn_at = jiffies;
+	if (READ_ONCE(log->turn) == bio) {
+		WRITE_ONCE(log->nr_again, log->nr_again + 1);
+		bio_list_add(&log->again, bio);
+	} else {
+		WRITE_ONCE(log->nr_room, log->nr_room + 1);
+		bio_list_add(&log->room, bio);
+	}
+	/* Under the lock: afterwards the last bio, and the cache, may be gone. */
+	cache_log_kick(log);
+	if (READ_ONCE(log->paces))
+		hand_out_soon(log);
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+static struct bio *pop_room_locked(struct cache_log *log)
+{
+	struct bio *bio = bio_list_pop(&log->room);
+
+	lockdep_assert_held(&log->lock);
+	if (bio)
+		WRITE_ONCE(log->nr_room, log->nr_room - 1);
+	return bio;
+}
+
+static struct bio *pop_again_locked(struct cache_log *log)
+{
+	struct bio *bio = bio_list_pop(&log->again);
+
+	lockdep_assert_held(&log->lock);
+	if (bio)
+		WRITE_ONCE(log->nr_again, log->nr_again - 1);
+	return bio;
+}
+
+static void give_turn_locked(struct cache_log *log, struct bio *bio,
+			     struct bio_list *bios)
+{
+	lockdep_assert_held(&log->lock);
+	cache_bio(bio)->turn = true;
+	WRITE_ONCE(log->nr_turns, log->nr_turns + 1);
+	bio_list_add(bios, bio);
+}
+
+/* Writes that have had a turn in vain come first. */
+static void give_turns_locked(struct cache_log *log, bool to_all, struct bio_list *bios)
+{
+	struct bio *bio;
+
+	lockdep_assert_held(&log->lock);
+	while ((bio = pop_again_locked(log)))
+		give_turn_locked(log, bio, bios);
+	while (to_all && (bio = pop_room_locked(log)))
+		give_turn_locked(log, bio, bios);
+	log->turn_at = jiffies;
+}
+
+static void map_again(struct cache_log *log, struct bio_list *bios)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios)))
+		cache_defer_bio(log->c, bio, STEP_MAP);
+}
+
+void cache_log_went_home(struct cache_log *log, u32 sectors)
+{
+	unsigned long flags;
+	u32 left;
+
+	if (!READ_ONCE(log->paces))
+		return;
+	left = 100 - min(cache_log_fullness(log), 100U);
+	spin_lock_irqsave(&log->lock, flags);
+	log->earned += sectors * left;
+	spin_unlock_irqrestore(&log->lock, flags);
+	hand_out_soon(log);
+}
+
+/* Some of what was earned becomes credit, and the next writes take it. */
+static void hand_out_locked(struct cache_log *log, struct bio_list *bios)
+{
+	u32 earned = log->earned / STEADY_PERCENT;
+	u32 credit = min(max(earned / EARNED_SHARE, LEAST_CREDIT), earned);
+	struct bio *bio;
+
+	lockdep_assert_held(&log->lock);
+	log->earned -= credit * STEADY_PERCENT;
+	log->credit = min_t(s32, log->credit + credit, MOST_CREDIT);
+	while (log->credit > 0 && (bio = pop_room_locked(log))) {
+		charge_locked(log, bio);
+		give_turn_locked(log, bio, bios);
+		log->gave_turns = true;
+		log->turn_at = jiffies;
+	}
+}
+
+static bool is_overdue_locked(struct cache_log *log)
+{
+	lockdep_assert_held(&log->lock);
+	return !log->nr_turns &&
+	       time_after(jiffies, log->turn_at + msecs_to_jiffies(PATIENCE_MS));
+}
+
+void cache_log_pace_work(struct work_struct *work)
+{
+	struct cache_log *log = container_of(to_delayed_work(work), struct cache_log,
+					     pace_work);
+	struct bio_list bios = BIO_EMPTY_LIST;
+	bool more;
+
+	spin_lock_irq(&log->lock);
+	hand_out_locked(log, &bios);
+	if (is_overdue_locked(log))
+		give_turns_locked(log, true, &bios);
+	more = READ_ONCE(log->paces) &&
+	       (log->nr_room || log->earned >= STEADY_PERCENT);
+	spin_unlock_irq(&log->lock);
+	map_again(log, &bios);
+	if (more)
+		hand_out_soon(log);
+}
+
+void cache_log_end_pace(struct cache_log *log)
+{
+	if (log)
+		cancel_delayed_work_sync(&log->pace_work);
+}
+
+bool cache_log_next_turns(struct cache_log *log)
+{
+	struct bio_list bios = BIO_EMPTY_LIST;
+	bool gave;
+
+	spin_lock_irq(&log->lock);
+	gave = log->gave_turns;
+	log->gave_turns = false;
+	/* Paced writes get theirs from @pace_work. */
+	if (!log->nr_turns)
+		give_turns_locked(log, !gave || !READ_ONCE(log->paces), &bios);
+	gave |= !bio_list_empty(&bios);
+	spin_unlock_irq(&log->lock);
+	map_again(log, &bios);
+	return gave;
+}
+
+void cache_log_begin_turn(struct cache_log *log, struct bio *bio)
+{
+	cache_bio(bio)->turn = false;
+	WRITE_ONCE(log->turn, bio);
+}
+
+void cache_log_end_turn(struct cache_log *log)
+{
+	spin_lock_irq(&log->lock);
+	WRITE_ONCE(log->turn, NULL);
+	WRITE_ONCE(log->nr_turns, log->nr_turns - 1);
+	if (!log->nr_turns && (log->nr_room || log->nr_again))
+		cache_log_kick(log);
+	spin_unlock_irq(&log->lock);
+}
+
+bool cache_log_has_waiters(struct cache_log *log)
+{
+	return READ_ONCE(log->nr_room) || READ_ONCE(log->nr_again) ||
+	       !bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards);
+}
+
+/* Paced writes need no room at once, but a suspend waits for all of them. */
+bool cache_log_is_pressed(struct cache_log *log)
+{
+	if (!bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards) ||
+	    READ_ONCE(log->nr_again))
+		return true;
+	return READ_ONCE(log->nr_room) &&
+	       (!READ_ONCE(log->paces) || READ_ONCE(log->is_tight) ||
+		READ_ONCE(log->c->quiescing));
+}
+
+/* The origin takes a write whose block has nothing in the log. */
+static void give_up_on(struct cache_log *log, struct bio *bio)
+{
+	if (cache_log_has_block(log, cache_bio(bio)->block))
+		bio_io_error(bio);
+	else
+		cache_defer_bio(log->c, bio, STEP_MAP);
+}
+
+void cache_log_give_up_on_room(struct cache_log *log)
+{
+	struct bio_list bios = BIO_EMPTY_LIST;
+	struct bio *bio;
+
+	/* Others may find room as long as there is some, now that nothing paces them. */
+	cache_log_set_pace(log, 0, false);
+	spin_lock_irq(&log->lock);
+	while ((bio = pop_again_locked(log)))
+		bio_list_add(&bios, bio);
+	spin_unlock_irq(&log->lock);
+	while ((bio = bio_list_pop(&bios)))
+		give_up_on(log, bio);
+}
