@@ -18,11 +18,17 @@
 
 /* ---- The table that the cache has after the cut ---- */
 
+/* No table of passthrough is accepted while a block is dirty. */
+static bool is_strict(const struct config *c)
+{
+	return !strcmp(c->mode, "passthrough");
+}
+
 static bool shrinks_or_strict(const struct config *from, const struct config *to)
 {
 	return to->fast_sectors < from->fast_sectors ||
 	       to->origin_sectors < from->origin_sectors ||
-	       !strcmp(to->mode, "passthrough");
+	       is_strict(to);
 }
 
 /*
@@ -500,7 +506,9 @@ bool cut_check(struct crash *x, uint32_t number, uint32_t event, bool activate)
 		ok = tools_pass(x, x->repaired);
 	if (ok && v.write_log && number % SETTLED_CUTS == 3)
 		ok = settled_by_tool(x, c);
-	if (ok && activate && v.formatted && number % REPAIRED_CUTS == 1)
+	/* A repair calls blocks dirty of which it is not sure. */
+	if (ok && activate && v.formatted && !is_strict(c) &&
+	    number % REPAIRED_CUTS == 1)
 		ok = put_repaired(x, &v);
 	if (ok && activate) {
 		world_sizes(&x->w, c);
@@ -579,7 +587,7 @@ bool cut_check_stock(struct crash *x, uint32_t number, uint32_t event, bool cras
 	x->main.origin_sectors = c.origin_sectors;
 	x->main.block_sectors = c.block_sectors;
 	x->main.passdown = c.passdown;
-	if (!crash && v.formatted && number % 2 &&
+	if (!crash && v.formatted && !is_strict(&c) && number % 2 &&
 	    (!repair_keeps(x, &v) || !put_repaired(x, &v)))
 		return false;
 	world_sizes(&x->w, &c);
