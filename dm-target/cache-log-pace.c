@@ -158,23 +158,14 @@ void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-static struct bio *pop_room_locked(struct cache_log *log)
+/* *@nr counts the list. */
+static struct bio *pop_locked(struct cache_log *log, struct bio_list *list, u32 *nr)
 {
-	struct bio *bio = bio_list_pop(&log->room);
+	struct bio *bio = bio_list_pop(list);
 
 	lockdep_assert_held(&log->lock);
 	if (bio)
-		WRITE_ONCE(log->nr_room, log->nr_room - 1);
-	return bio;
-}
-
-static struct bio *pop_again_locked(struct cache_log *log)
-{
-	struct bio *bio = bio_list_pop(&log->again);
-
-	lockdep_assert_held(&log->lock);
-	if (bio)
-		WRITE_ONCE(log->nr_again, log->nr_again - 1);
+		WRITE_ONCE(*nr, *nr - 1);
 	return bio;
 }
 
@@ -193,9 +184,9 @@ static void give_turns_locked(struct cache_log *log, bool to_all, struct bio_lis
 	struct bio *bio;
 
 	lockdep_assert_held(&log->lock);
-	while ((bio = pop_again_locked(log)))
+	while ((bio = pop_locked(log, &log->again, &log->nr_again)))
 		give_turn_locked(log, bio, bios);
-	while (to_all && (bio = pop_room_locked(log)))
+	while (to_all && (bio = pop_locked(log, &log->room, &log->nr_room)))
 		give_turn_locked(log, bio, bios);
 	log->turn_at = jiffies;
 }
@@ -232,7 +223,7 @@ static void hand_out_locked(struct cache_log *log, struct bio_list *bios)
 	lockdep_assert_held(&log->lock);
 	log->earned -= credit * STEADY_PERCENT;
 	log->credit = min_t(s32, log->credit + credit, MOST_CREDIT);
-	while (log->credit > 0 && (bio = pop_room_locked(log))) {
+	while (log->credit > 0 && (bio = pop_locked(log, &log->room, &log->nr_room))) {
 		charge_locked(log, bio);
 		give_turn_locked(log, bio, bios);
 		log->gave_turns = true;
@@ -339,7 +330,7 @@ void cache_log_give_up_on_room(struct cache_log *log)
 	/* Others may find room as long as there is some, now that nothing paces them. */
 	cache_log_set_pace(log, 0, false);
 	spin_lock_irq(&log->lock);
-	while ((bio = pop_again_locked(log)))
+	while ((bio = pop_locked(log, &log->again, &log->nr_again)))
 		bio_list_add(&bios, bio);
 	spin_unlock_irq(&log->lock);
 	while ((bio = bio_list_pop(&bios)))
