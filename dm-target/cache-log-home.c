@@ -12,8 +12,6 @@
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 
-#include <linux/sort.h>
-
 /* After an error of the origin, for the whole log; as write-back has it. */
 #define HOME_BACKOFF		(5 * HZ)
 /* So many runs are tried in vain before that, at most.  Not chosen by measurement. */
@@ -179,15 +177,6 @@ static int pick(void *ctx, const struct log_run *run)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	if (x == y)
-		return 0;
-	return x < y ? -1 : 1;
-}
-
 static u32 pick_blocks(struct cache_log *log, u64 *blocks, u32 max)
 {
 	struct picked p = { .blocks = blocks, .max = max };
@@ -196,7 +185,7 @@ static u32 pick_blocks(struct cache_log *log, u64 *blocks, u32 max)
 	/* If all of these stay, the next pass picks others. */
 	if (p.nr == max)
 		log->pick_from = log_index_bucket(&log->ix, blocks[max - 1]) + 1;
-	sort(blocks, p.nr, sizeof(*blocks), by_number, NULL);
+	cache_log_sort_blocks(blocks, p.nr);
 	return p.nr;
 }
 
@@ -435,7 +424,7 @@ void cache_log_serve_wanted(struct cache_log *log)
 	memcpy(blocks, log->wanted, nr * sizeof(*blocks));
 	WRITE_ONCE(log->nr_wanted, 0);
 	spin_unlock_irq(&log->lock);
-	sort(blocks, nr, sizeof(*blocks), by_number, NULL);
+	cache_log_sort_blocks(blocks, nr);
 	for (i = 0; i < nr && !cache_log_has_waiters(log); i++) {
 		cache_log_begin_move(log, blocks[i]);
 		if (log->nr_moves == LOG_NR_COPIED)

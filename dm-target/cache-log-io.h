@@ -85,6 +85,8 @@ bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w);
 void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
 void cache_log_retire_open(struct cache_log *log);
 void cache_log_init_open(struct cache_log *log, u32 most);
+/* By number.  Any context. */
+void cache_log_sort_blocks(u64 *blocks, u32 nr);
 
 /**
  * cache_log_add_segment() - a segment that was found by recovery

@@ -25,13 +25,18 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : 1;
 }
 
+void cache_log_sort_blocks(u64 *blocks, u32 nr)
+{
+	sort(blocks, nr, sizeof(*blocks), by_number, NULL);
+}
+
 /* Each share had as many of the last appends as any other. */
 static void choose_shares_locked(struct cache_log *log)
 {
 	u32 i;
 
 	lockdep_assert_held(&log->room_lock);
-	sort(log->sampled, LOG_NR_SAMPLED, sizeof(*log->sampled), by_number, NULL);
+	cache_log_sort_blocks(log->sampled, LOG_NR_SAMPLED);
 	for (i = 1; i < log->nr_open; i++)
 		log->open[i].first = log->sampled[i * LOG_NR_SAMPLED / log->nr_open];
 	log->nr_sampled = 0;
@@ -47,16 +52,23 @@ static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 	return &log->open[i];
 }
 
-bool cache_log_append(struct cache_log *log, struct log_write *w)
+/* At the end of this segment, all in one piece. */
+static bool place_locked(struct cache_log *log, struct log_open *open,
+			 struct log_write *w)
 {
-	struct log_open *open = open_for_locked(log, w->run.block);
-
 	lockdep_assert_held(&log->room_lock);
 	if (open->slot == SLOT_NONE ||
 	    open->fill + w->run.sectors > log->c->block_sectors)
 		return false;
 	log_write_place(&log->ix, w, open->slot, open->fill);
 	open->fill += w->run.sectors;
+	return true;
+}
+
+bool cache_log_append(struct cache_log *log, struct log_write *w)
+{
+	if (!place_locked(log, open_for_locked(log, w->run.block), w))
+		return false;
 	if (log->nr_open > 1) {
 		log->sampled[log->nr_sampled++] = w->run.block;
 		if (log->nr_sampled == LOG_NR_SAMPLED)
@@ -67,19 +79,11 @@ bool cache_log_append(struct cache_log *log, struct log_write *w)
 
 bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w)
 {
-	struct log_open *open;
 	u32 i;
 
-	lockdep_assert_held(&log->room_lock);
-	for (i = 0; i < log->nr_open; i++) {
-		open = &log->open[i];
-		if (open->slot == SLOT_NONE ||
-		    open->fill + w->run.sectors > log->c->block_sectors)
-			continue;
-		log_write_place(&log->ix, w, open->slot, open->fill);
-		open->fill += w->run.sectors;
-		return true;
-	}
+	for (i = 0; i < log->nr_open; i++)
+		if (place_locked(log, &log->open[i], w))
+			return true;
 	return false;
 }
 

@@ -219,18 +219,6 @@ static bool take_whole(struct cache_log *log, struct log_write *w)
 	return true;
 }
 
-/* The write's share has no segment with room any more. */
-static bool take_elsewhere(struct cache_log *log, struct log_write *w)
-{
-	unsigned long flags;
-	bool taken;
-
-	spin_lock_irqsave(&log->room_lock, flags);
-	taken = cache_log_append_anywhere(log, w);
-	spin_unlock_irqrestore(&log->room_lock, flags);
-	return taken;
-}
-
 bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 {
 	unsigned long flags;
@@ -246,19 +234,20 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 		return true;
 
 	slot = new_segment(log);
-	if (slot == SLOT_NONE)
-		return take_elsewhere(log, w);
 	spin_lock_irqsave(&log->room_lock, flags);
 	taken = cache_log_append(log, w);
-	if (!taken) {
+	if (!taken && slot == SLOT_NONE) {
+		taken = cache_log_append_anywhere(log, w);
+	} else if (!taken) {
 		cache_log_open_segment(log, w, slot);
 		slot = SLOT_NONE;
+		taken = true;
 	}
 	spin_unlock_irqrestore(&log->room_lock, flags);
 	/* Another write has opened one meanwhile. */
 	if (slot != SLOT_NONE && !log_segment_close(&log->ix, slot, false))
 		give_slot_back(log, slot);
-	return true;
+	return taken;
 }
 
 void cache_log_add_segment(struct cache_log *log, u32 slot)
