@@ -106,7 +106,7 @@ MUTANTS = {
     "log-record-before-its-data": (
         "dm-target/cache-log.c",
         "if (flags & LOG_PREFLUSH)",
-        "if (!ctx)"),
+        "if (!flags)"),
     "log-flush-before-records": (
         "dm-target/cache-log.c",
         "if (is_recorded(log) || !ring_is_well(log))",
