@@ -21,6 +21,13 @@ echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
 sleep 1.2 & wait $!
 """
 
+# The same, but it lasts until it is interrupted.
+ENDLESS = """
+trap 'echo interrupted >>"$HEARTH_FAKE/log"; kill $!; exit 5' INT
+echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
+sleep 60 & wait $!
+"""
+
 
 @pytest.fixture
 def lv(dm):
@@ -54,10 +61,11 @@ def test_drain_of_a_writethrough_cache_only_looks(dm):
 
 def interrupted(dm, *args):
     """Runs hearth, and interrupts it as Ctrl-C would while its child is at work."""
+    before = len(dm.log())
     p = subprocess.Popen([BIN / "fake/hearth", *args], text=True, env=dm.environment(),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     limit = time.monotonic() + 20
-    while not dm.log() and time.monotonic() < limit:
+    while len(dm.log()) == before and time.monotonic() < limit:
         time.sleep(.05)
     time.sleep(.3)
     p.send_signal(signal.SIGINT)
@@ -66,6 +74,7 @@ def interrupted(dm, *args):
 
 
 def test_interrupted(lv):
+    lv.command("lvchange", ENDLESS)
     for i in range(2, 30):
         lv.cache(listing=i, dirty=16)
     code, out, _ = interrupted(lv, "drain", "--json", "vg/lv")
@@ -290,6 +299,7 @@ def test_failure_of_lvm(lv):
 
 def test_interrupted_when_nothing_is_dirty(lv):
     """Nothing is dirty any more, so drain has succeeded although LVM was interrupted."""
+    lv.command("lvchange", ENDLESS)
     for i in range(2, 30):
         lv.cache(listing=i, dirty=0)
     code, out, _ = interrupted(lv, "drain", "vg/lv")
