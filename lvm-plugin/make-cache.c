@@ -23,13 +23,17 @@
 #define MIB		1048576.0
 #define GIB		1073741824.0
 #define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
+#define POOL_LEN	(2 * DM_NAME_MAX + 32)
+/* LVM's suffix of a pool that is attached to a volume. */
+#define ATTACHED	"_cpool"
 
 struct making {
 	const struct options *o;
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
-	char name[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX + 8];	/* VG/LV */
+	char name[2 * DM_NAME_MAX], pool[POOL_LEN];	/* VG/LV */
 	char device[FIELD_LEN];
 	double extent, size, block, metadata;	/* bytes */
+	bool is_cached;		/* an earlier run has attached the pool */
 };
 
 /* ---- Names ---- */
@@ -126,16 +130,25 @@ static int join_group(const struct making *m)
 	return run(m, &c);
 }
 
-/* Then it has the sizes, whatever the options say. */
-static bool pool_exists(struct making *m)
+/* The pool as LVM calls it: with ATTACHED behind its name, or with nothing. */
+static const char *pool_name(const struct making *m, const char *behind, char *name)
 {
-	char v[3][FIELD_LEN];
+	snprintf(name, POOL_LEN, "%s%s", m->pool, behind);
+	return name;
+}
 
-	if (!lvm_report("lvs", "segtype,lv_size,chunk_size", m->pool, v, 3) ||
+/* If it exists, it has the sizes, whatever the options say. */
+static bool pool_exists(struct making *m, const char *behind)
+{
+	char v[4][FIELD_LEN], name[POOL_LEN];
+
+	if (!lvm_report("lvs", "segtype,lv_size,chunk_size,lv_metadata_size",
+			pool_name(m, behind, name), v, 4) ||
 	    strcmp(v[0], "cache-pool"))
 		return false;
 	m->size = strtod(v[1], NULL);
 	m->block = strtod(v[2], NULL);
+	m->metadata = strtod(v[3], NULL);
 	return true;
 }
 
@@ -143,7 +156,7 @@ static int make_pool(struct making *m)
 {
 	struct command c = { .argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4 };
 
-	if (pool_exists(m))
+	if (pool_exists(m, ""))
 		return EXIT_OK;
 	command_add_text(&c, "%s_cache", m->lv);
 	command_add(&c, "-L");
@@ -201,18 +214,32 @@ static void attached_pool(const struct making *m, char *pool)
 		return;
 	s = lvm_without_brackets(v[0]);
 	len = strlen(s);
-	if (len > 6 && !strcmp(s + len - 6, "_cpool"))
-		s[len - 6] = '\0';
+	if (len > strlen(ATTACHED) && !strcmp(s + len - strlen(ATTACHED), ATTACHED))
+		s[len - strlen(ATTACHED)] = '\0';
 	snprintf(pool, 2 * FIELD_LEN, "%s/%s", m->vg, s);
 }
 
-/* An earlier run of the command has made the cache; mode and preset may be left to do. */
-static int already_cached(const struct making *m)
+/* *@device: where the pool's data is; as the options say, if LVM does not tell. */
+static bool pool_is_on_device(const struct making *m, const char *behind, char *device)
 {
-	char pool[2 * FIELD_LEN];
+	char v[1][FIELD_LEN], name[POOL_LEN];
+
+	snprintf(device, FIELD_LEN, "%s", m->device);
+	if (!lvm_report("lvs", "devices", pool_name(m, behind, name), v, 1))
+		return true;
+	v[0][strcspn(v[0], "(")] = '\0';
+	snprintf(device, FIELD_LEN, "%s", v[0]);
+	return same_device(device, m->device);
+}
+
+/* An earlier run of the command has made the cache; mode and preset may be left to do. */
+static int already_cached(struct making *m)
+{
+	char pool[2 * FIELD_LEN], device[FIELD_LEN];
 
 	attached_pool(m, pool);
-	if (!strcmp(pool, m->pool) && (m->o->mode || m->o->preset))
+	if (!strcmp(pool, m->pool) && pool_exists(m, ATTACHED) &&
+	    pool_is_on_device(m, ATTACHED "_cdata", device))
 		return set_all(m);
 	complain("%s: it is cached already, by %s", m->name, pool);
 	return EXIT_FAILED;
@@ -230,16 +257,24 @@ static int check_words(const struct making *m)
 /* An earlier run may have been given another device. */
 static int check_pool(const struct making *m)
 {
-	char v[1][FIELD_LEN], data[3 * DM_NAME_MAX];
+	char device[FIELD_LEN];
 
-	snprintf(data, sizeof(data), "%s_cdata", m->pool);
-	if (!lvm_report("lvs", "devices", data, v, 1))
-		return EXIT_OK;
-	v[0][strcspn(v[0], "(")] = '\0';
-	if (same_device(v[0], m->device))
+	if (pool_is_on_device(m, "_cdata", device))
 		return EXIT_OK;
 	complain("%s: an earlier run made %s on %s; name that device, or 'lvremove %s'",
-		 m->name, m->pool, v[0], m->pool);
+		 m->name, m->pool, device, m->pool);
+	return EXIT_FAILED;
+}
+
+/* LVM was killed while it made the pool, or somebody else has a volume of that name. */
+static int check_name(const struct making *m)
+{
+	char v[1][FIELD_LEN];
+
+	if (!lvm_report("lvs", "segtype", m->pool, v, 1))
+		return EXIT_OK;
+	complain("%s: %s is there, and is no cache pool; if an interrupted run left it: 'lvremove %s'",
+		 m->name, m->pool, m->pool);
 	return EXIT_FAILED;
 }
 
@@ -250,8 +285,11 @@ static int check_device(struct making *m)
 	};
 	int r = new_device_check(&n);
 
-	if (!r && pool_exists(m))
+	if (!r && pool_exists(m, ""))
 		return check_pool(m);
+	if (r)
+		return r;
+	r = check_name(m);
 	if (r)
 		return r;
 	choose_sizes(m, new_device_room(&n));
@@ -271,10 +309,22 @@ static int make_cache(struct making *m)
 	return r ?: attach(m) ?: set_all(m);
 }
 
+static void print_made(const struct making *m)
+{
+	char a[SIZE_LEN], b[SIZE_LEN], c[SIZE_LEN];
+
+	/* Its mode may have been changed since. */
+	if (m->is_cached && !m->o->mode) {
+		printf("%s: it is cached already, by %s on %s\n", m->name, m->pool, m->device);
+		return;
+	}
+	printf("%s: cached by %s on %s, in blocks of %s, with %s of metadata, in %s\n",
+	       m->name, size_text(a, m->size), m->device, size_text(b, m->block),
+	       size_text(c, m->metadata), m->o->mode ?: "writethrough");
+}
+
 static void print_result(const struct making *m, int code)
 {
-	char a[SIZE_LEN], b[SIZE_LEN];
-
 	if (m->o->dry)
 		return;
 	if (m->o->json) {
@@ -284,13 +334,12 @@ static void print_result(const struct making *m, int code)
 		json_string("device", m->device);
 		json_uint("cache_bytes", m->size);
 		json_uint("block_bytes", m->block);
+		json_uint("metadata_bytes", m->metadata);
 		json_end();
 	} else if (code) {
 		printf("%s: stopped; the same command goes on from here\n", m->name);
 	} else {
-		printf("%s: cached by %s on %s, in blocks of %s, in %s\n", m->name,
-		       size_text(a, m->size), m->device, size_text(b, m->block),
-		       m->o->mode ?: "writethrough");
+		print_made(m);
 	}
 }
 
@@ -314,10 +363,9 @@ int hearth_cache(const struct options *o)
 	if (r)
 		return r;
 	take_device(&m, o->args[1]);
-	if (!strcmp(type, "cache"))
-		return already_cached(&m);
 	catch_signals();
-	r = make_cache(&m);
+	m.is_cached = !strcmp(type, "cache");
+	r = m.is_cached ? already_cached(&m) : make_cache(&m);
 	if (!r || r == EXIT_INTERRUPTED)
 		print_result(&m, r);
 	return r;

@@ -30,7 +30,8 @@ struct line {
 	uint64_t volume, size, data, used, dirty, block;	/* bytes */
 	uint64_t data_blocks;
 	double used_share, dirty_share, metadata_share;
-	double hits, read_hits, write_hits, minute_hits, hour_hits, day_hits, wear;
+	double hits, read_hits, write_hits, minute_hits, five_minute_hits, hour_hits, day_hits,
+	       wear;
 	uint64_t read_us, write_us;	/* means, microseconds */
 	struct latency_columns times;
 	uint64_t count[FIRST_IO];	/* a counter that is not known is UNKNOWN */
@@ -88,6 +89,7 @@ const struct dm_report_field_type status_fields[] = {
 	PERCENT(read_hits, "read_hit_percent", "RHit%", "Share of hits among reads"),
 	PERCENT(write_hits, "write_hit_percent", "WHit%", "Share of hits among writes"),
 	PERCENT(minute_hits, "minute_hit_percent", "Min%", "Share of hits in the last minute"),
+	PERCENT(five_minute_hits, "five_minute_hit_percent", "5min%", "Share of hits in the last five minutes"),
 	PERCENT(hour_hits, "hour_hit_percent", "Hour%", "Share of hits in the last hour"),
 	PERCENT(day_hits, "day_hit_percent", "Day%", "Share of hits in the last day"),
 	PERCENT(wear, "wear_percent", "Wear%", "Bytes written to the SSD, of those that users read and wrote"),
@@ -204,6 +206,7 @@ static void fill_counters(struct line *l, const struct cache_info *c,
 	l->read_hits = part(n[READ_HITS], n[READ_HITS] + n[READ_MISSES]);
 	l->write_hits = part(n[WRITE_HITS], n[WRITE_HITS] + n[WRITE_MISSES]);
 	l->minute_hits = window_hits(&w->minute);
+	l->five_minute_hits = window_hits(&w->five_minutes);
 	l->hour_hits = window_hits(&w->hour);
 	l->day_hits = window_hits(&w->day);
 	l->wear = c->own ? part(n[CACHE_SECTORS_WRITTEN],

@@ -354,6 +354,7 @@ static void print_settings(const struct cache_info *c)
 static void print_windows(const struct windows *w)
 {
 	print_window(&w->minute);
+	print_window(&w->five_minutes);
 	print_window(&w->hour);
 	print_window(&w->day);
 }

@@ -31,7 +31,7 @@ def test_all_of_a_bare_ssd(dm, lvm):
     r = dm.json("cache", "vg/lv", "/dev/new", schema="cache")
     # 101 MiB, of which LVM keeps one, the metadata takes 8, and its spare as much.
     assert r == {"name": "vg/lv", "complete": True, "device": "/dev/new",
-                 "cache_bytes": 84 * MIB, "block_bytes": 65536}
+                 "cache_bytes": 84 * MIB, "block_bytes": 65536, "metadata_bytes": METADATA}
     assert dm.log() == ["vgextend -qq vg /dev/new", create(84 * MIB), ATTACH]
 
 
@@ -39,7 +39,7 @@ def test_what_is_given(dm, lvm):
     dm.cache(listing=2, dirty=0, mode="writeonly")
     said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--block", 128, "--mode", "writeonly")
     assert "warning: blocks will be dirty on a cache device that is not mirrored" in said.stderr
-    assert said.stdout == "vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, in writeonly\n"
+    assert said.stdout == "vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, with 8 MiB of metadata, in writeonly\n"
     assert dm.log()[:3] == ["vgextend -qq vg /dev/new", create(32 * MIB, 131072), ATTACH]
     assert dm.log()[3:] == ["lvchange -qq -y --cachemode writeback -- vg/lv", "message vg-lv mode writeonly"]
 
@@ -113,5 +113,17 @@ def test_refused(dm, lvm):
 def test_a_volume_that_is_cached(dm, lvm):
     dm.out("cache", "vg/lv", "/dev/new")
     done = dm.log()
-    assert "cached already, by vg/lv_cache" in dm.complaint(1, "cache", "vg/lv", "/dev/new")
+    # The command has done its work already.
+    assert dm.out("cache", "vg/lv", "/dev/new") == "vg/lv: it is cached already, by vg/lv_cache on /dev/new\n"
+    assert dm.json("cache", "vg/lv", "/dev/new", schema="cache")["cache_bytes"] == 84 * MIB
+    lvm.load()["pvs"]["/dev/old"] = {"vg_name": "vg", "pv_free": 100 * MIB, "pv_used": 0}
+    lvm.save()
+    assert "cached already, by vg/lv_cache" in dm.complaint(1, "cache", "vg/lv", "/dev/old")
     assert dm.log() == done
+
+
+def test_what_a_killed_lvcreate_left(dm, lvm):
+    lvm.state["lvs"]["vg/lv_cache"] = {"segtype": "linear", "devices": "/dev/new(0)"}
+    lvm.save()
+    assert "if an interrupted run left it: 'lvremove vg/lv_cache'" in dm.complaint(1, "cache", "vg/lv", "/dev/new")
+    assert dm.log() == []
