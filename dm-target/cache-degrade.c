@@ -285,6 +285,15 @@ static bool stop_dirtying(struct cache *c)
 	return !anything_dirty(c);
 }
 
+bool cache_may_go_home(struct cache *c)
+{
+	enum cache_health health = READ_ONCE(c->health);
+
+	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
+	       !READ_ONCE(c->degrade.origin_flush_failed) &&
+	       !c->degrade.unchecked;
+}
+
 void cache_set_failed_mode(struct cache *c)
 {
 	switch (READ_ONCE(c->health)) {

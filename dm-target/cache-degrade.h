@@ -34,6 +34,14 @@ struct cache_degrade {
 };
 
 /**
+ * cache_may_go_home() - whether a dirty block can go home, and then is not dirty
+ * @c: the engine
+ *
+ * Context: any, never sleeps.
+ */
+bool cache_may_go_home(struct cache *c);
+
+/**
  * cache_metadata_failed() - the metadata could not be changed
  * @c: the engine; nothing happens if its health is not HEALTH_GOOD
  * @what: what was tried, for the log

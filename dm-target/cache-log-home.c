@@ -236,17 +236,12 @@ static bool can_go_home(struct cache_log *log)
 	       !log_index_empty(&log->ix);
 }
 
-static bool backs_off(struct cache_log *log)
-{
-	return time_before(jiffies, READ_ONCE(log->backoff));
-}
-
 bool cache_log_home_is_wanted(struct cache_log *log)
 {
 	/* An empty log is asked, too: streams are absorbed until it is too full. */
 	u32 fullness = cache_log_fullness(log);
 	bool full = too_full(log, fullness);
-	bool can = can_go_home(log) && !backs_off(log);
+	bool can = can_go_home(log) && !cache_log_backs_off(log);
 	struct cache *c = log->c;
 
 	cache_log_set_pace(log, fullness, can && log->state == CACHE_LOG_ON);
@@ -526,25 +521,6 @@ static int close_and_empty(struct cache_log *log, u64 block)
 	return r;
 }
 
-/* No block goes home, whichever it is. */
-static bool none_goes_home(struct cache_log *log)
-{
-	struct cache *c = log->c;
-
-	if (!cache_may_go_home(c))
-		return true;
-	if (!READ_ONCE(log->failed))
-		return false;
-	/* Write-back may have to end first, and a suspend has stopped it. */
-	return backs_off(log) || !cache_writable(c) || READ_ONCE(c->quiescing);
-}
-
-/* Nothing goes home for a while, or ever: a write must not wait so long. */
-bool cache_log_is_hopeless(struct cache_log *log)
-{
-	return backs_off(log) || none_goes_home(log);
-}
-
 void cache_log_serve_leavers(struct cache_log *log)
 {
 	struct bio_list stay = BIO_EMPTY_LIST;
@@ -555,7 +531,7 @@ void cache_log_serve_leavers(struct cache_log *log)
 		r = close_and_empty(log, cache_bio(bio)->block);
 		if (!r || !cache_log_counts(log))
 			cache_defer_bio(log->c, bio, STEP_MAP);
-		else if (r == -EIO || none_goes_home(log))
+		else if (r == -EIO || cache_log_none_goes_home(log))
 			bio_io_error(bio);
 		else
 			bio_list_add(&stay, bio);
@@ -694,7 +670,7 @@ bool cache_log_save_failed(struct cache_log *log)
 	/* A write that was counted in later has seen that the ring failed. */
 	smp_mb();
 	if (!log->all_home && cache_may_go_home(c) &&
-	    !backs_off(log) &&
+	    !cache_log_backs_off(log) &&
 	    !atomic_read(&log->in_flight)) {
 		if (copy_all_home(log)) {
 			/* I2: the disk has older records of what went home. */

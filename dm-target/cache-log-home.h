@@ -199,12 +199,6 @@ void cache_log_serve_wanted(struct cache_log *log);
 bool cache_log_empty_block(struct cache_log *log, u64 block);
 
 /**
- * cache_log_is_hopeless() - whether nothing goes home for seconds, or ever
- * @log: the log
- */
-bool cache_log_is_hopeless(struct cache_log *log);
-
-/**
  * cache_log_serve_leavers() - empty the blocks for which writes wait
  * @log: the log
  */

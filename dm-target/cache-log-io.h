@@ -26,10 +26,11 @@ struct log_piece {
  * cache_log_make() - give an engine its log, empty and OFF
  * @c: has none yet
  * @work: cache_log_work()
+ * @pace_work: cache_log_pace_work()
  *
  * Context: process, sleeps; one caller at a time.  Return: 0 or -ENOMEM.
  */
-int cache_log_make(struct cache *c, work_func_t work);
+int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work);
 
 /**
  * cache_log_free() - free it; nothing is written
@@ -145,6 +146,30 @@ void cache_log_close_open(struct cache_log *log);
  * Context: log.work, or when that cannot run; may sleep; takes log.room_lock.
  */
 void cache_log_reap(struct cache_log *log);
+
+/**
+ * cache_log_backs_off() - whether nothing is tried for some seconds, after errors
+ * @log: the log
+ *
+ * Context: any.
+ */
+bool cache_log_backs_off(struct cache_log *log);
+
+/**
+ * cache_log_none_goes_home() - whether no block can, whichever it is
+ * @log: the log
+ *
+ * Context: any.
+ */
+bool cache_log_none_goes_home(struct cache_log *log);
+
+/**
+ * cache_log_is_hopeless() - whether nothing goes home for seconds, or ever
+ * @log: the log
+ *
+ * A write must not wait so long.  Context: any.
+ */
+bool cache_log_is_hopeless(struct cache_log *log);
 
 /**
  * cache_log_ring_work() - write one batch of the ring, and end the flushes that wait

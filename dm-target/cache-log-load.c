@@ -58,7 +58,7 @@ int cache_log_open(struct cache *c, u32 nr_slots)
 		DMERR("write log: the metadata needs a check, which would make the log be forgotten: use hearth-metadata");
 		return -EINVAL;
 	}
-	r = cache_log_make(c, cache_log_work);
+	r = cache_log_make(c, cache_log_work, cache_log_pace_work);
 	if (!r)
 		r = recover_ring(c->log, nr_slots);
 	if (r) {

@@ -503,7 +503,7 @@ void cache_log_tick(struct cache *c)
 {
 	if (!c->log && READ_ONCE(c->limits.absorb) && cache_keeps_dirty(c) &&
 	    c->block_sectors <= LOG_MAX_BLOCK &&
-	    cache_log_make(c, cache_log_work))
+	    cache_log_make(c, cache_log_work, cache_log_pace_work))
 		return;
 	if (c->log)
 		cache_log_kick(c->log);

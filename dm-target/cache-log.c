@@ -664,6 +664,28 @@ bool cache_log_has_block(struct cache_log *log, u64 block)
 	       log_index_has(&log->ix, block);
 }
 
+bool cache_log_backs_off(struct cache_log *log)
+{
+	return time_before(jiffies, READ_ONCE(log->backoff));
+}
+
+bool cache_log_none_goes_home(struct cache_log *log)
+{
+	struct cache *c = log->c;
+
+	if (!cache_may_go_home(c))
+		return true;
+	if (!READ_ONCE(log->failed))
+		return false;
+	/* Write-back may have to end first, and a suspend has stopped it. */
+	return cache_log_backs_off(log) || !cache_writable(c) || READ_ONCE(c->quiescing);
+}
+
+bool cache_log_is_hopeless(struct cache_log *log)
+{
+	return cache_log_backs_off(log) || cache_log_none_goes_home(log);
+}
+
 bool cache_log_is_stuck(struct cache *c, u64 block)
 {
 	struct cache_log *log = READ_ONCE(c->log);
@@ -687,7 +709,8 @@ u64 cache_log_max_runs(const struct cache *c)
 	return div_u64(bytes_for(c), LOG_EXTENT_BYTES);
 }
 
-static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
+static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
+		     work_func_t pace_work)
 {
 	log->c = c;
 	log->dev.read = dev_read;
@@ -708,7 +731,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work)
 	init_waitqueue_head(&log->wait);
 	INIT_WORK(&log->ring_work, cache_log_ring_work);
 	INIT_WORK(&log->work, work);
-	INIT_DELAYED_WORK(&log->pace_work, cache_log_pace_work);
+	INIT_DELAYED_WORK(&log->pace_work, pace_work);
 	log->backoff = jiffies;
 	log->start_after = jiffies;
 	memset(log->large_ends, 0xff, sizeof(log->large_ends));
@@ -756,7 +779,7 @@ static int alloc_parts(struct cache_log *log)
 			   offsetof(struct log_piece, bio), 0);
 }
 
-int cache_log_make(struct cache *c, work_func_t work)
+int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct cache_log *log = kvzalloc(sizeof(*log), GFP_KERNEL);
@@ -764,7 +787,7 @@ int cache_log_make(struct cache *c, work_func_t work)
 
 	if (!log)
 		goto out;
-	init_log(log, c, work);
+	init_log(log, c, work, pace_work);
 	r = alloc_parts(log);
 	if (!r) {
 		log->io = dm_io_client_create();

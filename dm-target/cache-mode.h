@@ -16,7 +16,7 @@ enum dm_cache_mode {
 	MODE_WRITEONLY,
 };
 
-extern const char * const cache_mode_names[];
+extern const char * const cache_mode_names[MODE_WRITEONLY + 1];
 
 /* Worsened by cache-degrade.c only; set when the engine is brought up. */
 enum cache_health {

@@ -14,6 +14,14 @@
 #include "../metadata/cache-record.h"
 #include "cache-table.h"
 
+const char * const cache_mode_names[MODE_WRITEONLY + 1] = {
+	[MODE_WRITETHROUGH] = "writethrough",
+	[MODE_WRITEBACK] = "writeback",
+	[MODE_PASSTHROUGH] = "passthrough",
+	[MODE_WRITEAROUND] = "writearound",
+	[MODE_WRITEONLY] = "writeonly",
+};
+
 #define LINE_MAX_LEN	64	/* longer than a mode, a session, a number */
 #define SESSION_LEN	17	/* a u64 in hex */
 #define THROUGH_LEN	9	/* a u32 in hex */

@@ -14,14 +14,6 @@
 
 #include <linux/module.h>
 
-const char * const cache_mode_names[] = {
-	[MODE_WRITETHROUGH] = "writethrough",
-	[MODE_WRITEBACK] = "writeback",
-	[MODE_PASSTHROUGH] = "passthrough",
-	[MODE_WRITEAROUND] = "writearound",
-	[MODE_WRITEONLY] = "writeonly",
-};
-
 struct parser {
 	struct cache_table *t;
 	struct dm_arg_set args;

@@ -446,15 +446,6 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
 }
 
-bool cache_may_go_home(struct cache *c)
-{
-	enum cache_health health = READ_ONCE(c->health);
-
-	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
-	       !READ_ONCE(c->degrade.origin_flush_failed) &&
-	       !c->degrade.unchecked;
-}
-
 void cache_write_home(struct cache *c, u32 slot)
 {
 	struct writeback_item item = { .slot = slot };

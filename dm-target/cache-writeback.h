@@ -76,14 +76,6 @@ struct cache_writeback {
 void cache_writeback_work(struct work_struct *work);
 
 /**
- * cache_may_go_home() - whether a dirty block can go home, and then is not dirty
- * @c: the engine
- *
- * Context: any, never sleeps.
- */
-bool cache_may_go_home(struct cache *c);
-
-/**
  * cache_failed_to_go_home() - whether a block failed to go home a short time ago
  * @c: the engine
  * @block: the block

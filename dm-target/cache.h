@@ -12,13 +12,16 @@
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-reserve.c    how many slots are kept free
  *   cache-yield.c      has users wait while all that is dirty goes home
+ *   cache-trace.c      the tracepoints
  *   cache-lately.c     remembers the blocks that were written last
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
  *   cache-degrade.c    gives up what a device that failed had
  *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
  *   cache-commit.c     makes changes of the mapping durable, in groups
  *   cache-settings.c   keeps settings that were given by message
- *   cache-log.c        the write log: its slots, its ring, bios that wait
+ *   cache-log-open.c   the write log's segments that are appended to
+ *   cache-log.c        the write log: its slots, its ring
+ *   cache-log-pace.c   writes that wait for room in the write log
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions

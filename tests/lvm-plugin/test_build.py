@@ -185,6 +185,32 @@ def test_source_for_dkms_is_source_alone(tmp_path):
         assert path.is_dir() or re.search(r"(\.[ch]|Kbuild|dkms.conf)$", path.name), path
 
 
+def symbols(path, *options):
+    return {line.split()[-1] for line in run("nm", *options, path).stdout.splitlines()}
+
+
+def calls_upward(files):
+    """Names in each of files that a later one defines."""
+    defined = [symbols(path, "--defined-only", "--extern-only") for path in files]
+    for i, path in enumerate(files):
+        needed = symbols(path, "--undefined-only")
+        for j in range(i + 1, len(files)):
+            yield from (f"{path.stem}: {name} of {files[j].stem}" for name in needed & defined[j])
+
+
+def test_no_file_of_the_engine_calls_a_later_one():
+    """dm-target/Kbuild and cache.h promise it, and so the engine has no circle."""
+    kbuild = (TOP / "dm-target/Kbuild").read_text().replace("\\\n", " ")
+    order = re.search(r"^dm-cache-y := (.*)$", kbuild, re.M)[1].split()
+    files = [TOP / "dm-target" / name for name in order]
+    if not all(path.exists() for path in files):
+        pytest.skip("the modules are not built")
+    assert list(calls_upward(files)) == []
+    assert list(calls_upward(files[::-1]))
+    listed = re.findall(r"^ \*   (cache-[a-z-]+)\.c ", (TOP / "dm-target/cache.h").read_text(), re.M)
+    assert listed == [path.stem for path in files]
+
+
 def test_one_version(dm):
     version = re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "dkms.conf").read_text())[1]
     assert re.match(r"hearth \((.*)\)", (TOP / "debian/changelog").read_text())[1] == version
