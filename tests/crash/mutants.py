@@ -163,7 +163,7 @@ SUITE_MUTANTS = {
         "says_clean ? clear_marks : clear_marks);",
         "faults dead_metadata_lets_all_go_home"),
     "home-by-an-unchecked-mapping": (
-        "dm-target/cache-writeback.c",
+        "dm-target/cache-degrade.c",
         "!c->degrade.unchecked;",
         "true;",
         "health needs_check_outlives_activation pool"),

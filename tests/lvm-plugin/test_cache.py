@@ -39,7 +39,8 @@ def test_what_is_given(dm, lvm):
     dm.cache(listing=2, dirty=0, mode="writeonly")
     said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--block", 128, "--mode", "writeonly")
     assert "warning: blocks will be dirty on a cache device that is not mirrored" in said.stderr
-    assert said.stdout == "vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, with 8 MiB of metadata, in writeonly\n"
+    assert said.stdout == ("vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, with 8 MiB of metadata, "
+                           "in writeonly\n")
     assert dm.log()[:3] == ["vgextend -qq vg /dev/new", create(32 * MIB, 131072), ATTACH]
     assert dm.log()[3:] == ["lvchange -qq -y --cachemode writeback -- vg/lv", "message vg-lv mode writeonly"]
 

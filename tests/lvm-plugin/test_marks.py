@@ -129,7 +129,8 @@ def test_a_day_and_five_minutes(dm):
     assert c["last_minute"]["seconds"] is None
     assert "24 h 0 min  reads 50.0% of 60" in dm.out("status")
     assert re.search(r"^ *5 min.* reads 0\.0% of 20,", dm.out("status"), re.M)
-    assert dm.out("status", "-o", "five_minute_hit_percent,day_hit_percent", "--noheadings").split() == ["0.00", "50.00"]
+    shares = dm.out("status", "-o", "five_minute_hit_percent,day_hit_percent", "--noheadings")
+    assert shares.split() == ["0.00", "50.00"]
     assert counts(dm, "1d")[0]["read_misses"] == counts(dm, "begin")[0]["read_misses"] == 30
     assert counts(dm, "5m")[0]["read_misses"] == 20
     assert "no counters of that time" in dm.complaint(1, "status", "--since", "7d")
