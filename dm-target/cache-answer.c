@@ -36,7 +36,7 @@ static const char * const words[] = {
 	[ANSWER_ORIGIN] = "origin:",
 };
 
-/* What @text says; *@name is of which cache. */
+/* Parses the answer in @text; *@name becomes the name of its cache. */
 static enum cache_answer parse(const char *text, const char **name)
 {
 	enum cache_answer a;

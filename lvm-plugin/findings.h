@@ -15,7 +15,7 @@ enum level {
 	PROBLEM,	/* does harm now, or will at the next start */
 };
 
-/* What --fix can do about a finding. */
+/* The repair that --fix knows for a finding. */
 struct fix {
 	const char *what;	/* as it is shown and asked for */
 	int (*run)(const char *subject);	/* returns an exit code */

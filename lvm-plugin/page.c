@@ -41,7 +41,7 @@ EMBED(plot_css, PLOT_CSS);
 
 /* ---- The output of another subcommand ---- */
 
-/* What @run prints, allocated; NULL if its exit code is neither 0 nor EXIT_FINDINGS. */
+/* The output of @run, allocated; NULL if its exit code is neither 0 nor EXIT_FINDINGS. */
 static char *captured(int (*run)(const struct options *o), const struct options *o)
 {
 	FILE *real = stdout;

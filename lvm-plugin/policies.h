@@ -10,7 +10,7 @@
 
 /*
  * True if the kernel has a module for @policy, or if nothing tells which policies
- * it has.  Else @names, of @len bytes, receives the names of the policies that it
+ * it has.  If it has not, @names, of @len bytes, receives the names of the policies that it
  * has, with commas.
  */
 bool policy_exists(const char *policy, char *names, size_t len);

@@ -13,7 +13,7 @@
 struct look {
 	struct cache_info *c;
 	struct windows w;
-	/* With --since: the counters of @c began then.  Else NULL. */
+	/* With --since, the start of the counters of @c; otherwise NULL. */
 	const char *since;
 	double seconds;		/* from then to now */
 };

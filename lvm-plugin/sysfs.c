@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What /sys says of block devices, and of the devices that they are made of.
+ * Facts about block devices from /sys, and of the devices that they are made of.
  *
  * It must not know caches.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What /sys says of block devices, and the running kernel of itself.
+ * Facts about block devices from /sys, and the running kernel of itself.
  */
 #ifndef HEARTH_PLUGIN_SYSFS_H
 #define HEARTH_PLUGIN_SYSFS_H

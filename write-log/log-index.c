@@ -719,7 +719,7 @@ static void ring_changed(struct log_index *ix, struct log_block **link,
 	shrink_block(ix, link);
 }
 
-/* Of @n runs of the block: how many can leave at a time, for want of room. */
+/* How many of the block's @n runs can leave at a time: room limits it. */
 static u32 may_leave(const struct log_index *ix, const struct log_block *b,
 		     u32 n)
 {
