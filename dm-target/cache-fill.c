@@ -130,7 +130,7 @@ static void retire_slot(struct fill *fill)
 	free_fill(fill);
 }
 
-/* If the block is in the write log, it comes from there, unless nobody asked for it. */
+/* A block of which the write log has some comes in from there, if a request asked for it. */
 static void give_way(struct fill *fill)
 {
 	if (fill->why == CACHE_PROMOTE_AHEAD || !cache_log_want(fill->c, fill->block))

@@ -317,7 +317,7 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		lc->why = "a cache block is mapped, and is the write log's";
 		return logged;
 	}
-	/* cache_log_leave_mapped() has the disk call it dirty, if that does not. */
+	/* If it is clean on the disk, cache_log_leave_mapped() sets its dirty bit there. */
 	if (lc->unclean || logged)
 		dirty = true;
 	if (dirty)
@@ -449,7 +449,7 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
 }
 
-/* lvm2 waits until the policy cleaner has left nothing dirty, so it never ends. */
+/* lvm2 waits until nothing is dirty under the policy cleaner, and would wait for ever. */
 static void report_unchecked(struct cache *c)
 {
 	u32 nr_dirty = atomic_read(&c->nr_dirty);

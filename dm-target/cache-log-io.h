@@ -114,7 +114,7 @@ void cache_log_add_segment(struct cache_log *log, u32 slot);
 u32 cache_log_pop_whole(struct cache_log *log);
 
 /**
- * cache_log_push_whole() - give it back
+ * cache_log_push_whole() - return a segment to the list of whole ones
  * @log: the log
  * @slot: the segment
  *
@@ -123,7 +123,7 @@ u32 cache_log_pop_whole(struct cache_log *log);
 void cache_log_push_whole(struct cache_log *log, u32 slot);
 
 /**
- * cache_log_push_full() - it is a segment like any other
+ * cache_log_push_full() - add a segment to the list of ordinary ones
  * @log: the log
  * @slot: the segment
  *

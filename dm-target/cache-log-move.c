@@ -23,9 +23,10 @@
 /* ---- Copies ---- */
 
 /*
- * Sectors.  Users wait behind the copies, so there are fewer while users are there.  If they
- * wait for room, there are more; but paced writes need a copy now and then, and kcopyd ends
- * none while the disk's queue is full, and it begins others.
+ * Sectors.  Twice migration_threshold, if there are no users, or they wait for room.  Half
+ * of it if there are, because they wait behind the copies.  A quarter while writes are
+ * paced, because these need the end of a copy now and then, and kcopyd ends none while it
+ * fills the disk's queue with new ones.
  */
 static u32 copy_room(struct cache_log *log)
 {
@@ -73,7 +74,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	wake_up_all(&log->wait);
 }
 
-/* When there is room for it.  Has copy->move and copy->batch. */
+/* Waits for room, and begins the copy.  The caller has set copy->move and copy->batch. */
 static void begin_copy(struct cache_log *log, struct log_copy *copy,
 		       struct dm_io_region *from, struct dm_io_region *to)
 {
@@ -403,7 +404,7 @@ static void end_extents(struct cache_log *log, u32 nr)
 	cache_log_unpin_runs(log, log->runs, nr);
 }
 
-/* Behind @nr runs of others.  Returns how many there are then. */
+/* Appends runs behind the @nr of other blocks.  Returns the new number. */
 static u32 copy_extents(struct log_move *m, u32 nr)
 {
 	struct cache_log *log = m->log;

@@ -15,8 +15,8 @@
 #include "cache-log-io.h"
 
 /*
- * Percent.  From the first on writes are paced; going home begins there, too.  From the
- * second on, room comes back too late for the credit, so batches are small.
+ * Percent of the room.  From PACE_MARK on writes are paced; going home begins there, too.
+ * From TIGHT_MARK on batches are small, because room comes back too late for the credit.
  */
 #define PACE_MARK		LOG_HIGH_MARK
 #define TIGHT_MARK		98U
@@ -87,7 +87,7 @@ static bool none_waits_locked(struct cache_log *log)
 	return !log->nr_room && !log->nr_again && !log->nr_turns;
 }
 
-/* A large write leaves no more debt than others may have credit. */
+/* The debt of a large write is MOST_CREDIT at most. */
 static void charge_locked(struct cache_log *log, struct bio *bio)
 {
 	lockdep_assert_held(&log->lock);
@@ -108,9 +108,9 @@ static bool take_credit(struct cache_log *log, struct bio *bio)
 }
 
 /*
- * Do others wait for room?  A bio whose turn it is comes behind those of its round
- * that had theirs in vain, any other behind all.  Racy: a bio that comes at the same
- * time may be the faster.
+ * Do others wait for room?  A bio that has a turn waits for those of its round that found
+ * no room in theirs.  A bio without a turn waits for all.  Racy: a bio that comes at the
+ * same time may be the faster.
  */
 static bool others_are_first(struct cache_log *log, struct bio *bio)
 {
@@ -271,7 +271,7 @@ bool cache_log_next_turns(struct cache_log *log)
 	spin_lock_irq(&log->lock);
 	gave = log->gave_turns;
 	log->gave_turns = false;
-	/* Paced writes get theirs from @pace_work. */
+	/* @pace_work gives turns to paced writes. */
 	if (!log->nr_turns)
 		give_turns_locked(log, !gave || !READ_ONCE(log->paces), &bios);
 	gave |= !bio_list_empty(&bios);

@@ -75,7 +75,7 @@ static const char *take_number(const char *at, unsigned int base, u32 *number)
 	return at > from ? at : NULL;
 }
 
-/* As take_number(), for decimal digits that printing the number gives again. */
+/* As take_number(), but takes only the decimal digits that printing would give. */
 static const char *take_decimal(const char *at, u32 *number)
 {
 	const char *end = take_number(at, 10, number);

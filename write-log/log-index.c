@@ -226,8 +226,8 @@ static bool segment_is_idle(struct log_index *ix, const struct log_segment *s,
 	if (s->released)
 		return false;
 	/*
-	 * Runs leave by their place. If a superseded one's place were written
-	 * again before that, it would take a newer extent along.
+	 * A superseded run leaves by its place. If the place were written again
+	 * before that, a newer extent would leave with it.
 	 */
 	if (s->leaving && log_keeps(W6_LEAVING))
 		return false;
@@ -275,7 +275,7 @@ bool log_segment_free(struct log_index *ix, u32 slot)
 	       !s.ring;
 }
 
-/* Sectors that a segment counts are more or less by @n. */
+/* The numbers are added to a segment's counts of sectors; they may be negative. */
 struct change {
 	int seen, unlogged, ring, writes, leaving;
 };
@@ -384,7 +384,7 @@ static void init_block(struct log_block *b, u64 block, u8 class)
 	INIT_LIST_HEAD(&b->round);
 }
 
-/* Room that the block has to have for what it has and for @more extents. */
+/* Room for the block's extents and @more. */
 static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
 	/* The first write to a block meets nobody. */
@@ -634,7 +634,7 @@ static void tidy(struct log_block *b)
 		b->nr = n + 1;
 }
 
-/* The same, if only extent @i has changed since. */
+/* As tidy(), if only extent @i has changed. */
 static void tidy_at(struct log_block *b, u32 i)
 {
 	const struct log_extent *e = &b->extents[i];
@@ -1218,7 +1218,7 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 {
 	u32 end = run->sector + run->sectors, next = run->sector, i;
 
-	/* First the extents of it that readers find. */
+	/* Extents that readers find come first. */
 	split_at(b, run->sector, LOG_SEEN, run);
 	split_at(b, end, LOG_SEEN, run);
 	for (i = 0; i < b->nr; i++) {
