@@ -164,6 +164,9 @@ struct log_index {
 
 /**
  * log_index_init() - an empty index
+ * @ix: the index
+ * @ops: what its system does for it
+ * @ctx: the argument of @ops
  * @block_sectors: sectors in a block of the cache, at most LOG_MAX_BLOCK
  * @max_bytes: what it may use, all told; decides how large its hash is
  *
@@ -171,13 +174,22 @@ struct log_index {
  */
 int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 		   void *ctx, u32 block_sectors, u64 max_bytes);
-/* Free everything; nobody uses the index, and no write is in flight. */
+
+/**
+ * log_index_exit() - free everything
+ * @ix: nobody uses it, and no write is in flight
+ *
+ * Context: process.
+ */
 void log_index_exit(struct log_index *ix);
 
 /* ---- Segments ---- */
 
 /**
- * log_segment_open() - lend @slot to the log
+ * log_segment_open() - lend a slot to the log
+ * @ix: the index
+ * @slot: the slot
+ * @nowait: the caller may not sleep
  *
  * Any context if @nowait. Return: 0, -EEXIST, -ENOMEM, or -ENOSPC when the
  * index has all the memory that it may have.
@@ -186,6 +198,8 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
 
 /**
  * log_segment_close() - the slot is no segment any more, if nothing is in it (W6)
+ * @ix: the index
+ * @slot: the segment
  * @mapped: it became a block of the cache in place, so its pins do not matter
  *
  * Nobody appends to it any more. Any context. Return: 0; -EBUSY when something
@@ -194,21 +208,35 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
  */
 int log_segment_close(struct log_index *ix, u32 slot, bool mapped);
 
-/*
- * May the ring record that nothing of this segment is in the log? So it is when
- * all of it was superseded or is GONE in what was put. Any context; the answer
- * stays true while nobody appends to the segment.
+/**
+ * log_segment_free() - may the ring record that nothing of this segment is in the log?
+ * @ix: the index
+ * @slot: the segment
+ *
+ * So it is when all of it was superseded or is GONE in what was put. The answer
+ * stays true while nobody appends to the segment. Context: any.
  */
 bool log_segment_free(struct log_index *ix, u32 slot);
 
-/* A copy of its counts. Any context. False when it is no segment. */
+/**
+ * log_segment_get() - copy a segment's counts
+ * @ix: the index
+ * @slot: the segment
+ * @out: receives them
+ *
+ * Context: any. Return: false if @slot is no segment.
+ */
 bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out);
 
 /* ---- Writes ---- */
 
 /**
  * log_index_reserve() - count a write in
- * @sector, @sectors: within the block
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @sector: of the block, the write's first
+ * @sectors: of the write
+ * @nowait: the caller may not sleep
  *
  * Any context if @nowait. Return: the write, or an ERR_PTR: -EBUSY when the
  * block is closed, -ENOMEM, -ENOSPC when the memory's bound is reached, -EFBIG
@@ -218,19 +246,35 @@ bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out);
 struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 				    u32 sectors, bool nowait);
 
-/* Say where in the log the data go: @slot is a segment. Any context. */
+/**
+ * log_write_place() - say where in the log a write's data go
+ * @ix: the index
+ * @w: the write
+ * @slot: a segment
+ * @at: sectors from its beginning
+ *
+ * Context: any.
+ */
 void log_write_place(struct log_index *ix, struct log_write *w, u32 slot,
 		     u16 at);
 
 /**
  * log_index_seen() - the write has ended well: readers find it from here on
+ * @ix: the index
+ * @w: the write
  *
  * The write belongs to the ring then (W8). To be called before the bio ends.
  * Any context, interrupts included.
  */
 void log_index_seen(struct log_index *ix, struct log_write *w);
 
-/* The write failed or was not issued: nothing was seen. Any context. */
+/**
+ * log_index_cancel() - the write failed or was not issued
+ * @ix: the index
+ * @w: the write; freed
+ *
+ * Nothing of it was seen. Context: any.
+ */
 void log_index_cancel(struct log_index *ix, struct log_write *w);
 
 /* ---- Readers ---- */
@@ -242,6 +286,11 @@ static inline bool log_index_empty(struct log_index *ix)
 
 /**
  * log_index_lookup() - the first run of a range of sectors
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @sector: of the block, the range's first
+ * @sectors: of the range
+ * @run: receives the run
  *
  * @run gets the sectors from @sector on, @sectors at most, that lie in one
  * piece, in the log (its segment is pinned) or, with LOG_NO_SLOT, outside. The
@@ -250,13 +299,23 @@ static inline bool log_index_empty(struct log_index *ix)
 void log_index_lookup(struct log_index *ix, u64 block, u16 sector, u32 sectors,
 		      struct log_run *run);
 
-/* Has the block extents that readers find, or writes in flight? Any context. */
+/**
+ * log_index_has() - has the block extents that readers find, or writes in flight?
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any.
+ */
 bool log_index_has(struct log_index *ix, u64 block);
 
 /* ---- Going home, and into the cache ---- */
 
 /**
  * log_index_collect() - what readers find of a block, by sector
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @runs: receives the runs
+ * @max: runs that there is room for
  * @leaving: these runs will go through log_index_put_gone(), and each through
  *	log_index_leave() or log_index_stay(), which release the room that
  *	is reserved here
@@ -273,83 +332,206 @@ bool log_index_has(struct log_index *ix, u64 block);
 int log_index_collect(struct log_index *ix, u64 block, struct log_run *runs,
 		      u32 max, bool leaving);
 
-/*
- * Have new writes to the block refused from here on, and again accepted.
- * Closing may sleep; -ENOMEM or -ENOSPC. log_index_writes() counts those that
- * were in flight before. Opening is for any context.
+/**
+ * log_index_close() - have new writes to a block refused from here on
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * log_index_writes() counts those that were in flight before.
+ *
+ * Context: process, may sleep. Return: 0, -ENOMEM, or -ENOSPC when the memory's
+ * bound is reached.
  */
 int log_index_close(struct log_index *ix, u64 block);
+
+/**
+ * log_index_open() - have writes to a closed block accepted again
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any.
+ */
 void log_index_open(struct log_index *ix, u64 block);
+
+/**
+ * log_index_writes() - how many writes to a block are in flight
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any.
+ */
 u32 log_index_writes(struct log_index *ix, u64 block);
 
-/*
- * Is the block to go into the cache instead of home? The mark stays until a
- * stronger one replaces it, LOG_KEEP_NOT takes it off, or the block has left the
- * log. log_index_keep() returns false if the block is not in the log;
- * log_index_kept() says LOG_KEEP_NOT, also if readers find nothing of it yet. Any
- * context.
+/**
+ * log_index_keep() - mark a block that is to go into the cache instead of home
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @keep: the mark
+ *
+ * The mark stays until a stronger one replaces it, LOG_KEEP_NOT takes it off, or
+ * the block has left the log. Context: any. Return: false if the block is not in
+ * the log.
  */
 bool log_index_keep(struct log_index *ix, u64 block, enum log_keep keep);
+
+/**
+ * log_index_kept() - the mark of a block
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any. Return: LOG_KEEP_NOT, too, if the block is not in the log, or
+ * readers find nothing of it yet.
+ */
 enum log_keep log_index_kept(struct log_index *ix, u64 block);
 
-/*
- * Do readers find all of the block? It stays so until runs of it leave. Any
- * context.
+/**
+ * log_index_covers() - do readers find all of a block?
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * It stays so until runs of it leave. Context: any.
  */
 bool log_index_covers(struct log_index *ix, u64 block);
 
-/*
- * The run left the log: its GONE is durable. Readers do not find it any more,
- * where it is still the newest. Any context.
+/**
+ * log_index_leave() - a run has left the log, because its GONE is durable
+ * @ix: the index
+ * @run: from log_index_collect()
+ *
+ * Readers do not find it any more, where it is still the newest. Context: any.
  */
 void log_index_leave(struct log_index *ix, const struct log_run *run);
-/* It does not leave after all, and no GONE was put. Any context. */
+
+/**
+ * log_index_stay() - a run does not leave after all, and no GONE was put
+ * @ix: the index
+ * @run: from log_index_collect()
+ *
+ * Context: any.
+ */
 void log_index_stay(struct log_index *ix, const struct log_run *run);
 
 /* ---- The ring's writer: one at a time, any context ---- */
 
-/* All unlogged writes, a list in the order in which they were seen, or NULL. */
+/**
+ * log_index_take_unlogged() - take all unlogged writes
+ * @ix: the index
+ *
+ * Return: a list in the order in which they were seen, or NULL.
+ */
 struct log_write *log_index_take_unlogged(struct log_index *ix);
-/* A VALID record of these sectors is being put in a block. Frees the write. */
+
+/**
+ * log_index_put() - a VALID record of a write's sectors is being put in a block
+ * @ix: the index
+ * @w: the write; freed
+ */
 void log_index_put(struct log_index *ix, struct log_write *w);
-/* A GONE record is. */
+
+/**
+ * log_index_put_gone() - a GONE record of a run is being put in a block
+ * @ix: the index
+ * @run: the run
+ */
 void log_index_put_gone(struct log_index *ix, const struct log_run *run);
-/* It will never be put, because the index is given up. Frees the write. */
+
+/**
+ * log_index_forget() - a write will never be put, because the index is given up
+ * @ix: the index
+ * @w: the write; freed
+ */
 void log_index_forget(struct log_index *ix, struct log_write *w);
-/* The puts are durable: releases the extents that they superseded. */
+
+/**
+ * log_index_settle() - the puts are durable
+ * @ix: the index
+ *
+ * Releases the extents that they superseded.
+ */
 void log_index_settle(struct log_index *ix);
 
-/* A round begins: all RING runs are to be repeated. None was left. */
+/**
+ * log_index_begin_round() - a round begins, in which all RING runs are to be repeated
+ * @ix: the index; none was left in the round before
+ */
 void log_index_begin_round(struct log_index *ix);
-/* The next run to repeat; it counts as recorded. False if none is left. */
+
+/**
+ * log_index_repeat() - the next run to repeat
+ * @ix: the index
+ * @run: receives it; it counts as recorded
+ *
+ * Return: false if none is left.
+ */
 bool log_index_repeat(struct log_index *ix, struct log_run *run);
 
 /* ---- Recovery: one thread, before anything else ---- */
 
-/* Sectors of @block that are in @slot where they would be if it were mapped. */
+/**
+ * log_index_in_place() - how much of a block lies in a slot as if it were mapped there
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @slot: the slot
+ *
+ * Return: sectors.
+ */
 u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot);
 
-/*
- * Play records back. May sleep. The memory's bound does not count. 0, -ENOMEM,
- * or -EFBIG when a block has more extents than one of ours could have.
+/**
+ * log_index_replay_valid() - play a VALID record back
+ * @ix: the index
+ * @run: the run
+ *
+ * The memory's bound does not count. Context: process, may sleep. Return: 0,
+ * -ENOMEM, or -EFBIG when a block has more extents than one of ours could have.
  */
 int log_index_replay_valid(struct log_index *ix, const struct log_run *run);
+
+/**
+ * log_index_replay_gone() - play a GONE record back
+ * @ix: the index
+ * @run: the run
+ *
+ * Context and result are those of log_index_replay_valid().
+ */
 int log_index_replay_gone(struct log_index *ix, const struct log_run *run);
-/* The ring was played back: memory that is not needed is given back. */
+
+/**
+ * log_index_replayed() - the ring was played back
+ * @ix: the index
+ *
+ * Frees memory that is not needed any more.
+ */
 void log_index_replayed(struct log_index *ix);
 
-/*
- * Call @fn for each run of SEEN extents, in no order; stops at the first result
- * other than 0 and returns it. @fn must not call the index. Any context.
+/**
+ * log_index_for_each() - call a function for each run of SEEN extents, in no order
+ * @ix: the index
+ * @fn: must not call the index; ends the walk by a result other than 0
+ * @ctx: its argument
+ *
+ * Context: any. Return: 0, or the result that ended the walk.
  */
 int log_index_for_each(struct log_index *ix,
 		       int (*fn)(void *ctx, const struct log_run *run),
 		       void *ctx);
-/* The same, from a bucket of the hash on, and round. */
+
+/**
+ * log_index_visit_from() - as log_index_for_each(), from a bucket of the hash on, and round
+ * @ix: the index
+ * @fn: as there
+ * @ctx: its argument
+ * @first: the bucket
+ */
 int log_index_visit_from(struct log_index *ix,
 			 int (*fn)(void *ctx, const struct log_run *run),
 			 void *ctx, u32 first);
-/* The bucket of a block. */
+
+/**
+ * log_index_bucket() - the bucket of a block
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ */
 u32 log_index_bucket(const struct log_index *ix, u64 block);
 
 #ifndef __KERNEL__

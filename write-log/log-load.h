@@ -13,7 +13,10 @@
 
 /**
  * log_load_header() - find the log of a cache device
+ * @dev: the cache device
+ * @block_sectors: sectors in a block of the cache
  * @nr_slots: of the cache device, as the superblock has it
+ * @geo: receives the log's shape
  *
  * For a volume with the flag. The header at the end of the last slot counts, or
  * its copy if that is bad or can't be read. May sleep.
@@ -30,9 +33,12 @@ struct log_position {
 
 /**
  * log_load() - play the ring back
- * @ix: empty; of as many sectors in a block as @geo has
+ * @dev: the cache device
+ * @geo: the log's shape
  * @origin_sectors: what lies past them is refused
  * @records: in a block at most; LOG_RECORDS but in tests
+ * @ix: empty; of as many sectors in a block as @geo has
+ * @pos: receives the head and the tail
  *
  * All that is found is in @ix, seen and relied on by the ring, whatever today's
  * bounds are. The next block of the ring is @pos->head + 1. May sleep.
@@ -48,6 +54,10 @@ int log_load(const struct log_dev *dev, const struct log_geometry *geo,
 
 /**
  * log_load_mapping() - a slot is mapped: does that agree with the log?
+ * @ix: the index, after log_load()
+ * @geo: the log's shape
+ * @slot: the slot
+ * @block: the block that it holds, in blocks of the origin
  *
  * For each mapping, after log_load() and before anything is served. Any context.
  *

@@ -109,22 +109,30 @@ struct log_ring {
  */
 u32 log_ring_blocks_for(u64 runs);
 
-/*
- * May a log of this shape be? -EINVAL if not: a slot is too large for the
- * records, or the ring and two headers do not fit behind the first slot.
+/**
+ * log_geometry_check() - may a log of this shape be?
+ * @geo: the log's shape
+ *
+ * Context: any. Return: 0, or -EINVAL: a slot is too large for the records, or
+ * the ring and two headers do not fit behind the first slot.
  */
 int log_geometry_check(const struct log_geometry *geo);
 
-/*
- * Does the ring take a part of this slot, or a header? Then it is never a
- * segment, nor mapped. All other slots may be: when the cache device has grown,
- * there are some behind the ring. The slots of the headers of before it grew are
- * free as soon as the new number of slots is committed.
+/**
+ * log_geometry_takes() - does the ring take a part of this slot, or a header?
+ * @geo: the log's shape
+ * @slot: the slot
+ *
+ * Context: any. If so, the slot is never a segment, nor mapped. All other slots may
+ * be: when the cache device has grown, there are some behind the ring. The slots of the
+ * headers of before it grew are free as soon as the new number of slots is committed.
  */
 bool log_geometry_takes(const struct log_geometry *geo, u32 slot);
 
 /**
  * log_header_write() - the header at the end of the last slot, and its copy
+ * @dev: the cache device
+ * @geo: the log's shape
  *
  * Both are durable afterwards. For a new log, and before a larger cache device
  * is committed. May sleep. Return: 0, -EINVAL, -ENOMEM or the device's error.
@@ -133,6 +141,8 @@ int log_header_write(const struct log_dev *dev, const struct log_geometry *geo);
 
 /**
  * log_ring_create() - a header, and an empty ring with its first block
+ * @dev: the cache device
+ * @geo: the log's shape
  *
  * Durable afterwards. The flag may be set then, and not before (W1). @geo->id is
  * random. All of the ring's place is written. May sleep. Return: 0, -EINVAL,
@@ -141,17 +151,27 @@ int log_header_write(const struct log_dev *dev, const struct log_geometry *geo);
 int log_ring_create(const struct log_dev *dev, const struct log_geometry *geo);
 
 /**
- * log_ring_init() - go on behind block @head, whose tail is @tail
+ * log_ring_init() - go on behind the ring's last block
+ * @ring: the ring
+ * @ix: the index
+ * @geo: the log's shape
+ * @head: number of that block
+ * @tail: the one that it names
  *
  * After log_ring_create() both are 1. May sleep. Return: 0, -EINVAL or -ENOMEM.
  */
 int log_ring_init(struct log_ring *ring, struct log_index *ix,
 		  const struct log_geometry *geo, u64 head, u64 tail);
-/* No batch is under way, or the engine gives up: nothing is written. */
+
+/**
+ * log_ring_exit() - free what the ring has; nothing is written
+ * @ring: no batch is under way, or the engine gives up
+ */
 void log_ring_exit(struct log_ring *ring);
 
 /**
  * log_ring_admits() - is there room for all writes that were counted in?
+ * @ring: the ring
  *
  * To be asked after log_index_reserve(), because then the asker is counted as
  * well; if the answer is no, it cancels. Runs that the ring relies on, and twice
@@ -160,11 +180,18 @@ void log_ring_exit(struct log_ring *ring);
  */
 bool log_ring_admits(struct log_ring *ring);
 
-/* Have the next batch record that these left. Any context. */
+/**
+ * log_ring_leave() - have the next batch record that runs left
+ * @ring: the ring
+ * @d: the runs
+ *
+ * Context: any.
+ */
 void log_ring_leave(struct log_ring *ring, struct log_departure *d);
 
 /**
  * log_ring_begin() - begin a batch
+ * @ring: the ring
  *
  * Return: false if there is nothing to record: then none was begun. Any context.
  */
@@ -172,17 +199,28 @@ bool log_ring_begin(struct log_ring *ring);
 
 /**
  * log_ring_next() - what the batch has to write next
+ * @ring: the ring
+ * @io: receives it
  *
  * Any context, does not sleep.
  * Return: 1 when @io is to be written; 0 when the batch has ended; -ENOSPC when
  * the ring is full, which is a failure: with log_ring_admits() it never is (W7).
  */
 int log_ring_next(struct log_ring *ring, struct log_io *io);
-/* It was written, or failed: 0 or a negative error. Any context. */
+
+/**
+ * log_ring_end() - what log_ring_next() said was written, or failed
+ * @ring: the ring
+ * @error: 0, or negative
+ *
+ * Context: any.
+ */
 void log_ring_end(struct log_ring *ring, int error);
 
 /**
  * log_ring_write_batch() - write a batch, or go on with one that failed
+ * @ring: the ring
+ * @dev: the cache device
  *
  * May sleep. Return: 0 when all that was seen or left before is durable;
  * -ENOSPC or the device's error, after which it may be called again.
