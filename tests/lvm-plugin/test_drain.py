@@ -16,17 +16,12 @@ from test_replace import Lvm
 
 # A command of lvm2 that takes 1.2 seconds, and ends early when it is interrupted.
 SLOW = """
-trap 'echo interrupted >>"$HEARTH_FAKE/log"; exit 5' INT
+trap 'echo interrupted >>"$HEARTH_FAKE/log"; kill $!; exit 5' INT
 echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
 sleep 1.2 & wait $!
 """
-
 # The same, but it lasts until it is interrupted.
-ENDLESS = """
-trap 'echo interrupted >>"$HEARTH_FAKE/log"; kill $!; exit 5' INT
-echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
-sleep 60 & wait $!
-"""
+ENDLESS = SLOW.replace("sleep 1.2", "sleep 60")
 
 
 @pytest.fixture
