@@ -366,19 +366,21 @@ test_xfs_of_real_files() {
 	(cd "$T/m" && sha256sum --quiet -c "$T/sums")
 }
 
-# a_million_blocks MODE: makes a cache c of a million slots of 32 KiB, all mapped and
-# clean.
-a_million_blocks() {
+# cache_full_of BLOCKS MODE: makes a cache c of so many slots of 32 KiB, all mapped and
+# clean. TAIL is the first MiB of the last 1,250, which watched looks at.
+cache_full_of() {
+	local mib=$(($1 / 32))
 	# shellcheck source=tests/guest/suites/crash.sh
 	. "${BASH_SOURCE%/*}/crash.sh"
-	empty_device FAST 31250
-	empty_device SLOW 31250
+	empty_device FAST $mib
+	empty_device SLOW $mib
 	device META 48 ram
-	mapped "$T/map" 1000000 64
+	mapped "$T/map" "$1" 64
 	cache_restore -i "$T/map" -o "$META"
 	rm "$T/map"
-	dmsetup create c --table "0 64000000 cache $META $FAST $SLOW 64 1 $1 default 2 writeback_idle 0"
-	assert_eq "$(stat_of c used)" 1000000 "blocks in the cache"
+	dmsetup create c --table "0 $(($1 * 64)) cache $META $FAST $SLOW 64 1 $2 default 2 writeback_idle 0"
+	assert_eq "$(stat_of c used)" "$1" "blocks in the cache"
+	TAIL=$((mib - 1250))
 }
 
 slab_now() {
@@ -392,7 +394,7 @@ watched() {
 	mount_trace
 	echo 4096 >$trace/buffer_size_kb
 	: >$trace/trace
-	echo "dev == $(($(stat -Lc '0x%t * 0x100000 + 0x%T' /dev/mapper/c))) && sector >= 60000000" \
+	echo "dev == $(($(stat -Lc '0x%t * 0x100000 + 0x%T' /dev/mapper/c))) && sector >= $((TAIL * 2048))" \
 		>$trace/events/block/block_bio_queue/filter
 	echo 1 >$trace/events/dm_cache/dm_cache_commit/enable
 	echo 1 >$trace/events/block/block_bio_queue/enable
@@ -415,12 +417,12 @@ largest_group() {
 	grep -o 'dm_cache_commit: .* ops=[0-9]*' "$T/trace" | sed 's/.*ops=//' | sort -n | tail -n 1
 }
 
-# write_beside COMMAND...: while the command runs, writes to one block after another.
-# The blocks lie so far apart that each write has to wait for its own bit.
+# write_beside COMMAND...: while the command runs, writes to one block of the tail after
+# another. The blocks lie so far apart that each write has to wait for its own bit.
 write_beside() {
-	local at=30000
+	local at=$TAIL
 	"$@" &
-	while kill -0 $! 2>"$T/gone" && [ $at -lt 31200 ]; do
+	while kill -0 $! 2>"$T/gone" && [ "$at" -lt $((TAIL + 1200)) ]; do
 		dd if=/dev/zero of=/dev/mapper/c bs=4k seek=$((at * 256)) count=1 oflag=direct status=none
 		at=$((at + 40))
 	done
@@ -437,31 +439,43 @@ waited_groups() {
 		}' "$T/trace" | sort -n | uniq -c
 }
 
-# However many blocks leave the cache at once, a group of commits stays short, and the
-# engine takes little memory. Each takes two minutes, so make test has the one in which
-# writes wait for the commits.
-#@ hearth-only fast timeout=240 on=discarded slow=invalidated
-test_unmap_a_million() {
+# discards_beside_writes BLOCKS: discards all but the tail of a full cache.
+discards_beside_writes() {
 	local waited
+	cache_full_of "$1" writeback
+	# The ioctl has the inode's lock, for which dd and udev wait over a minute on a busy
+	# machine. A cache that hangs makes the test time out.
+	dmesg_allow 'blocked for more than|Call Trace'
+	watched write_beside blkdiscard -o 0 -l "${TAIL}M" /dev/mapper/c
+	# udev's reads may promote some blocks again.
+	assert_le "$(stat_of c used)" 41000 "blocks left"
+	waited=$(waited_groups)
+	echo "$waited"
+	assert_ge "$(awk '{ n += $1 } END { print n + 0 }' <<<"$waited")" 1 "writes seen"
+	assert_le "$(awk 'END { print $2 }' <<<"$waited")" 2 "groups that a first write waited for"
+}
+
+# However many blocks leave the cache at once, a group of commits stays short, and the
+# engine takes little memory. Each takes two minutes, so make test has unmap_many_blocks.
+#@ hearth-only timeout=240 slow=discarded,invalidated
+test_unmap_a_million() {
 	if [ "$1" = invalidated ]; then
-		a_million_blocks passthrough
+		cache_full_of 1000000 passthrough
 		watched message c invalidate_cblocks 0-1000000
 		assert_eq "$(stat_of c used)" 0 "blocks left"
 	else
-		a_million_blocks writeback
-		# The ioctl has the inode's lock, for which dd and udev wait over a minute on a busy
-		# machine. A cache that hangs makes the test time out.
-		dmesg_allow 'blocked for more than|Call Trace'
-		watched write_beside blkdiscard -o 0 -l 30000M /dev/mapper/c
-		# udev's reads may promote some blocks again.
-		assert_le "$(stat_of c used)" 41000 "blocks left"
-		waited=$(waited_groups)
-		echo "$waited"
-		assert_ge "$(awk '{ n += $1 } END { print n + 0 }' <<<"$waited")" 1 "writes seen"
-		assert_le "$(awk 'END { print $2 }' <<<"$waited")" 2 "groups that a first write waited for"
+		discards_beside_writes 1000000
 	fi
 	assert_le "$(largest_group)" 4096 "operations in a group"
 	assert_le "$SLAB" 8192 "KiB of memory"
+}
+
+# An eighth of a million blocks may take an eighth of the memory.
+#@ hearth-only fast timeout=90
+test_unmap_many_blocks() {
+	discards_beside_writes 128000
+	assert_le "$(largest_group)" 4096 "operations in a group"
+	assert_le "$SLAB" 1024 "KiB of memory"
 }
 
 is_held() {
