@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The blocks of the write log's index: their memory, their hash table, and the room
+ * for extents that is reserved in each. It does not know what the extents mean.
+ */
+#include "log-index-internal.h"
+
+/* The sizes in which the kernel's allocator hands out memory. */
+static const u16 class_bytes[] = {
+	64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192
+};
+
+/* Extents in a block of this class. */
+u32 log_class_room(u8 class)
+{
+	return (class_bytes[class] - sizeof(struct log_block)) /
+	       sizeof(struct log_extent);
+}
+
+u32 log_most_room(void)
+{
+	return log_class_room(ARRAY_SIZE(class_bytes) - 1);
+}
+
+/* The least class from @class on that has room for @nr extents; or -EFBIG. */
+static int class_for(u32 nr, u8 class)
+{
+	for (; class < ARRAY_SIZE(class_bytes); class++)
+		if (log_class_room(class) >= nr)
+			return class;
+	return -EFBIG;
+}
+
+/* ---- Memory ---- */
+
+void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
+		      bool bounded, int *error)
+{
+	void *p;
+
+	*error = -ENOSPC;
+	if (atomic64_add_return(bytes, &ix->bytes) > ix->max_bytes && bounded)
+		goto none;
+	*error = -ENOMEM;
+	p = ix->ops->alloc(ix->ctx, bytes, nowait);
+	if (p)
+		return p;
+none:
+	atomic64_sub(bytes, &ix->bytes);
+	return NULL;
+}
+
+void log_index_free(struct log_index *ix, void *p, size_t bytes)
+{
+	ix->ops->free(ix->ctx, p, bytes);
+	atomic64_sub(bytes, &ix->bytes);
+}
+
+/* Buckets for so many bytes of blocks: 2 to 4 blocks of the least class each. */
+static unsigned int bits_for(u64 max_bytes, u32 bytes_each)
+{
+	u64 nr = div_u64(max_bytes, bytes_each);
+
+	return clamp(nr ? ilog2(nr) : 0, 4, 24);
+}
+
+int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
+		   void *ctx, u32 block_sectors, u64 max_bytes)
+{
+	u32 i;
+
+	memset(ix, 0, sizeof(*ix));
+	if (!block_sectors || block_sectors > LOG_MAX_BLOCK ||
+	    max_bytes > S64_MAX)
+		return -EINVAL;
+
+	ix->ops = ops;
+	ix->ctx = ctx;
+	ix->block_sectors = block_sectors;
+	ix->max_bytes = max_bytes;
+	ix->bucket_bits = bits_for(max_bytes, 2 * class_bytes[0]);
+	ix->segment_bits = bits_for(max_bytes, 64 * class_bytes[0]);
+	ix->buckets = os_zalloc(sizeof(*ix->buckets) << ix->bucket_bits);
+	ix->segments = os_zalloc(sizeof(*ix->segments) << ix->segment_bits);
+	if (!ix->buckets || !ix->segments) {
+		os_free(ix->buckets);
+		os_free(ix->segments);
+		/* The caller looks at it to see whether there is an index. */
+		ix->buckets = NULL;
+		return -ENOMEM;
+	}
+	atomic64_set(&ix->bytes, (sizeof(*ix->buckets) << ix->bucket_bits) +
+		     (sizeof(*ix->segments) << ix->segment_bits));
+	for (i = 0; i < LOG_NR_LOCKS; i++)
+		spin_lock_init(&ix->locks[i]);
+	for (i = 0; i < LOG_NR_SEGMENT_LOCKS; i++)
+		spin_lock_init(&ix->segment_locks[i]);
+	spin_lock_init(&ix->round_lock);
+	INIT_LIST_HEAD(&ix->round);
+	spin_lock_init(&ix->unlogged_lock);
+	return 0;
+}
+
+static void free_block(struct log_index *ix, struct log_block *b)
+{
+	log_index_free(ix, b, class_bytes[b->class]);
+}
+
+void log_write_free(struct log_index *ix, struct log_write *w)
+{
+	log_index_free(ix, w, sizeof(*w));
+}
+
+static void free_chains(struct log_index *ix)
+{
+	struct log_segment *s;
+	struct log_block *b;
+	u32 i;
+
+	for (i = 0; i < 1U << ix->bucket_bits; i++)
+		while ((b = ix->buckets[i])) {
+			ix->buckets[i] = b->next;
+			free_block(ix, b);
+		}
+	for (i = 0; i < 1U << ix->segment_bits; i++)
+		while ((s = ix->segments[i])) {
+			ix->segments[i] = s->next;
+			log_index_free(ix, s, sizeof(*s));
+		}
+}
+
+void log_index_exit(struct log_index *ix)
+{
+	struct log_write *w;
+
+	while ((w = ix->unlogged)) {
+		ix->unlogged = w->next;
+		log_write_free(ix, w);
+	}
+	free_chains(ix);
+	os_free(ix->buckets);
+	os_free(ix->segments);
+	memset(ix, 0, sizeof(*ix));
+}
+
+/* ---- Blocks ---- */
+
+u32 log_index_bucket(const struct log_index *ix, u64 block)
+{
+	return hash_64(block, ix->bucket_bits);
+}
+
+/* Put @new, which has another class, in the place of *@link. */
+static void replace_block(struct log_index *ix, struct log_block **link,
+			  struct log_block *new, u8 class)
+{
+	struct log_block *old = *link;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->round_lock, flags);
+	memcpy(new, old, sizeof(*old) + old->nr * sizeof(old->extents[0]));
+	new->class = class;
+	INIT_LIST_HEAD(&new->round);
+	if (!list_empty(&old->round)) {
+		/* Its place, because it may be next. */
+		list_add_tail(&new->round, &old->round);
+		list_del_init(&old->round);
+	}
+	spin_unlock_irqrestore(&ix->round_lock, flags);
+	*link = new;
+	free_block(ix, old);
+}
+
+static void init_block(struct log_block *b, u64 block, u8 class)
+{
+	memset(b, 0, sizeof(*b));
+	b->block = block;
+	b->class = class;
+	INIT_LIST_HEAD(&b->round);
+}
+
+/* Room for the block's extents and @more. */
+static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
+{
+	/* The first write to a block meets nobody. */
+	if (!b || (!b->nr && !b->reserved && more == LOG_WRITE_ROOM))
+		return more ? 1 : 0;
+	/* A sector is SEEN in one extent at most, and RING in one. */
+	return min(b->nr + b->reserved + more, 2 * ix->block_sectors);
+}
+
+/* The class that has room for @more extents: the block's own, if it has; or -EFBIG. */
+static int class_needed(struct log_index *ix, const struct log_block *b, u32 more)
+{
+	u32 room = room_needed(ix, b, more);
+
+	if (!b)
+		return class_for(room, 0);
+	if (b->reserved + more > U16_MAX)
+		return -EFBIG;
+	return class_for(room, b->class);
+}
+
+/* Put the block of *@link, or @block if there is none, into this memory. */
+static void move_block(struct log_index *ix, struct log_block **link, u64 block,
+		       struct log_block *new, u8 class)
+{
+	if (*link) {
+		replace_block(ix, link, new, class);
+		return;
+	}
+	init_block(new, block, class);
+	*link = new;
+	atomic64_add(1, &ix->nr_blocks);
+}
+
+int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
+			bool nowait, bool bounded, struct log_block ***link,
+			unsigned long *flags)
+{
+	struct log_block *new = NULL;
+	int class, have = -1, r;
+
+	for (;;) {
+		spin_lock_irqsave(log_block_lock(ix, block), *flags);
+		*link = log_block_find(ix, block);
+		class = class_needed(ix, **link, more);
+		r = min(class, 0);
+		if (r || (**link && (**link)->class >= class))
+			break;
+		/* Without sleep, so the lock may be held. */
+		if (nowait) {
+			have = class;
+			new = log_index_alloc(ix, class_bytes[class], true, bounded, &r);
+		}
+		if (nowait && !new)
+			break;
+		if (new && have >= class) {
+			move_block(ix, *link, block, new, have);
+			new = NULL;
+			r = 0;
+			break;
+		}
+		spin_unlock_irqrestore(log_block_lock(ix, block), *flags);
+
+		if (new)
+			log_index_free(ix, new, class_bytes[have]);
+		have = class;
+		new = log_index_alloc(ix, class_bytes[class], false, bounded, &r);
+		if (!new)
+			return r;
+	}
+	if (!r)
+		(**link)->reserved += more;
+	else
+		spin_unlock_irqrestore(log_block_lock(ix, block), *flags);
+	if (new)
+		log_index_free(ix, new, class_bytes[have]);
+	return r;
+}
+
+bool log_block_is_unused(const struct log_block *b)
+{
+	return !b->nr && !b->reserved && !b->writes && !b->closed;
+}
+
+/* Give memory back that the block needs no more: all of it, or a part. */
+void log_block_shrink(struct log_index *ix, struct log_block **link)
+{
+	struct log_block *b = *link, *new;
+	int class, r;
+
+	if (log_block_is_unused(b)) {
+		*link = b->next;
+		free_block(ix, b);
+		atomic64_sub(1, &ix->nr_blocks);
+		return;
+	}
+	class = class_for(room_needed(ix, b, 0), 0);
+	if (b->reserved || class >= b->class)
+		return;
+	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
+	if (new)
+		replace_block(ix, link, new, class);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The extents of one block of the write log's index, and the runs that the ring's
+ * records cover. The caller holds the block's lock.
+ *
+ * All changes of extents are made of two steps: log_clear_flag() takes SEEN or
+ * RING off a range of sectors, splitting extents at its borders, and
+ * log_add_extent() puts one in. log_tidy() joins what may be one extent again.
+ */
+#include "log-index-internal.h"
+
+static bool adjoin(const struct log_extent *a, const struct log_extent *b)
+{
+	return a->slot == b->slot && log_end_of(a) == b->sector &&
+	       a->at + a->last + 1 == b->at;
+}
+
+u32 log_add_extent(struct log_block *b, struct log_extent e)
+{
+	u32 i = b->nr;
+
+	if (WARN_ON_ONCE(b->nr >= log_class_room(b->class)))
+		return 0;
+	while (i && b->extents[i - 1].sector > e.sector) {
+		b->extents[i] = b->extents[i - 1];
+		i--;
+	}
+	b->extents[i] = e;
+	b->nr++;
+	return i;
+}
+
+/* Keep the extents that have SEEN or RING. */
+static void drop_extents(struct log_block *b)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < b->nr; i++)
+		if (b->extents[i].flags & (LOG_SEEN | LOG_RING))
+			b->extents[n++] = b->extents[i];
+	b->nr = n;
+}
+
+/*
+ * Split the extent with @flag (and at this place, if there is one) that has the
+ * border inside. There is at most one.
+ */
+void log_split_at(struct log_block *b, u32 border, u16 flag,
+		  const struct log_run *place)
+{
+	struct log_extent *e, half;
+	u32 i;
+
+	for (i = 0; i < b->nr && b->extents[i].sector < border; i++) {
+		e = &b->extents[i];
+		if (!(e->flags & flag) || log_end_of(e) <= border ||
+		    (place && !log_same_place(e, place)))
+			continue;
+		half = *e;
+		half.sector = border;
+		half.at += border - e->sector;
+		half.last -= border - e->sector;
+		e->last = border - e->sector - 1;
+		log_add_extent(b, half);
+		return;
+	}
+}
+
+/* Has any extent with @flag one of these sectors? */
+bool log_has_flag(const struct log_block *b, const struct log_run *range,
+		  u16 flag)
+{
+	u32 end = range->sector + range->sectors, i;
+
+	for (i = 0; i < b->nr && b->extents[i].sector < end; i++)
+		if ((b->extents[i].flags & flag) &&
+		    log_end_of(&b->extents[i]) > range->sector)
+			return true;
+	return false;
+}
+
+/*
+ * Take a flag off what a range of sectors has at this place, or at any. Returns
+ * false if no extent has changed, as with most writes.
+ */
+bool log_clear_flag(struct log_index *ix, struct log_block *b,
+		    const struct log_run *range, u16 flag,
+		    const struct log_run *place)
+{
+	u32 end = range->sector + range->sectors, i;
+
+	if (!log_has_flag(b, range, flag))
+		return false;
+	log_split_at(b, range->sector, flag, place);
+	log_split_at(b, end, flag, place);
+	for (i = 0; i < b->nr && b->extents[i].sector < end; i++) {
+		struct log_extent *e = &b->extents[i];
+
+		if (!(e->flags & flag) || e->sector < range->sector ||
+		    (place && !log_same_place(e, place)))
+			continue;
+		if (flag == LOG_SEEN) {
+			log_count_in_segment(ix, e->slot, (struct log_change) {
+				.seen = -(e->last + 1) });
+		} else {
+			log_release_in_segment(ix, e->slot, e->last + 1);
+			e->flags &= ~LOG_ROUND;
+		}
+		e->flags &= ~flag;
+	}
+	drop_extents(b);
+	return true;
+}
+
+/* May these neighbours be one extent? */
+static bool may_join(const struct log_extent *a, const struct log_extent *b)
+{
+	return a->flags == b->flags && adjoin(a, b);
+}
+
+/* Join neighbours of which the one continues the other. */
+void log_tidy(struct log_block *b)
+{
+	u32 i, n = 0;
+
+	for (i = 1; i < b->nr; i++) {
+		struct log_extent *last = &b->extents[n], *e = &b->extents[i];
+
+		if (may_join(last, e))
+			last->last += e->last + 1;
+		else if (++n < i)
+			b->extents[n] = *e;
+	}
+	if (b->nr)
+		b->nr = n + 1;
+}
+
+/* As log_tidy(), if only extent @i has changed. */
+void log_tidy_at(struct log_block *b, u32 i)
+{
+	const struct log_extent *e = &b->extents[i];
+
+	if ((i && may_join(e - 1, e)) || (i + 1 < b->nr && may_join(e, e + 1)))
+		log_tidy(b);
+}
+
+/* ---- Runs of the ring ---- */
+
+/* The RING extent after @i, or the block's end. */
+u32 log_next_in_ring(const struct log_block *b, u32 i)
+{
+	do {
+		i++;
+	} while (i < b->nr && !(b->extents[i].flags & LOG_RING));
+	return i;
+}
+
+bool log_same_run(const struct log_extent *a, const struct log_extent *b)
+{
+	return adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
+}
+
+struct log_runs log_count_runs(const struct log_index *ix,
+			       const struct log_block *b)
+{
+	const struct log_extent *before = NULL, *e;
+	struct log_runs runs = { 0 };
+
+	for (e = b->extents; e < b->extents + b->nr; e++) {
+		if (!(e->flags & LOG_RING))
+			continue;
+		if (!before || !log_same_run(before, e)) {
+			runs.nr++;
+			runs.old += (e->flags & LOG_ROUND) != ix->parity;
+		}
+		before = e;
+	}
+	return runs;
+}
+
+/*
+ * The block had runs as @before says. The sums change in one step, because
+ * log_ring_admits() reads nr_ring meanwhile, and a sum without the block's runs
+ * would admit writes for which there is no room.
+ */
+void log_recount_runs(struct log_index *ix, const struct log_block *b,
+		      struct log_runs before)
+{
+	struct log_runs now = log_count_runs(ix, b);
+
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + now.nr - before.nr);
+	ix->nr_old += now.old;
+	ix->nr_old -= before.old;
+}
+
+/* A block with RING is in the list of the round, others are not. */
+void log_list_for_round(struct log_index *ix, struct log_block *b)
+{
+	bool has_ring = log_next_in_ring(b, -1) < b->nr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->round_lock, flags);
+	if (has_ring && list_empty(&b->round))
+		list_add_tail(&b->round, &ix->round);
+	else if (!has_ring && !list_empty(&b->round))
+		list_del_init(&b->round);
+	spin_unlock_irqrestore(&ix->round_lock, flags);
+}
+
+void log_ring_changed(struct log_index *ix, struct log_block **link,
+		      struct log_runs before)
+{
+	log_tidy(*link);
+	log_recount_runs(ix, *link, before);
+	log_list_for_round(ix, *link);
+	log_block_shrink(ix, link);
+}
+
+/* How many of the block's @n runs can leave at a time: room limits it. */
+u32 log_may_leave(const struct log_index *ix, const struct log_block *b,
+		  u32 n)
+{
+	u32 used = b->nr + b->reserved, left = U16_MAX - b->reserved;
+
+	if (2 * ix->block_sectors > log_most_room())
+		left = min(left, used < log_most_room() ? log_most_room() - used : 0);
+	return min(n, left / LOG_LEAVE_ROOM);
+}

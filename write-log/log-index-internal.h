@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shared by the files of the write log's index; no other file includes it. See
+ * log-index.h for the words and the locks.
+ *
+ * log-blocks.c has the memory and the table of blocks, log-segments.c the counts,
+ * log-extents.c what is inside a block. log-index.c (writes, readers, moves) and
+ * log-record.c (the ring's writer, recovery) are made of these.
+ */
+#ifndef HEARTH_LOG_INDEX_INTERNAL_H
+#define HEARTH_LOG_INDEX_INTERNAL_H
+
+#include "log-index.h"
+
+/*
+ * Extents that one write may add to its block. When it is seen: itself, and one
+ * more at each of its borders; later, because it hides the middle of an unlogged
+ * one, one more when that is recorded. When it is recorded: itself, one more
+ * where it splits a run, and one at each of its borders that lies inside a
+ * lengthened extent.
+ */
+#define LOG_WRITE_ROOM	8
+/* A run that leaves may be split off at both ends, in the ring and the index. */
+#define LOG_LEAVE_ROOM	4
+
+/* ---- Memory (log-blocks.c) ---- */
+
+/**
+ * log_index_alloc() - take memory of the index's share
+ * @ix: the index
+ * @bytes: how much
+ * @nowait: the caller may not sleep
+ * @bounded: refuse what goes beyond log_index::max_bytes
+ * @error: receives -ENOSPC or -ENOMEM, if there is none
+ *
+ * Any context if @nowait. Return: the memory, not zeroed, for log_index_free(); or
+ * NULL.
+ */
+void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
+		      bool bounded, int *error);
+
+/**
+ * log_index_free() - give memory back
+ * @ix: the index
+ * @p: what log_index_alloc() returned
+ * @bytes: as it was asked for
+ *
+ * Context: any.
+ */
+void log_index_free(struct log_index *ix, void *p, size_t bytes);
+
+/**
+ * log_write_free() - free a write
+ * @ix: the index
+ * @w: a write that is in no list
+ *
+ * Context: any.
+ */
+void log_write_free(struct log_index *ix, struct log_write *w);
+
+/* ---- Segments (log-segments.c) ---- */
+
+/**
+ * struct log_change - numbers that are added to a segment's counts
+ * @seen: sectors that readers find
+ * @unlogged: sectors that are seen and not recorded
+ * @ring: sectors that the ring relies on
+ * @writes: writes in flight
+ * @leaving: runs that leave
+ *
+ * They may be negative.
+ */
+struct log_change {
+	int seen, unlogged, ring, writes, leaving;
+};
+
+/**
+ * log_open_segment() - lend a slot to the log
+ * @ix: the index
+ * @slot: the slot
+ * @nowait: the caller may not sleep
+ * @bounded: refuse what goes beyond log_index::max_bytes; recovery does not
+ *
+ * Any context if @nowait. Return: 0, -EEXIST, -ENOMEM or -ENOSPC.
+ */
+int log_open_segment(struct log_index *ix, u32 slot, bool nowait, bool bounded);
+
+/**
+ * log_count_in_segment() - change a segment's counts
+ * @ix: the index
+ * @slot: the segment; nothing happens if it is none
+ * @c: what to add
+ *
+ * Context: any; takes the segment's lock, so the caller may hold a block's.
+ */
+void log_count_in_segment(struct log_index *ix, u32 slot, struct log_change c);
+
+/**
+ * log_release_in_segment() - the ring relies on some sectors less, once it is durable
+ * @ix: the index
+ * @slot: the segment
+ * @sectors: whose record is superseded in a block that is not durable yet
+ *
+ * The segment stays in use until log_index_settle(). Context: the ring's writer, or
+ * recovery.
+ */
+void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors);
+
+/* ---- Blocks (log-blocks.c) ---- */
+
+/* The lock that guards the block's chain. */
+static inline spinlock_t *log_block_lock(struct log_index *ix, u64 block)
+{
+	return &ix->locks[log_index_bucket(ix, block) % LOG_NR_LOCKS];
+}
+
+/* Where the block hangs: *link is NULL if the index has none. Under its lock. */
+static inline struct log_block **log_block_find(struct log_index *ix, u64 block)
+{
+	struct log_block **link = &ix->buckets[log_index_bucket(ix, block)];
+
+	lockdep_assert_held(log_block_lock(ix, block));
+	while (*link && (*link)->block != block)
+		link = &(*link)->next;
+	return link;
+}
+
+/**
+ * log_block_lock_room() - lock a block, and have it exist with room for more extents
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @more: extents, which are reserved
+ * @nowait: the caller may not sleep
+ * @bounded: refuse what goes beyond log_index::max_bytes
+ * @link: receives where the block hangs
+ * @flags: receives what spin_unlock_irqrestore() takes
+ *
+ * Any context if @nowait. Return: 0, and log_block_lock() is held; or -EFBIG,
+ * -ENOMEM or -ENOSPC, and nothing is.
+ */
+int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
+			bool nowait, bool bounded, struct log_block ***link,
+			unsigned long *flags);
+
+/**
+ * log_block_shrink() - give memory back that a block needs no more
+ * @ix: the index
+ * @link: where it hangs; the block is gone afterwards if nothing is in it
+ *
+ * Context: any, under the block's lock.
+ */
+void log_block_shrink(struct log_index *ix, struct log_block **link);
+
+/**
+ * log_block_is_unused() - is there nothing in the block, and nothing under way to it?
+ * @b: the block
+ *
+ * Context: any, under the block's lock.
+ */
+bool log_block_is_unused(const struct log_block *b);
+
+/**
+ * log_class_room() - extents in a block of a class
+ * @class: as in log_block::class
+ */
+u32 log_class_room(u8 class);
+
+/** log_most_room() - extents in a block of the largest class */
+u32 log_most_room(void);
+
+/* ---- Extents of one block (log-extents.c), under its lock, in any context ---- */
+
+static inline u32 log_end_of(const struct log_extent *e)
+{
+	return e->sector + e->last + 1;
+}
+
+/* Does the extent lie where @run has it? */
+static inline bool log_same_place(const struct log_extent *e,
+				  const struct log_run *run)
+{
+	return e->slot == run->slot &&
+	       e->at - e->sector == run->at - run->sector;
+}
+
+static inline void log_set_run(struct log_run *run, u64 block,
+			       const struct log_extent *e)
+{
+	*run = (struct log_run) {
+		.block = block, .slot = e->slot, .sector = e->sector,
+		.sectors = e->last + 1, .at = e->at,
+	};
+}
+
+/* Lengthen @run by @e if it goes on there. */
+static inline bool log_extend_run(struct log_run *run, const struct log_extent *e)
+{
+	if (e->slot != run->slot || e->sector != run->sector + run->sectors ||
+	    e->at != run->at + run->sectors)
+		return false;
+	run->sectors += e->last + 1;
+	return true;
+}
+
+/**
+ * log_add_extent() - put an extent in
+ * @b: a block with room for it
+ * @e: the extent
+ *
+ * Return: its number in the block.
+ */
+u32 log_add_extent(struct log_block *b, struct log_extent e);
+
+/**
+ * log_split_at() - split the extent that has a border inside
+ * @b: a block with room for one more
+ * @border: the first sector of the second half, in the block
+ * @flag: LOG_SEEN or LOG_RING, which it has; so there is one at most
+ * @place: where the extent has to lie, or NULL for anywhere
+ */
+void log_split_at(struct log_block *b, u32 border, u16 flag,
+		  const struct log_run *place);
+
+/**
+ * log_has_flag() - has any extent with a flag one of these sectors?
+ * @b: the block
+ * @range: the sectors
+ * @flag: LOG_SEEN or LOG_RING
+ */
+bool log_has_flag(const struct log_block *b, const struct log_run *range,
+		  u16 flag);
+
+/**
+ * log_clear_flag() - take a flag off a range of sectors
+ * @ix: the index, whose segments count it
+ * @b: a block with room for an extent at each border
+ * @range: the sectors
+ * @flag: LOG_SEEN or LOG_RING
+ * @place: where the extents have to lie, or NULL for anywhere
+ *
+ * Return: false if no extent has changed, as with most writes.
+ */
+bool log_clear_flag(struct log_index *ix, struct log_block *b,
+		    const struct log_run *range, u16 flag,
+		    const struct log_run *place);
+
+/**
+ * log_tidy() - join neighbours of which the one continues the other
+ * @b: the block
+ */
+void log_tidy(struct log_block *b);
+
+/**
+ * log_tidy_at() - as log_tidy(), if only one extent has changed
+ * @b: the block
+ * @i: the extent's number
+ */
+void log_tidy_at(struct log_block *b, u32 i);
+
+/**
+ * log_next_in_ring() - the next extent with LOG_RING
+ * @b: the block
+ * @i: the extent's number before it; -1 for the first
+ *
+ * Return: its number, or log_block::nr if there is none.
+ */
+u32 log_next_in_ring(const struct log_block *b, u32 i);
+
+/**
+ * log_same_run() - does one record cover both extents?
+ * @a: an extent with LOG_RING
+ * @b: the next one with LOG_RING
+ */
+bool log_same_run(const struct log_extent *a, const struct log_extent *b);
+
+/**
+ * struct log_runs - runs of a block
+ * @nr: how many
+ * @old: of these, not recorded in this round
+ */
+struct log_runs {
+	u32 nr, old;
+};
+
+/**
+ * log_count_runs() - count a block's runs
+ * @ix: the index
+ * @b: the block
+ */
+struct log_runs log_count_runs(const struct log_index *ix,
+			       const struct log_block *b);
+
+/**
+ * log_recount_runs() - bring the index's sums up to date
+ * @ix: the index
+ * @b: the block, which has changed
+ * @before: its runs before that
+ *
+ * Context: the ring's writer, or recovery.
+ */
+void log_recount_runs(struct log_index *ix, const struct log_block *b,
+		      struct log_runs before);
+
+/**
+ * log_list_for_round() - have the block in the round's list if it has LOG_RING
+ * @ix: the index
+ * @b: the block
+ */
+void log_list_for_round(struct log_index *ix, struct log_block *b);
+
+/**
+ * log_ring_changed() - tidy, count, list and shrink a block
+ * @ix: the index
+ * @link: where the block hangs; it may be gone afterwards
+ * @before: its runs before the change
+ *
+ * Context: the ring's writer, or recovery.
+ */
+void log_ring_changed(struct log_index *ix, struct log_block **link,
+		      struct log_runs before);
+
+/**
+ * log_may_leave() - how many runs of a block can leave at a time
+ * @ix: the index
+ * @b: the block, whose room is the limit
+ * @n: runs that would
+ */
+u32 log_may_leave(const struct log_index *ix, const struct log_block *b, u32 n);
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The write log's index, as the ring's writer and recovery use it: what has to be
+ * recorded, what a record says, and what a record that is played back means. See
+ * log-index.h for its words and for its locks.
+ */
+#include "log-index-internal.h"
+
+/* A record that is played back: itself, and the other half of what it splits. */
+#define REPLAY_ROOM	3
+
+/* ---- The ring's writer ---- */
+
+struct log_write *log_index_take_unlogged(struct log_index *ix)
+{
+	struct log_write *first;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->unlogged_lock, flags);
+	first = ix->unlogged;
+	ix->unlogged = NULL;
+	ix->newest = NULL;
+	spin_unlock_irqrestore(&ix->unlogged_lock, flags);
+	return first;
+}
+
+/* The extent that is this run and nothing else, if readers find it. */
+static struct log_extent *find_seen(struct log_block *b,
+				    const struct log_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < b->nr && b->extents[i].sector <= run->sector; i++) {
+		struct log_extent *e = &b->extents[i];
+
+		if ((e->flags & LOG_SEEN) && e->sector == run->sector &&
+		    log_end_of(e) == run->sector + run->sectors && log_same_place(e, run))
+			return e;
+	}
+	return NULL;
+}
+
+/* Set RING on the run's sectors, which have no RING. */
+static void set_ring(struct log_index *ix, struct log_block *b,
+		     const struct log_run *run)
+{
+	u32 end = run->sector + run->sectors, next = run->sector, i;
+
+	/* Extents that readers find come first. */
+	log_split_at(b, run->sector, LOG_SEEN, run);
+	log_split_at(b, end, LOG_SEEN, run);
+	for (i = 0; i < b->nr; i++) {
+		struct log_extent *e = &b->extents[i], gap;
+
+		if (!(e->flags & LOG_SEEN) || !log_same_place(e, run) ||
+		    e->sector < run->sector || e->sector >= end)
+			continue;
+		e->flags |= LOG_RING | ix->parity;
+		if (e->sector == next) {
+			next = log_end_of(e);
+			continue;
+		}
+		/* The gap was superseded meanwhile, so it is in the ring only. */
+		gap = *e;
+		gap.sector = next;
+		gap.at = run->at + next - run->sector;
+		gap.last = e->sector - next - 1;
+		gap.flags = LOG_RING | ix->parity;
+		next = log_end_of(e);
+		log_add_extent(b, gap);
+		i++;
+	}
+	if (next < end)
+		log_add_extent(b, (struct log_extent) {
+			.slot = run->slot, .sector = next,
+			.last = end - next - 1,
+			.at = run->at + next - run->sector,
+			.flags = LOG_RING | ix->parity });
+}
+
+/*
+ * The same for one extent, whose sectors have no RING. Runs on either side of it were
+ * two, and may be one with it now. It is of this round.
+ */
+static void set_ring_of(struct log_index *ix, struct log_block *b,
+			struct log_extent *e)
+{
+	u32 i = e - b->extents, before = i, next = log_next_in_ring(b, i), joins = 0;
+
+	e->flags |= LOG_RING | ix->parity;
+	while (before && !(b->extents[before - 1].flags & LOG_RING))
+		before--;
+	if (before)
+		joins += log_same_run(&b->extents[before - 1], e);
+	if (next < b->nr)
+		joins += log_same_run(e, &b->extents[next]);
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - joins);
+	log_tidy_at(b, i);
+}
+
+void log_index_put(struct log_index *ix, struct log_write *w)
+{
+	const struct log_run run = w->run;
+	struct log_extent *seen;
+	struct log_block **link;
+	unsigned long flags;
+	struct log_runs before;
+
+	spin_lock_irqsave(log_block_lock(ix, run.block), flags);
+	link = log_block_find(ix, run.block);
+	(*link)->reserved -= LOG_WRITE_ROOM;
+	log_count_in_segment(ix, run.slot, (struct log_change) {
+		.unlogged = -run.sectors, .ring = run.sectors });
+	seen = find_seen(*link, &run);
+	if (seen && !log_has_flag(*link, &run, LOG_RING)) {
+		set_ring_of(ix, *link, seen);
+		log_list_for_round(ix, *link);
+		log_block_shrink(ix, link);
+	} else {
+		before = log_count_runs(ix, *link);
+		log_clear_flag(ix, *link, &run, LOG_RING, NULL);
+		set_ring(ix, *link, &run);
+		log_ring_changed(ix, link, before);
+	}
+	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
+	atomic64_sub(1, &ix->nr_unlogged);
+	log_write_free(ix, w);
+}
+
+void log_index_put_gone(struct log_index *ix, const struct log_run *run)
+{
+	const struct log_run *place = log_keeps(GONE_OF_PLACE) ? run : NULL;
+	struct log_block **link;
+	unsigned long flags;
+	struct log_runs before;
+
+	spin_lock_irqsave(log_block_lock(ix, run->block), flags);
+	link = log_block_find(ix, run->block);
+	before = log_count_runs(ix, *link);
+	log_clear_flag(ix, *link, run, LOG_RING, place);
+	log_ring_changed(ix, link, before);
+	spin_unlock_irqrestore(log_block_lock(ix, run->block), flags);
+}
+
+void log_index_forget(struct log_index *ix, struct log_write *w)
+{
+	log_write_free(ix, w);
+}
+
+void log_index_begin_round(struct log_index *ix)
+{
+	WARN_ON_ONCE(ix->nr_old);
+	ix->parity ^= LOG_ROUND;
+	ix->nr_old = ix->nr_ring;
+}
+
+/* The block to look at next; it goes to the end of the list if @done. */
+static bool first_of_round(struct log_index *ix, u64 *block, bool done)
+{
+	struct log_block *b;
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&ix->round_lock, flags);
+	any = !list_empty(&ix->round);
+	if (any && done) {
+		struct list_head *first = ix->round.next;
+
+		list_del_init(first);
+		list_add_tail(first, &ix->round);
+	}
+	if (any) {
+		b = list_first_entry(&ix->round, struct log_block, round);
+		*block = b->block;
+	}
+	spin_unlock_irqrestore(&ix->round_lock, flags);
+	return any;
+}
+
+/* The first run that is to be repeated; it counts as recorded. */
+static bool repeat_in_block(struct log_index *ix, struct log_block *b,
+			    struct log_run *run)
+{
+	struct log_runs before = log_count_runs(ix, b);
+	bool found = false, seen = false;
+	u32 i;
+
+	for (i = log_next_in_ring(b, -1); i < b->nr; i = log_next_in_ring(b, i)) {
+		struct log_extent *e = &b->extents[i];
+
+		if ((e->flags & LOG_ROUND) == ix->parity) {
+			if (found)
+				break;
+			continue;
+		}
+		if (!found)
+			log_set_run(run, b->block, e);
+		else if (!log_extend_run(run, e))
+			break;
+		found = true;
+		seen |= e->flags & LOG_SEEN;
+		e->flags ^= LOG_ROUND;
+	}
+	if (found)
+		log_tidy(b);
+	log_recount_runs(ix, b, before);
+	return found && (seen || log_keeps(ROUND_OF_RING));
+}
+
+bool log_index_repeat(struct log_index *ix, struct log_run *run)
+{
+	bool found = false, done = false;
+	unsigned long flags;
+	u64 block;
+
+	while (!found && ix->nr_old) {
+		struct log_block *b;
+
+		if (WARN_ON_ONCE(!first_of_round(ix, &block, done)))
+			return false;
+		spin_lock_irqsave(log_block_lock(ix, block), flags);
+		b = *log_block_find(ix, block);
+		found = b && repeat_in_block(ix, b, run);
+		spin_unlock_irqrestore(log_block_lock(ix, block), flags);
+		done = true;
+	}
+	return found;
+}
+
+/* ---- Recovery ---- */
+
+int log_index_replay_valid(struct log_index *ix, const struct log_run *run)
+{
+	struct log_block **link;
+	unsigned long flags;
+	struct log_runs before;
+	int r;
+
+	r = log_open_segment(ix, run->slot, false, false);
+	if (r && r != -EEXIST)
+		return r;
+	r = log_block_lock_room(ix, run->block, REPLAY_ROOM, false, false, &link,
+				&flags);
+	if (r)
+		return r;
+	(*link)->reserved -= REPLAY_ROOM;
+	before = log_count_runs(ix, *link);
+	log_clear_flag(ix, *link, run, LOG_SEEN, NULL);
+	log_clear_flag(ix, *link, run, LOG_RING, NULL);
+	log_add_extent(*link, (struct log_extent) {
+		.slot = run->slot, .sector = run->sector,
+		.last = run->sectors - 1, .at = run->at,
+		.flags = LOG_SEEN | LOG_RING | ix->parity });
+	log_count_in_segment(ix, run->slot, (struct log_change) {
+		.seen = run->sectors, .ring = run->sectors });
+	log_tidy(*link);
+	log_recount_runs(ix, *link, before);
+	log_list_for_round(ix, *link);
+	spin_unlock_irqrestore(log_block_lock(ix, run->block), flags);
+	return 0;
+}
+
+int log_index_replay_gone(struct log_index *ix, const struct log_run *run)
+{
+	const struct log_run *place = log_keeps(GONE_OF_PLACE) ? run : NULL;
+	struct log_block **link;
+	unsigned long flags;
+	struct log_runs before;
+	int r;
+
+	r = log_block_lock_room(ix, run->block, LOG_LEAVE_ROOM, false, false, &link,
+				&flags);
+	if (r)
+		return r;
+	(*link)->reserved -= LOG_LEAVE_ROOM;
+	before = log_count_runs(ix, *link);
+	log_clear_flag(ix, *link, run, LOG_SEEN, place);
+	log_clear_flag(ix, *link, run, LOG_RING, place);
+	log_ring_changed(ix, link, before);
+	spin_unlock_irqrestore(log_block_lock(ix, run->block), flags);
+	return r;
+}
+
+u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot)
+{
+	const struct log_block *b;
+	unsigned long flags;
+	u32 sectors = 0, i;
+
+	spin_lock_irqsave(log_block_lock(ix, block), flags);
+	b = *log_block_find(ix, block);
+	for (i = 0; b && i < b->nr; i++) {
+		const struct log_extent *e = &b->extents[i];
+
+		if (e->flags & LOG_SEEN && e->slot == slot && e->at == e->sector)
+			sectors += e->last + 1;
+	}
+	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
+	return sectors;
+}
+
+void log_index_replayed(struct log_index *ix)
+{
+	struct log_block **link;
+	unsigned long flags;
+	u32 i;
+
+	for (i = 0; i < 1U << ix->bucket_bits; i++) {
+		spinlock_t *lock = &ix->locks[i % LOG_NR_LOCKS];
+
+		spin_lock_irqsave(lock, flags);
+		for (link = &ix->buckets[i]; *link;) {
+			u64 block = (*link)->block;
+
+			log_block_shrink(ix, link);
+			if (*link && (*link)->block == block)
+				link = &(*link)->next;
+		}
+		spin_unlock_irqrestore(lock, flags);
+	}
+	log_index_settle(ix);
+}
+
+static int visit_bucket(struct log_index *ix,
+			int (*fn)(void *ctx, const struct log_run *run),
+			void *ctx, u32 bucket)
+{
+	spinlock_t *lock = &ix->locks[bucket % LOG_NR_LOCKS];
+	const struct log_block *b;
+	unsigned long flags;
+	struct log_run run;
+	int r = 0;
+	u32 k;
+
+	spin_lock_irqsave(lock, flags);
+	for (b = ix->buckets[bucket]; b && !r; b = b->next)
+		for (k = 0; k < b->nr && !r; k++) {
+			if (!(b->extents[k].flags & LOG_SEEN))
+				continue;
+			log_set_run(&run, b->block, &b->extents[k]);
+			r = fn(ctx, &run);
+		}
+	spin_unlock_irqrestore(lock, flags);
+	return r;
+}
+
+int log_index_visit_from(struct log_index *ix,
+			 int (*fn)(void *ctx, const struct log_run *run),
+			 void *ctx, u32 first)
+{
+	u32 nr = 1U << ix->bucket_bits, i;
+	int r = 0;
+
+	for (i = 0; i < nr && !r; i++)
+		r = visit_bucket(ix, fn, ctx, (first + i) & (nr - 1));
+	return r;
+}
+
+int log_index_for_each(struct log_index *ix,
+		       int (*fn)(void *ctx, const struct log_run *run),
+		       void *ctx)
+{
+	return log_index_visit_from(ix, fn, ctx, 0);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The segments of the write log's index: what is in use in each slot that the log
+ * has. It owns log_index::segments and their locks, and knows no blocks or extents.
+ */
+#include "log-index-internal.h"
+
+static u32 segment_bucket(const struct log_index *ix, u32 slot)
+{
+	return hash_64(slot, ix->segment_bits);
+}
+
+static spinlock_t *segment_lock(struct log_index *ix, u32 slot)
+{
+	return &ix->segment_locks[segment_bucket(ix, slot) %
+				  LOG_NR_SEGMENT_LOCKS];
+}
+
+static struct log_segment **find_segment(struct log_index *ix, u32 slot)
+{
+	struct log_segment **link = &ix->segments[segment_bucket(ix, slot)];
+
+	lockdep_assert_held(segment_lock(ix, slot));
+	while (*link && (*link)->slot != slot)
+		link = &(*link)->next;
+	return link;
+}
+
+int log_open_segment(struct log_index *ix, u32 slot, bool nowait,
+		     bool bounded)
+{
+	struct log_segment *s, **link;
+	unsigned long flags;
+	int r;
+
+	s = log_index_alloc(ix, sizeof(*s), nowait, bounded, &r);
+	if (!s)
+		return r;
+	memset(s, 0, sizeof(*s));
+	s->slot = slot;
+	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	link = find_segment(ix, slot);
+	r = *link ? -EEXIST : 0;
+	if (!r)
+		*link = s;
+	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+	if (r)
+		log_index_free(ix, s, sizeof(*s));
+	return r;
+}
+
+int log_segment_open(struct log_index *ix, u32 slot, bool nowait)
+{
+	return log_open_segment(ix, slot, nowait, true);
+}
+
+/* W6: nobody reads the segment, and no recovery would. */
+static bool segment_is_idle(struct log_index *ix, const struct log_segment *s,
+			    bool mapped)
+{
+	if (s->seen || s->writes)
+		return false;
+	if (s->unlogged && log_keeps(W6_UNLOGGED))
+		return false;
+	if (s->ring && log_keeps(W6_RING))
+		return false;
+	if (s->released)
+		return false;
+	/*
+	 * A superseded run leaves by its place. If the place were written again
+	 * before that, a newer extent would leave with it.
+	 */
+	if (s->leaving && log_keeps(W6_LEAVING))
+		return false;
+	return mapped || !ix->ops->pinned(ix->ctx, s->slot) ||
+	       !log_keeps(W6_PIN);
+}
+
+int log_segment_close(struct log_index *ix, u32 slot, bool mapped)
+{
+	struct log_segment *s, **link;
+	unsigned long flags;
+	int r = -ENOENT;
+
+	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	link = find_segment(ix, slot);
+	s = *link;
+	if (s)
+		r = segment_is_idle(ix, s, mapped) ? 0 : -EBUSY;
+	if (!r)
+		*link = s->next;
+	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+	if (!r)
+		log_index_free(ix, s, sizeof(*s));
+	return r;
+}
+
+bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out)
+{
+	struct log_segment *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	s = *find_segment(ix, slot);
+	if (s)
+		*out = *s;
+	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+	return s;
+}
+
+bool log_segment_free(struct log_index *ix, u32 slot)
+{
+	struct log_segment s;
+
+	return log_segment_get(ix, slot, &s) && !s.writes && !s.unlogged &&
+	       !s.ring;
+}
+
+void log_count_in_segment(struct log_index *ix, u32 slot, struct log_change c)
+{
+	struct log_segment *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	s = *find_segment(ix, slot);
+	/* A mutant of the tests may have given the segment back. */
+	if (s) {
+		s->seen += c.seen;
+		s->unlogged += c.unlogged;
+		s->ring += c.ring;
+		s->writes += c.writes;
+		s->leaving += c.leaving;
+	}
+	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+}
+
+void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors)
+{
+	struct log_segment *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	s = *find_segment(ix, slot);
+	if (s) {
+		s->ring -= sectors;
+		if (!s->released) {
+			s->next_released = ix->released;
+			ix->released = s;
+		}
+		s->released += sectors;
+	}
+	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+}
+
+void log_index_settle(struct log_index *ix)
+{
+	struct log_segment *s, *next;
+	unsigned long flags;
+
+	for (s = ix->released; s; s = next) {
+		spinlock_t *lock = segment_lock(ix, s->slot);
+
+		spin_lock_irqsave(lock, flags);
+		next = s->next_released;
+		s->released = 0;
+		spin_unlock_irqrestore(lock, flags);
+	}
+	ix->released = NULL;
+}
