@@ -217,8 +217,9 @@ static int apply_group(struct cache *c, void *arg)
 	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 
-int cache_commit_change(struct cache *c, const char *what,
-			int (*change)(struct cache *c, void *arg), void *arg)
+/* Durable on return, or decided what the failure means for the engine. */
+static int change_metadata(struct cache *c, const char *what,
+			   int (*change)(struct cache *c, void *arg), void *arg)
 {
 	unsigned int noio;
 	int r;
@@ -238,9 +239,43 @@ int cache_commit_change(struct cache *c, const char *what,
 	return r;
 }
 
+struct change_work {
+	struct work_struct work;
+	struct cache *c;
+	const char *what;
+	int (*change)(struct cache *c, void *arg);
+	void *arg;
+	int error;
+};
+
+static void change_work(struct work_struct *work)
+{
+	struct change_work *w = container_of(work, struct change_work, work);
+
+	w->error = change_metadata(w->c, w->what, w->change, w->arg);
+}
+
+int cache_commit_change(struct cache *c, const char *what,
+			int (*change)(struct cache *c, void *arg), void *arg)
+{
+	struct change_work w = {
+		.c = c, .what = what, .change = change, .arg = arg
+	};
+
+	/*
+	 * Never beside a group's done() calls.  They make slots dirty that
+	 * stop_dirtying() would not see.
+	 */
+	INIT_WORK_ONSTACK(&w.work, change_work);
+	queue_work(c->commit_wq, &w.work);
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	return w.error;
+}
+
 static int commit_group(struct cache *c, struct group *g)
 {
-	int r = cache_commit_change(c, "commit", apply_group, g);
+	int r = change_metadata(c, "commit", apply_group, g);
 
 	cache_stat_inc(c, STAT_COMMITS);
 	return r;

@@ -79,11 +79,12 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
  * cache_commit_change() - change the metadata, and commit it
  * @c: the engine
  * @what: the words for the log, if that fails
- * @change: makes the change, under md_lock, where memory comes without I/O; returns
- *	0 or an error
+ * @change: makes the change, on commit_wq, under md_lock, where memory comes without I/O;
+ *	returns 0 or an error
  * @arg: for @change
  *
- * Context: sleeps, takes md_lock.
+ * It is done on commit_wq, between two groups.  Context: any work but that queue's;
+ * sleeps.
  *
  * Return: 0 if the change is durable (I1); -EROFS if the metadata may not be written;
  * or the error, after which no later commit has a part of the change.

@@ -1321,11 +1321,17 @@ proctype Ahead()
 #endif
 
 #ifdef ABANDON
-/* ---- cache-degrade.c: fast_failed(), in the commit worker ---- */
+/*
+ * ---- cache-degrade.c: fast_failed() and cache_metadata_failed(), in the commit worker ----
+ *
+ * A worker beside it could decide between the commit of a fill and fill_committed().
+ */
 
 proctype Abandon()
 {
+#ifndef BUG_DECIDES_ELSEWHERE
 	worker_begins();
+#endif
 	if
 	:: nr_dirty -> abandoned = true		/* abandon_fast() */
 	:: else ->
@@ -1341,7 +1347,11 @@ proctype Abandon()
 		:: else
 		fi
 	fi;
+#ifndef BUG_DECIDES_ELSEWHERE
 	worker_ends()
+#else
+	skip
+#endif
 }
 #endif
 
