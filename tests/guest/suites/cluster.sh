@@ -145,5 +145,6 @@ test_an_origin_comes_back_under_another_name() {
 	check_data /dev/vg/lv 1 0 8
 	vgchange -an vg
 	vgremove -y -ff vg
-	modprobe -r scsi_debug
+	# udev looks at the disk once more.
+	until_true 20 modprobe -r scsi_debug || fail "scsi_debug is in use"
 }
