@@ -834,12 +834,9 @@ static void settle_log(struct cache_table *t)
 /* The table goes; its engine with the last reference to it. */
 void cache_engine_put(struct cache_table *t)
 {
-	/* Before it leaves the list, because one that still runs was not stopped. */
+	/* Device-mapper did not suspend it if another of its targets did not resume. */
+	cache_engine_suspend(t);
 	settle_log(t);
-	mutex_lock(&engines_lock);
-	list_del_init(&t->running);
-	mutex_unlock(&engines_lock);
-
 	keep_engine(t, NULL);
 	if (t->cache)
 		kref_put(&t->cache->ref, destroy_engine);

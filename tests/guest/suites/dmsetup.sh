@@ -617,6 +617,35 @@ test_event_after_a_table_that_did_not_resume() {
 	all_clean c
 }
 
+# As above, but the second table stays, and the first one goes before it. The engine is
+# stopped with the second: the disk calls nothing dirty that was written through.
+#@ hearth-only fast timeout=90
+test_table_that_did_not_resume_goes_last() {
+	by_hand_devices 16 32
+	by_hand c 128 writethrough
+	every_write_comes_in c
+	write_data /dev/mapper/c 1 0 4
+	device META2 8 ram
+	device FAST2 16 ram
+	device SLOW2 32 ram
+	zero "$META2" 1
+	dmsetup create other --table "0 65536 cache $META2 $FAST2 $SLOW2 128 0 default 0"
+	dmsetup create two --notable
+	{
+		dmsetup table c
+		echo "65536 65536 cache $META2 $FAST2 $SLOW2 128 1 writeback default 0"
+	} | dmsetup load two
+	refused 'in use by another active cache' dmsetup resume two
+	write_data /dev/mapper/c 2 0 2
+	dmsetup remove c
+	dmsetup remove two
+	assert_eq "$(cache_dump "$META" | grep -c 'dirty="true"')" 0 "blocks that the disk calls dirty"
+	cache_check "$META"
+	by_hand c 128 writethrough
+	assert_ge "$(stat_of c used)" 32 "blocks in the cache"
+	check_data /dev/mapper/c 2 0 2
+}
+
 # --- the man page's stack
 
 # man_example FIRST: prints the literal block of the man page that begins with FIRST,
