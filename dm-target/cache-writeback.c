@@ -489,19 +489,38 @@ static unsigned int collect_dirty(struct cache *c)
 	return nr;
 }
 
+/* The item with which to begin: the first behind the block that was tried last. */
+static unsigned int first_to_try(struct cache *c, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (c->writeback.items[i].block >= c->writeback.next)
+			return i;
+	return 0;
+}
+
+/*
+ * A batch that is broken off goes on behind its last block, because blocks that cannot
+ * go home may have ended it, and they would end each batch that begins with them.
+ */
 static void write_batch(struct cache *c, unsigned int nr)
 {
+	unsigned int first = first_to_try(c, nr), i;
+	const struct writeback_item *item;
 	enum cache_wb_reason why;
-	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		why = writeback_wanted(c);
 		if (!why)
-			break;
+			return;
 		wait_for_room(c);
-		write_back(c, &c->writeback.items[i], why);
+		item = &c->writeback.items[(first + i) % nr];
+		write_back(c, item, why);
+		c->writeback.next = item->block + 1;
 		atomic_dec_if_positive(&c->writeback.nr_wanted);
 	}
+	c->writeback.next = 0;
 }
 
 void cache_writeback_work(struct work_struct *work)

@@ -485,6 +485,10 @@ dirty_is() {
 	[ "$(stat_of "$1" dirty)" = "$2" ]
 }
 
+dirty_at_most() {
+	[ "$(stat_of "$1" dirty)" -le "$2" ]
+}
+
 counter_at_least() {
 	[ "$(counter "$1" "$2")" -ge "$3" ]
 }
@@ -543,6 +547,31 @@ test_bad_block_holds_up_nothing() {
 	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
 	check_data "$SLOW" 2 0 28
 	check_data "$SLOW" 1 28 4
+}
+
+# Part of the origin can't be written: 160 dirty blocks one after another, more than the 64
+# errors after which write-back waits for five seconds. The blocks behind them go home.
+#@ smp fast hearth-only timeout=120
+test_many_bad_blocks_hold_up_nothing() {
+	local real
+	by_hand_devices 32 64
+	real=$SLOW
+	dmsetup create slow --table "0 $(sectors "$real") linear $real 0"
+	SLOW=/dev/mapper/slow
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
+	every_write_comes_in c
+	write_data /dev/mapper/c 2 0 28
+	assert_ge "$(stat_of c dirty)" 440 "dirty blocks"
+	becomes slow "0 20480 error
+20480 $(($(sectors "$real") - 20480)) linear $real 20480"
+	dmesg_allow 'I/O error'
+	drain_by_hand
+	until_true 40 dirty_at_most c 160 || fail "$(stat_of c dirty) blocks still dirty"
+	assert_eq "$(stat_of c dirty)" 160 "blocks that cannot go home"
+	becomes slow "0 $(sectors "$real") linear $real 0"
+	until_true 30 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	check_data "$SLOW" 2 0 28
 }
 
 # The SSD refuses writes, and cannot read one dirty block.
