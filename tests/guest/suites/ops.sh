@@ -455,25 +455,26 @@ discards_beside_writes() {
 	assert_le "$(awk 'END { print $2 }' <<<"$waited")" 2 "groups that a first write waited for"
 }
 
+# invalidates BLOCKS: invalidates all of a full cache by one message.
+invalidates() {
+	cache_full_of "$1" passthrough
+	watched message c invalidate_cblocks "0-$1"
+	assert_eq "$(stat_of c used)" 0 "blocks left"
+}
+
 # However many blocks leave the cache at once, a group of commits stays short, and the
 # engine takes little memory. Each takes two minutes, so make test has unmap_many_blocks.
-#@ hearth-only timeout=240 slow=discarded,invalidated
+#@ hearth-only timeout=240 slow=discards_beside_writes,invalidates
 test_unmap_a_million() {
-	if [ "$1" = invalidated ]; then
-		cache_full_of 1000000 passthrough
-		watched message c invalidate_cblocks 0-1000000
-		assert_eq "$(stat_of c used)" 0 "blocks left"
-	else
-		discards_beside_writes 1000000
-	fi
+	"$1" 1000000
 	assert_le "$(largest_group)" 4096 "operations in a group"
 	assert_le "$SLAB" 8192 "KiB of memory"
 }
 
 # An eighth of a million blocks may take an eighth of the memory.
-#@ hearth-only fast timeout=90
+#@ hearth-only fast timeout=90 on=discards_beside_writes,invalidates
 test_unmap_many_blocks() {
-	discards_beside_writes 128000
+	"$1" 128000
 	assert_le "$(largest_group)" 4096 "operations in a group"
 	assert_le "$SLAB" 1024 "KiB of memory"
 }
