@@ -2,6 +2,10 @@
 /*
  * A metadata device in this program's memory, for the user-space build of the
  * metadata library.
+ *
+ * It is no disk: the replay has a disk's content at one instant in one piece, and
+ * looks at thousands of them, so nothing is copied into the RAM disk of tests/lib,
+ * which can lose writes.
  */
 #ifndef CRASH_MEMORY_H
 #define CRASH_MEMORY_H
