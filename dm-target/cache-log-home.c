@@ -9,11 +9,10 @@
  * absorbed, nor when the log is turned on and off.
  */
 #include "cache-bio.h"
+#include "cache-instant.h"
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 
-/* After an error of the origin, for the whole log; as write-back has it. */
-#define HOME_BACKOFF		(5 * HZ)
 /* So many runs are tried in vain before that, at most.  Not chosen by measurement. */
 #define FRUITLESS_MAX		65536
 /* Above LOG_HIGH_MARK the log is too full, until it is below this: percent. */
@@ -96,12 +95,12 @@ static u32 keep_failed(struct cache_log *log, struct log_batch *b)
 static void went_wrong(const char *what)
 {
 	DMERR_LIMIT("write log: %s; what it holds stays there, and is tried again every %u seconds",
-		    what, HOME_BACKOFF / HZ);
+		    what, LOG_HOME_BACKOFF / HZ);
 }
 
 static void back_off(struct cache_log *log)
 {
-	WRITE_ONCE(log->backoff, jiffies + HOME_BACKOFF);
+	WRITE_ONCE(log->backoff, jiffies + LOG_HOME_BACKOFF);
 }
 
 /*
@@ -398,7 +397,7 @@ bool cache_log_map_whole(struct cache_log *log)
 
 	u32 nr = READ_ONCE(log->nr_whole);
 
-	if (!nr || (nr < LOG_WHOLE_BATCH && time_before(jiffies, log->whole_after) &&
+	if (!nr || (nr < LOG_WHOLE_BATCH && instant_is_ahead(log->whole_after, jiffies, HZ) &&
 		    !cache_log_home_is_wanted(log)))
 		return false;
 	log->whole_after = jiffies + HZ;

@@ -7,6 +7,7 @@
  * It must not know how extents leave, nor how a write is absorbed.
  */
 #include "cache-bio.h"
+#include "cache-instant.h"
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 
@@ -305,7 +306,7 @@ static void start(struct cache_log *log)
 
 static void try_start(struct cache_log *log)
 {
-	if (time_before(jiffies, log->start_after))
+	if (instant_is_ahead(log->start_after, jiffies, START_BACKOFF))
 		return;
 	if (!log->has_place) {
 		if (!choose_place(log)) {

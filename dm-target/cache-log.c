@@ -9,6 +9,7 @@
  * (cache-log-io.c), nor where extents go (cache-log-home.c).
  */
 #include "cache-bio.h"
+#include "cache-instant.h"
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 
@@ -666,7 +667,8 @@ bool cache_log_has_block(struct cache_log *log, u64 block)
 
 bool cache_log_backs_off(struct cache_log *log)
 {
-	return time_before(jiffies, READ_ONCE(log->backoff));
+	return instant_is_ahead(READ_ONCE(log->backoff), jiffies,
+				LOG_HOME_BACKOFF);
 }
 
 bool cache_log_none_goes_home(struct cache_log *log)

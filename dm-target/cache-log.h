@@ -122,6 +122,9 @@ struct log_open {
 	u64 first;		/* block: the share begins here; 0 for the first one */
 };
 
+/* After an error of the origin, for the whole log; as write-back has it. */
+#define LOG_HOME_BACKOFF	(5 * HZ)
+
 struct cache_log {
 	struct cache *c;
 	enum cache_log_state state;	/* read anywhere */

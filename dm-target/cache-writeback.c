@@ -18,11 +18,13 @@
  *
  * It must not know why a block became dirty, nor how a commit is made.
  */
+#include "cache-instant.h"
 #include "cache-trace.h"
 
 #include <linux/sort.h>
 
 #define WB_BACKOFF_SECONDS	5	/* after an error, for its block */
+#define WB_BACKOFF		(WB_BACKOFF_SECONDS * HZ)
 #define WB_FAILED_IN_ROW	64	/* errors, then all wait: a device is to blame */
 #define WB_NAMED_IN_ROW		8	/* of these errors so many are logged by block */
 #define WB_ALONE		(HZ / 4) /* without user I/O, then write-back has the disk */
@@ -58,7 +60,7 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
 	    !atomic_read(&c->nr_dirty) ||
-	    time_before(jiffies, READ_ONCE(c->writeback.backoff)))
+	    instant_is_ahead(READ_ONCE(c->writeback.backoff), jiffies, WB_BACKOFF))
 		return CACHE_WB_NOT;
 	if (cache_all_must_go(c))
 		return CACHE_WB_DRAIN;
@@ -175,7 +177,8 @@ bool cache_failed_to_go_home(struct cache *c, u64 block)
 	if (!READ_ONCE(f->used))
 		return false;
 	spin_lock(&c->writeback.failed_lock);
-	found = f->used && f->block == block && time_before(jiffies, f->until);
+	found = f->used && f->block == block &&
+		instant_is_ahead(f->until, jiffies, WB_BACKOFF);
 	spin_unlock(&c->writeback.failed_lock);
 	return found;
 }
@@ -190,7 +193,7 @@ static bool count_failure(struct cache *c)
 	if (++c->writeback.failed_in_row < WB_FAILED_IN_ROW)
 		return false;
 	c->writeback.failed_in_row = 0;
-	WRITE_ONCE(c->writeback.backoff, jiffies + WB_BACKOFF_SECONDS * HZ);
+	WRITE_ONCE(c->writeback.backoff, jiffies + WB_BACKOFF);
 	if (c->writeback.stuck)
 		return false;
 	c->writeback.stuck = true;
@@ -208,7 +211,7 @@ static void went_wrong(struct cache *c, const struct migration *m,
 	       c->writeback.failed_in_row < WB_NAMED_IN_ROW &&
 	       !(f->used && f->block == m->block);
 	f->block = m->block;
-	f->until = jiffies + WB_BACKOFF_SECONDS * HZ;
+	f->until = jiffies + WB_BACKOFF;
 	WRITE_ONCE(f->used, true);
 	stuck = count_failure(c);
 	spin_unlock(&c->writeback.failed_lock);
