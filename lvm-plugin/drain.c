@@ -22,6 +22,7 @@
 #include "cache-info.h"
 #include "drain.h"
 #include "hearth.h"
+#include "left-over.h"
 #include "lvm.h"
 #include "stopped.h"
 #include "table.h"
@@ -335,28 +336,73 @@ static int refuse_by_hand(const struct cache_info *c)
 	return EXIT_FAILED;
 }
 
-/* lvconvert @how; it has no input, so it takes each of its questions for no. */
-static int detach(const struct options *o, const char *how, const char *what)
+/* How a cache is taken off. */
+struct way {
+	const char *name, *option, *done;	/* the subcommand, lvconvert's option, the result */
+	bool removes;				/* the cache is not kept */
+};
+
+static const struct way split = { "split", "--splitcache", "split", false };
+static const struct way uncache = { "uncache", "--uncache", "uncached", true };
+
+/*
+ * The cache is off by an earlier run that was killed, or by its lvconvert, which outlives it.
+ * Does what is left to do.
+ */
+static int finish(const struct options *o, const struct way *w, const struct left_over *l)
 {
+	struct progress p = { .began = now() };
+	int r = w->removes ? left_over_remove(l) : EXIT_OK;
+
+	if (r)
+		return r;
+	left_over_forget(w->name, o->args[0]);
+	snprintf(p.name, sizeof(p.name), "%s", l->volume);
+	print_result(&p, w->done, EXIT_OK, o->json);
+	return EXIT_OK;
+}
+
+static bool was_killed_before(const struct options *o, const struct way *w,
+			      struct left_over *l)
+{
+	return left_over_find(w->name, o->args[0], l) && left_over_is_off(l);
+}
+
+/* lvconvert; it has no input, so it takes each of its questions for no. */
+static int take_off(const struct options *o, const struct way *w, struct progress *p)
+{
+	const char *const argv[] = { "lvconvert", "-qq", w->option, "--", p->name, NULL };
+	struct left_over l;
+	int r = watch(p, argv);
+
+	if (r == EXIT_FAILED && was_killed_before(o, w, &l))
+		return finish(o, w, &l);
+	if (!r)
+		p->left = p->dirty = p->of_these_log = 0;
+	left_over_forget(w->name, o->args[0]);
+	if (r != EXIT_FAILED)
+		print_result(p, w->done, r, o->json);
+	return r;
+}
+
+static int detach(const struct options *o, const struct way *w)
+{
+	struct left_over l;
 	struct progress p;
 	struct caches cs;
 	struct cache_info *c;
-	int r = begin(o, &p, &cs, &c);
+	int r;
 
+	if (was_killed_before(o, w, &l))
+		return finish(o, w, &l);
+	r = begin(o, &p, &cs, &c);
 	if (r)
 		return r;
 	if (!c->vg[0]) {
 		r = refuse_by_hand(c);
 	} else {
-		const char *const argv[] = {
-			"lvconvert", "-qq", how, "--", c->name, NULL
-		};
-
-		r = watch(&p, argv);
-		if (!r)
-			p.left = p.dirty = p.of_these_log = 0;
-		if (r != EXIT_FAILED)
-			print_result(&p, what, r, o->json);
+		left_over_keep(w->name, o->args[0], c);
+		r = take_off(o, w, &p);
 	}
 	caches_free(&cs);
 	return r;
@@ -474,10 +520,10 @@ int drain_and_uncache(const struct cache_info *c, bool quiet)
 
 int hearth_split(const struct options *o)
 {
-	return detach(o, "--splitcache", "split");
+	return detach(o, &split);
 }
 
 int hearth_uncache(const struct options *o)
 {
-	return detach(o, "--uncache", "uncached");
+	return detach(o, &uncache);
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stands for lvm2, as far as hearth replace-ssd, cache and bench use it, with the volume vg/lv, and
-scratch volumes of bench: the reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that file names a command
-that fails, "die" one that is killed before it acts, "die_after" one that is killed after it.
+"""Stands for lvm2, as far as hearth replace-ssd, cache, uncache and bench use it, with the volume vg/lv,
+and scratch volumes of bench: the reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that
+file names a command that fails, "refuse_after" one that fails because another command did its work
+meanwhile, "die" one that is killed before it acts, "die_after" one that is killed after it, "die_within"
+an lvconvert that is killed when the cache is off and still there.
 A name may be followed by words of the command's line: "lvconvert --cachepool"."""
 
 import json
@@ -46,20 +48,29 @@ def value(option):
 
 
 def uncache():
+    if is_named("die_within") or "--splitcache" in args:
+        for suffix in ("_cpool", "_cvol"):
+            if left := state["lvs"].get(f"vg/fast{suffix}"):
+                state["lvs"]["vg/fast"] = left
     for lv in ("vg/fast_cpool", "vg/fast_cpool_cdata", "vg/fast_cvol"):
         state["lvs"].pop(lv, None)
-    state["lvs"]["vg/lv"] = {"segtype": "linear"}
+    state["lvs"]["vg/lv"] = {"segtype": "linear", "lv_active": "active"}
+    # Its device is none of type cache until a cache is attached again.
+    (FILE.parent / "names").rename(FILE.parent / "names.off")
+    (FILE.parent / "names").touch()
     for pv in state["pvs"].values():
         pv["pv_used"] = 0
 
 
 def lvconvert():
-    if "--uncache" in args:
+    if "--uncache" in args or "--splitcache" in args:
         return uncache()
     pool = value("--cachepool")
     fast = state["lvs"].pop(pool)
     state["lvs"].pop(f"{pool}_cdata", None)
     hidden = pool.split("/")[1] + "_cpool"
+    if (off := FILE.parent / "names.off").exists():
+        off.rename(FILE.parent / "names")
     if args[-1] != "vg/lv":
         state["lvs"][args[-1]] |= {"segtype": "cache", "pool_lv": f"[{hidden}]"}
         return
@@ -128,5 +139,7 @@ else:
         print(name, *said, file=log)
     globals()[name]()
     FILE.write_text(json.dumps(state))
-    if is_named("die_after"):
+    if is_named("die_after") or is_named("die_within"):
         kill_hearth()
+    if is_named("refuse_after"):
+        sys.exit(5)

@@ -280,6 +280,111 @@ def test_detach_by_hand_says_how(dm):
     assert "'0 262144 linear 253:3 0'" in why and "4 KiB of 253:2" in why
 
 
+POOL = {"segtype": "cache-pool", "lv_uuid": "of-fast"}
+LEFT_OVER = "lvremove -qq -y -- vg/fast"
+
+
+@pytest.fixture
+def lvm(dm):
+    """vg/lv is cached by the pool vg/fast, and lvm-fake.py stands for lvm2."""
+    dm.cache(dirty=0)
+    dm.device("253:1", "dm-1", "vg-fast_cpool_cdata")
+    lvm = Lvm(dm)
+    (dm.path / "bin/lvremove").symlink_to((dm.path / "bin/lvs").resolve())
+    lvm.state["lvs"]["vg/fast_cpool"] |= POOL
+    lvm.save()
+    return lvm
+
+
+def killed(lvm, how, *args):
+    """Runs hearth, which is killed at its lvconvert; afterwards nothing kills it."""
+    lvm.save(**{how: "lvconvert"})
+    lvm.dm.run(*args, code=-9)
+    del lvm.load()[how]
+    lvm.save()
+    return lvm.dm.log()
+
+
+def is_off(lvm, *left):
+    """The volume is plain, only those other volumes are there, and the command leaves no file."""
+    lvs = lvm.load()["lvs"]
+    assert lvs["vg/lv"]["segtype"] == "linear" and set(lvs) == {"vg/lv", "vg/lv_corig", *left}
+    notes = [file for file in (lvm.dm.path / "var/lib/hearth").glob("*") if file.is_file()]
+    assert not notes, notes
+
+
+@pytest.mark.parametrize("how, then", [("die", ["lvconvert -qq --uncache -- vg/lv"]), ("die_within", [LEFT_OVER]),
+                                       ("die_after", [])])
+def test_uncache_killed_and_run_again(dm, lvm, how, then):
+    """It is killed before lvconvert acts, while the pool is off and still there, and after it."""
+    done = len(killed(lvm, how, "uncache", "vg/lv"))
+    r = dm.json("uncache", "vg/lv", schema="drain")
+    assert r["name"] == "vg/lv" and r["complete"] and r["action"] == "uncached" and r["dirty_bytes"] == 0
+    assert dm.log()[done:] == then
+    is_off(lvm)
+    # All is done, so there is nothing to go on with.
+    assert "vg/lv: not cached" in dm.complaint(3, "uncache", "vg/lv")
+
+
+@pytest.mark.parametrize("how", ["die", "die_after"])
+def test_uncache_killed_where_it_removes_the_pool(dm, lvm, how):
+    killed(lvm, "die_within", "uncache", "vg/lv")
+    lvm.save(**{how: "lvremove"})
+    dm.run("uncache", "vg/lv", code=-9)
+    del lvm.load()[how]
+    lvm.save()
+    assert dm.out("uncache", "vg/lv").startswith("vg/lv: uncached; 0 B written back")
+    assert dm.log().count(LEFT_OVER) == 1
+    is_off(lvm)
+
+
+@pytest.mark.parametrize("how", ["die", "die_after"])
+def test_split_killed_and_run_again(dm, lvm, how):
+    killed(lvm, how, "split", "vg/lv")
+    assert dm.out("split", "vg/lv").startswith("vg/lv: split; 0 B written back")
+    assert dm.log() == ["lvconvert -qq --splitcache -- vg/lv"]
+    is_off(lvm, "vg/fast")
+
+
+@pytest.mark.parametrize("other", [{"lv_uuid": "of-another"}, {"lv_parent": "other"}])
+def test_uncache_removes_no_other_pool(dm, lvm, other):
+    """Somebody made a pool of that name since, or has put the pool before another volume."""
+    done = killed(lvm, "die_within", "uncache", "vg/lv")
+    lvm.state["lvs"]["vg/fast"] |= other
+    lvm.save()
+    dm.out("uncache", "vg/lv")
+    assert dm.log() == done
+    is_off(lvm, "vg/fast")
+
+
+def test_uncache_of_a_cachevol_names_what_is_left(dm, lvm):
+    """A volume of that kind could hold somebody's data by now."""
+    dm.device("253:1", "dm-1", "vg-fast_cvol-cdata")
+    del lvm.state["lvs"]["vg/fast_cpool"], lvm.state["lvs"]["vg/fast_cpool_cdata"]
+    lvm.state["lvs"]["vg/lv"]["pool_lv"] = "[fast_cvol]"
+    lvm.state["lvs"]["vg/fast_cvol"] = {"segtype": "linear", "lv_uuid": "of-fast"}
+    lvm.save()
+    done = killed(lvm, "die_within", "uncache", "vg/lv")
+    r = dm.run("uncache", "vg/lv")
+    assert r.stderr == "hearth: note: vg/fast, which was the cache, is left; 'lvremove vg/fast' removes it\n"
+    assert dm.log() == done
+    is_off(lvm, "vg/fast")
+
+
+def test_the_former_lvconvert_is_still_at_work(dm, lvm):
+    """It outlives a hearth that is killed, and the lvconvert of the next one finds no cache any more."""
+    lvm.save(refuse_after="lvconvert")
+    assert dm.out("uncache", "vg/lv").startswith("vg/lv: uncached; ")
+    is_off(lvm)
+
+
+def test_uncache_refused_is_forgotten(dm, lvm):
+    lvm.save(refuse="lvconvert")
+    dm.run("uncache", "vg/lv", code=1)
+    notes = [file for file in (dm.path / "var/lib/hearth").glob("*") if file.is_file()]
+    assert not notes and lvm.cached_by() == "/dev/old(0)"
+
+
 @pytest.mark.parametrize("sub", ["drain", "split", "uncache"])
 def test_not_what_would_lose_data(lv, sub):
     lv.cache(dirty=1, health="cache-device-failed", rw="ro")
