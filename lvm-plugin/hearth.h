@@ -36,6 +36,7 @@ struct options {
 	double interval;	/* seconds between two tables */
 	unsigned long count;	/* tables; 0: no end */
 	double minutes;		/* to record */
+	double live_minutes;	/* the same, --live of report; 0: not given */
 	double size;		/* of a cache, GiB; 0: not given */
 	double block;		/* of a cache's block, KiB; 0: not given */
 	unsigned int sample;	/* blocks; 0: not given */

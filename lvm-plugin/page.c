@@ -224,25 +224,54 @@ static void put_head(FILE *out)
 	fprintf(out, ", \"time\": \"%s\"", when);
 }
 
-static void gather(FILE *out, const struct options *o, struct caches *cs)
+/* ---- The curve of misses ---- */
+
+/*
+ * The answer of hearth advise on a recording, as JSON, allocated: on --trace, or on the
+ * requests to @c from now on.  NULL if there is none.
+ */
+static char *advice_on(const struct options *o, struct cache_info *c)
+{
+	struct options of_trace = { .json = true, .args = (char **)&o->trace, .nr_args = 1,
+				    .cache = c->name };
+	struct options of_live = { .json = true, .live = c->name, .minutes = o->live_minutes };
+
+	if (o->trace)
+		return captured(hearth_advise, &of_trace);
+	if (!o->live_minutes)
+		return NULL;
+	if (isatty(2))
+		fprintf(stderr, "%s: recording for %g minutes; Ctrl-C ends it early\n", c->name,
+			o->live_minutes);
+	return captured(hearth_advise, &of_live);
+}
+
+/* The page tells what the curve is made from. */
+static void put_curve(FILE *out, const struct options *o, const char *advice)
+{
+	fputs(",\n\"curve_from\": ", out);
+	if (o->trace)
+		json_quote(out, o->trace);
+	else
+		fputs(o->live_minutes ? "\"live\"" : "null", out);
+	fprintf(out, ",\n\"advice\": %s", advice ?: "null\n");
+}
+
+static void gather(FILE *out, const struct options *o, struct caches *cs, const char *advice)
 {
 	struct options status = { .json = true, .args = o->args, .nr_args = o->nr_args };
 	struct options doctor = { .json = true };
-	struct options advise = { .json = true, .args = (char **)&o->trace, .nr_args = 1,
-				  .cache = cs->nr ? cs->all[0].name : NULL,
-				  .minutes = o->minutes };
 
 	put_head(out);
 	put_captured(out, "status", hearth_status, &status);
 	put_captured(out, "doctor", hearth_doctor, &doctor);
-	if (o->trace)
-		put_captured(out, "advice", hearth_advise, &advise);
+	put_curve(out, o, advice);
 	put_records(out, cs);
 	put_smart(out, cs);
 	fputs("}\n", out);
 }
 
-static void put_data(FILE *out, const struct options *o, struct caches *cs)
+static void put_data(FILE *out, const struct options *o, struct caches *cs, const char *advice)
 {
 	char *text = NULL, *s;
 	size_t len;
@@ -250,7 +279,7 @@ static void put_data(FILE *out, const struct options *o, struct caches *cs)
 
 	if (!data)
 		abort();
-	gather(data, o, cs);
+	gather(data, o, cs, advice);
 	fclose(data);
 	for (s = text; *s; s++)
 		/* It could end the page's script. */
@@ -282,49 +311,90 @@ static const char *put_until(FILE *out, const char *page, const char *mark)
 	return end + strlen(mark);
 }
 
-static void put_page(FILE *out, const struct options *o, struct caches *cs)
+static void put_page(FILE *out, const struct options *o, struct caches *cs, const char *advice)
 {
 	const char *rest = page_html;
 
 	rest = put_until(out, rest, "@STYLE@\n");
 	put_library(out, plot_css);
 	rest = put_until(out, rest, "@DATA@\n");
-	put_data(out, o, cs);
+	put_data(out, o, cs, advice);
 	rest = put_until(out, rest, "@PLOT@\n");
 	put_library(out, plot_js);
 	fputs(rest, out);
 }
 
-static int write_page(const struct options *o, struct caches *cs)
+static int write_page(const struct options *o, struct caches *cs, const char *advice)
 {
 	FILE *out = fopen(o->file, "we");
 
 	if (out)
-		put_page(out, o, cs);
+		put_page(out, o, cs, advice);
 	if (out && !ferror(out) && !fclose(out))
 		return EXIT_OK;
 	complain("%s: %s", o->file, strerror(errno));
 	return EXIT_FAILED;
 }
 
-int hearth_report(const struct options *o)
+/* ---- The subcommand ---- */
+
+static int check_options(const struct options *o)
+{
+	if (o->file && !(o->trace && o->live_minutes))
+		return EXIT_OK;
+	complain(o->file ? "give --trace or --live, not both" :
+			   "report writes a page: name it by -o FILE");
+	return EXIT_USAGE;
+}
+
+/* Before a recording, which may take hours.  An old page stays as it is. */
+static int check_file(const struct options *o)
+{
+	FILE *f = fopen(o->file, "ae");
+
+	if (f && !fclose(f))
+		return EXIT_OK;
+	complain("%s: %s", o->file, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* The curve that the options ask for; *@advice is allocated, or NULL. */
+static int ask_advice(const struct options *o, const char *name, char **advice)
 {
 	struct caches cs;
 	int r;
 
-	if (!o->file) {
-		complain("report writes a page: name it by -o FILE");
-		return EXIT_USAGE;
-	}
-	r = caches_select(&cs, o->nr_args ? o->args[0] : NULL);
+	if (!o->trace && !o->live_minutes)
+		return EXIT_OK;
+	r = check_file(o) ?: caches_select(&cs, name);
 	if (r)
 		return r;
-	if (o->trace && cs.nr != 1) {
-		complain("--trace is of one cache: name it");
-		r = EXIT_USAGE;
+	if (cs.nr == 1) {
+		*advice = advice_on(o, &cs.all[0]);
 	} else {
-		r = write_page(o, &cs);
+		complain("%s is of one cache: name it", o->trace ? "--trace" : "--live");
+		r = EXIT_USAGE;
 	}
 	caches_free(&cs);
+	return r;
+}
+
+int hearth_report(const struct options *o)
+{
+	const char *name = o->nr_args ? o->args[0] : NULL;
+	char *advice = NULL;
+	struct caches cs;
+	int r;
+
+	r = check_options(o) ?: ask_advice(o, name, &advice);
+	if (r)
+		return r;
+	/* After the recording, so that the page has the counters of now. */
+	r = caches_select(&cs, name);
+	if (!r) {
+		r = write_page(o, &cs, advice);
+		caches_free(&cs);
+	}
+	free(advice);
 	return r;
 }

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from fake import BUCKETS, COUNTERS, HERE, LATENCIES, schema_of, valid
+from test_advise import pages_of, trace_pages
 from test_marks import is_old, record
 
 TOP = HERE.parents[1]
@@ -121,7 +122,43 @@ def test_no_history_and_no_smartctl(dm):
     dm.cache()
     dm.command("smartctl", "exit 127")
     data = data_of(page_of(dm))
-    assert data["smart"] == {} and len(data["records"]["vg/lv"]["lines"]) >= 1 and "advice" not in data
+    assert data["smart"] == {} and len(data["records"]["vg/lv"]["lines"]) >= 1
+    assert data["advice"] is None and data["curve_from"] is None
+
+
+LIVE = ("--live", "0.01")
+# A pipe has room for so many events.
+LOAD = [("R", i * i % 700 * 128, 8) for i in range(1000)]
+
+
+def test_the_curve_of_requests_that_are_recorded_now(dm):
+    """Without a trace by hand; with today's size among those of the curve."""
+    dm.cache()
+    trace_pages(dm, pages_of(LOAD))
+    # All looks at the counters after the recording, so that the page has no old ones.
+    dm.cache(listing=3, used=300)
+    data = data_of(page_of(dm, *LIVE))
+    valid(data["advice"], schema_of("advise"))
+    assert data["curve_from"] == "live" and data["advice"]["requests"] == len(LOAD)
+    assert 512 * 65536 in [size["ssd_bytes"] for size in data["advice"]["sizes"]]
+    assert data["records"]["vg/lv"]["lines"][-1][1] == 300
+
+
+def test_a_recording_with_nothing_in_it(dm):
+    dm.cache()
+    trace_pages(dm, [])
+    file = dm.path / "page.html"
+    assert "no requests in the" in dm.run("report", "-o", file, *LIVE).stderr
+    data = data_of(file)
+    assert data["curve_from"] == "live" and data["advice"] is None
+
+
+def test_an_old_page_stays_while_a_new_one_is_recorded(dm):
+    dm.cache()
+    file = dm.write("page.html", "old")
+    dm.complaint(2, "report", "-o", file, "--trace", "x", *LIVE)
+    assert file.read_text() == "old"
+    assert "No such file" in dm.complaint(1, "report", "-o", dm.path / "none/page.html", *LIVE)
 
 
 def test_refused(dm):
@@ -129,7 +166,8 @@ def test_refused(dm):
     assert "-o FILE" in dm.complaint(2, "report")
     assert "No such file" in dm.complaint(1, "report", "-o", dm.path / "none/page.html")
     dm.cache("vg-two", devno="253:9")
-    assert "of one cache" in dm.complaint(2, "report", "-o", dm.path / "page.html", "--trace", "x")
+    for option in ("--trace", "x"), LIVE:
+        assert f"{option[0]} is of one cache" in dm.complaint(2, "report", "-o", dm.path / "page.html", *option)
     assert "No space left" in dm.complaint(1, "report", "-o", "/dev/full")
 
 
@@ -158,7 +196,8 @@ def test_a_browser_draws_it(dm):
     assert len(re.findall(r'<div class="legend">.*?origin', text)) == 2
     seen = re.sub(r"<[^>]*>", " ", re.sub(r"<style.*?</style>", "", text, flags=re.S))
     for words in ("vg/lv", "vg/fast_cpool_cdata", "/dev/nvme0n1", "93%", "4321 h",
-                  "hits of the last day", "advises"):
+                  "hits of the last day", "advises", f"2000 requests of the recording {dm.path}/log",
+                  "the line is today's 32.0 MiB"):
         assert words in seen, words
     day = data_of(file)["status"]["caches"][0]["last_day"]["hit_ratio"]
     assert f"{100 * day:.1f}%" in seen
@@ -166,6 +205,27 @@ def test_a_browser_draws_it(dm):
     build = TOP / "build/report.png"
     browse(file, offline, f"--screenshot={build}")
     assert build.read_bytes().startswith(b"\x89PNG") and build.stat().st_size > 50000
+
+
+def words_of(file):
+    """The words that a reader of the page sees."""
+    text = html.unescape(re.sub(r"<(script|style).*?</\1>", "", browse(file, "--dump-dom").stdout, flags=re.S))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_the_page_says_what_the_curve_is_made_from(dm):
+    a_day(dm)
+    words = words_of(page_of(dm))
+    assert ("No curve: it needs a recording of the requests. This records them for an hour, and draws it: "
+            "hearth report vg/lv --live 60 -o report.html") in words
+    trace_pages(dm, pages_of(LOAD))
+    words = words_of(page_of(dm, *LIVE))
+    assert "hearth advise replayed 1000 requests to vg/lv that were recorded for this page, which took " in words
+    assert "the line is today's 32.0 MiB" in words and "No curve" not in words
+    file = dm.path / "page.html"
+    dm.run("report", "-o", file, "--trace", dm.write("empty", ""))
+    assert f"No curve: hearth advise made nothing of {dm.path}/empty. This records" in words_of(file)
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")
