@@ -4,9 +4,11 @@
  *
  * The first line names the format, the number of counters, the device's UUID and the
  * time when the record began.  A line "at TIME USED DIRTY COUNTER..." has the blocks in
- * use, those that are dirty, and the counters as the target and the kernel gave them.  A line "base COUNTER..." has what is to be added to those
- * that follow: it is written when counters began at zero again, so that sums go on.  The
- * counts of the last minutes before a restart are lost, because nobody wrote them.
+ * use, those that are dirty, and the counters as the target and the kernel gave them.  A
+ * line "base COUNTER..." has what is to be added to those that follow: it is written when
+ * counters began at zero again, so that sums go on.  A line "boot ID" has the kernel's boot
+ * ID for the lines that follow.  The counts of the last minutes before a restart are lost,
+ * because nobody wrote them.
  *
  * A line is appended by one write.  When there are half as many again as a day has, the file
  * is written anew with those of the last day.
@@ -29,6 +31,7 @@
 #define SPAN		(25 * 3600.0)	/* what is kept: a day, and some more */
 #define MAX_LINES	450	/* then the old ones are dropped: a day has 288, and they stay below 1 MB */
 #define COUNTER_LEN	21	/* of 64 bits, and a blank */
+#define BOOT_LEN	37	/* of a boot ID, with its NUL */
 #define LINE_LEN	(32 + (2 + NR_COUNTERS) * COUNTER_LEN)
 
 /* The counters that begin at zero together; the last range ends at NR_COUNTERS. */
@@ -43,6 +46,7 @@ struct file {
 	uint64_t base[NR_COUNTERS], raw[NR_COUNTERS];	/* of the last line */
 	double when;		/* of the last line, like these: */
 	uint64_t used, dirty;	/* blocks */
+	char boot[BOOT_LEN];	/* "": not known */
 	unsigned int lines;
 	bool broken;		/* a line makes no sense, and the rest was not read */
 };
@@ -108,6 +112,8 @@ static bool take_line(struct file *f, const char *line)
 
 	if (!strncmp(line, "base ", 5))
 		return take_counters(line + 4, f->base);
+	if (!strncmp(line, "boot ", 5))
+		return sscanf(line + 5, "%36s", f->boot) == 1;
 	if (strncmp(line, "at ", 3))
 		return false;
 	f->when = strtod(line + 3, &end);
@@ -196,27 +202,49 @@ static bool fell(const struct file *f, const uint64_t *now, enum counter from,
 	return false;
 }
 
+/* "" if the kernel does not tell. */
+static void read_boot(char *boot)
+{
+	char path[512];
+	FILE *f;
+
+	boot[0] = '\0';
+	snprintf(path, sizeof(path), "%s/proc/sys/kernel/random/boot_id", dm_root());
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fscanf(f, "%36s", boot) != 1)
+		boot[0] = '\0';
+	fclose(f);
+}
+
 static void set_last(struct file *f, const struct cache_info *c)
 {
 	f->when = clock_now();
+	read_boot(f->boot);
 	f->used = c->used;
 	f->dirty = c->dirty;
 	memcpy(f->raw, c->count, sizeof(f->raw));
 }
 
 /*
- * Makes the present counters of @c the last ones.  True if the base had to change.
- * Hits and misses come from the metadata, which a crash sets back a little: they go on
- * from the last line then, and do not begin at zero.
+ * Makes the present counters of @c the last ones.  True if the base or the boot ID had to
+ * change.  Hits and misses come from the metadata, which a crash sets back a little: they
+ * go on from the last line then, and do not begin at zero.  The others do at a restart, after
+ * which they may have risen above the last line before anybody looked.
  */
 static bool advance(struct file *f, const struct cache_info *c)
 {
 	const uint64_t *now = c->count;
-	bool changed = false;
+	char boot[BOOT_LEN];
+	bool changed, restarted;
 	unsigned int g, i;
 
+	read_boot(boot);
+	changed = strcmp(boot, f->boot);
+	restarted = changed && boot[0] && f->boot[0];
 	for (g = 0; groups[g] < NR_COUNTERS; g++) {
-		if (!fell(f, now, groups[g], groups[g + 1]))
+		if (!(g && restarted) && !fell(f, now, groups[g], groups[g + 1]))
 			continue;
 		changed = true;
 		for (i = groups[g]; i < groups[g + 1]; i++)
@@ -251,6 +279,8 @@ static void put_last(FILE *out, const struct file *f, bool with_base)
 	if (with_base) {
 		fputs("base", out);
 		put_counters(out, f->base);
+		if (f->boot[0])
+			fprintf(out, "boot %s\n", f->boot);
 	}
 	put_line(out, f->when, f->used, f->dirty, f->raw);
 }

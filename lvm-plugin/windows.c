@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The last minute, five minutes, hour and day, from the history in /run, which is finer,
- * or from the record in /var, which outlives a restart.  It must not print.
+ * or from the record in /var, which outlives a restart: from the one that has counters of
+ * nearly that time.  It must not print.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "record.h"
@@ -12,12 +14,17 @@
 #define HOUR		3600.0
 #define DAY		86400.0
 
+static double distance(const struct window *w, double seconds)
+{
+	return w->seconds ? fabs(w->seconds - seconds) : INFINITY;
+}
+
 static struct window either(const struct history *h, const struct record *r,
 			    double seconds)
 {
-	struct window w = history_window(h, seconds);
+	struct window fine = history_window(h, seconds), kept = record_window(r, seconds);
 
-	return w.seconds ? w : record_window(r, seconds);
+	return distance(&kept, seconds) < distance(&fine, seconds) ? kept : fine;
 }
 
 void windows_read(struct windows *w, const struct cache_info *c)

@@ -102,6 +102,53 @@ def test_counts_go_on_over_restarts(dm):
     assert counts(dm)[0]["read_hits"] == 305
 
 
+def reboot(dm, boot):
+    """The kernel draws a new boot ID, and what /run had is gone."""
+    dm.write("proc/sys/kernel/random/boot_id", f"{boot:08}-0000-4000-8000-000000000000\n")
+    for file in (dm.path / "run/hearth").glob("*"):
+        file.unlink()
+
+
+def test_a_restart_after_which_no_counter_is_lower(dm):
+    """The machine did more before anybody looked than in the whole time before. The boot ID tells."""
+    reboot(dm, 1)
+    dm.cache(stats=ZERO, io=(0,) * 11)
+    dm.out("mark", "then")
+    dm.cache(stats=ZERO | {"read_hits": 60, "promotions": 10}, io=(100,) * 11, latency={"read_hits": {3: 4}})
+    ages(dm, 3000)
+    dm.out("status")
+    ages(dm, 600)
+    reboot(dm, 2)
+    # Hits and misses are in the metadata, which outlive the restart.
+    dm.cache(stats=ZERO | {"read_hits": 70, "promotions": 50}, io=(300,) * 11, latency={"read_hits": {3: 9}})
+    for _ in range(2):      # what is read of the record, and what was written there
+        for since in "then", "begin", "1h":
+            n, c = counts(dm, since)
+            assert n["read_hits"] == 70 and n["promotions"] == 60 and c["volume_io"]["reads"] == 400, since
+        hour = dm.json("status", schema="status")["caches"][0]["last_hour"]
+        assert hour["seconds"] == pytest.approx(3600, abs=5)
+        assert hour["latency"]["read_hits"]["requests"] == 13
+        is_old(dm)
+        dm.out("status")
+
+
+def test_the_hour_reaches_back_over_a_restart(dm):
+    """The history in /run has 40 minutes, which stand for an hour only if nothing is nearer to it."""
+    dm.cache(stats=ZERO)
+    dm.out("status")
+    ages(dm, 1200)
+    reboot(dm, 2)
+    dm.cache(stats=ZERO | {"read_misses": 20})
+    dm.out("status")
+    ages(dm, 2400)
+    history = dm.path / "run/hearth/vg-lv"
+    history.write_text(re.sub(r"^([\d.]+)", lambda m: str(float(m[1]) - 2400), history.read_text(), flags=re.M))
+    dm.cache(stats=ZERO | {"read_misses": 20, "read_hits": 20})
+    c, = dm.json("status", schema="status")["caches"]
+    assert c["last_hour"]["seconds"] == pytest.approx(3600, abs=5)
+    assert c["last_hour"]["hit_ratio"] == .5
+
+
 def test_only_the_ssd_is_new(dm):
     dm.cache(fast_io=(100,) * 11)
     dm.out("mark", "then")
