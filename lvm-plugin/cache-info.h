@@ -98,58 +98,135 @@ struct cache_info {
 	char *words[3];		/* the settings point into these */
 };
 
-/* ---- parse.c: from the target's words to struct cache_info ---- */
+/* ---- parse.c: from the target's words to struct cache_info; dmeventd's plugin, too ---- */
 
 /**
  * cache_parse_status() - read the words of the status line
- * @words: is cut up; the strings of @c point into it, so it must stay while @c is
- *	used
+ * @c: zeroed, but for what the caller knows already; receives the rest
+ * @words: is cut up; the strings of @c point into it, so the caller keeps it while @c is
+ *	used, and frees it
  *
- * Return: false if a word is missing or is no number.
+ * A line "Fail" or "Error" tells the health alone. Prints nothing.
+ *
+ * Return: false if a word is missing or is no number; @c is filled in in part then.
  */
 bool cache_parse_status(struct cache_info *c, char *words);
-/* The same with the words of the table; after cache_parse_status(), if both. */
+
+/**
+ * cache_parse_table() - read the words of the table
+ * @c: after cache_parse_status(), if there is a status line, whose policy counts; before
+ *	cache_parse_stats() where the mode in effect matters, because the table's mode is
+ *	taken for it
+ * @words: as of cache_parse_status()
+ *
+ * Prints nothing.
+ *
+ * Return: false if a word is missing or is no number; @c is filled in in part then.
+ */
 bool cache_parse_table(struct cache_info *c, char *words);
-/*
- * The same with the answer to the message stats, lines of "name value"; after the
- * status line, whose 32-bit counters it replaces.  Lines that are not known are
- * skipped.
+
+/**
+ * cache_parse_stats() - read the answer to the message stats
+ * @c: after cache_parse_status(), whose 32-bit counters it replaces
+ * @words: lines of "name value"; is cut up, but @c keeps nothing of it
+ *
+ * Skips lines that it does not know. Prints nothing.
  */
 void cache_parse_stats(struct cache_info *c, char *words);
-/*
- * Cuts a device-mapper name of LVM's into @vg and @lv, of DM_NAME_MAX bytes each.
- * False, and both empty, if the device is not LVM's.
+
+/**
+ * lvm_split_name() - cut a device-mapper name of LVM's in two
+ * @dm_name: in which LVM doubles the dashes of its own names
+ * @uuid: the device's; "" if it has none
+ * @vg: of DM_NAME_MAX bytes; receives the volume group
+ * @lv: of DM_NAME_MAX bytes; receives the volume
+ *
+ * Prints nothing.
+ *
+ * Return: false, and both are empty, if the device is not LVM's, or without memory.
  */
 bool lvm_split_name(const char *dm_name, const char *uuid, char *vg, char *lv);
-/* Sets name, vg and lv from the device-mapper's name and UUID. */
+
+/**
+ * cache_set_name() - set the name, the volume group and the volume of a cache
+ * @c: receives them: VG/LV as its name, or @dm_name if it is not LVM's
+ * @dm_name: its device-mapper name
+ * @uuid: the device's; "" if it has none
+ */
 void cache_set_name(struct cache_info *c, const char *dm_name, const char *uuid);
 
 /* Ends with NULL. */
 extern const char * const cache_modes[];
+
+/**
+ * is_cache_mode() - is this word a mode?
+ * @w: the word; case counts
+ *
+ * Return: true if it is one of cache_modes.
+ */
 bool is_cache_mode(const char *w);
-/* The value of @key among the @nr settings at @s, or NULL.  Ignores case. */
+
+/**
+ * cache_setting() - the value of a setting
+ * @s: the settings in effect, or those of the table
+ * @nr: how many they are
+ * @key: the setting; case does not count
+ *
+ * Return: its value as the target prints it, which stays @s's; NULL if it is not there.
+ */
 const char *cache_setting(const struct setting *s, unsigned int nr,
 			  const char *key);
+
+/**
+ * cache_block_bytes() - the size of a block
+ * @c: the cache
+ *
+ * Return: bytes; 0 if neither the status line nor the table was understood.
+ */
 uint64_t cache_block_bytes(const struct cache_info *c);
-/*
- * The code that runs as the cache's policy: hearth's heat answers to smq and mq, so
- * that the kernel's own target can open the volume.
+
+/**
+ * cache_policy_code() - the code that runs as the cache's policy
+ * @c: the cache
+ *
+ * Hearth's heat answers to smq and mq, so that the kernel's own target can open the volume.
+ *
+ * Return: the name, which stays @c's, or is constant.
  */
 const char *cache_policy_code(const struct cache_info *c);
-/* Misses that were not promoted, for any reason. */
-uint64_t cache_bypasses(const struct cache_info *c);
-/* True if the table's mode lets blocks become dirty. */
+
+/**
+ * cache_writes_back() - may blocks become dirty?
+ * @c: the cache
+ *
+ * Return: true if the table's mode lets them, whatever the mode in effect is.
+ */
 bool cache_writes_back(const struct cache_info *c);
+
+/**
+ * cache_healthy() - is the health good, and the metadata in no need of a check?
+ * @c: the cache
+ *
+ * Return: false as well if the status was not understood.
+ */
 bool cache_healthy(const struct cache_info *c);
-/* True if data lie in the write log, or may: then only hearth opens the volume. */
+
+/**
+ * cache_log_in_use() - do data lie in the write log, or may they?
+ * @c: the cache, with its stats
+ *
+ * Return: true if so: then only hearth opens the volume.
+ */
 bool cache_log_in_use(const struct cache_info *c);
 
-/* ---- io.c ---- */
+/* ---- io.c; dmeventd's plugin, too ---- */
 
-/*
- * Reads from /sys the counters IO_READS to ORIGIN_QUEUE_MS: requests, sectors and
- * milliseconds of the volume, which @c->dm names, of the cache device and of the
- * origin.  The counters of a device that is not there stay as they are.
+/**
+ * cache_read_io() - read the kernel's counters of a cache's devices from /sys
+ * @c: its dm names the volume; receives the counters IO_READS to ORIGIN_QUEUE_MS:
+ *	requests, sectors and milliseconds of the volume, the cache device and the origin
+ *
+ * The counters of a device that is not there stay as they are. Prints nothing.
  */
 void cache_read_io(struct cache_info *c);
 
@@ -162,35 +239,70 @@ struct caches {
 	unsigned int nr;
 };
 
-/*
- * Reads all of them.  Prints what is wrong, and returns an exit code; if that is
- * EXIT_OK, the caller calls caches_free().
+/**
+ * caches_read() - read all caches that are active
+ * @cs: receives them; after EXIT_OK the caller calls caches_free()
+ *
+ * Asks hearth's target for its stats as well. A cache whose words make no sense is
+ * complained of, and is there with the health "unknown".
+ *
+ * Return: EXIT_OK, even if there is none; EXIT_NO_DM after a complaint.
  */
 int caches_read(struct caches *cs);
-/*
- * The same; but a kernel without a device-mapper is no error: there are no caches
- * then, and *@no_dm becomes true.
+
+/**
+ * caches_read_if_any() - caches_read(), where there may be no device-mapper
+ * @cs: as of caches_read()
+ * @no_dm: becomes true if the kernel has no device-mapper: there are no caches then, and
+ *	that is no error
+ *
+ * Return: EXIT_OK; EXIT_NO_DM after a complaint, if device-mapper may not be asked, say.
  */
 int caches_read_if_any(struct caches *cs, bool *no_dm);
+
+/**
+ * caches_free() - free all that was read of caches
+ * @cs: is empty afterwards, and may be freed again
+ */
 void caches_free(struct caches *cs);
 
-/* @name without "/dev/" or "/dev/mapper/" before it. */
+/**
+ * bare_name() - a name without "/dev/" or "/dev/mapper/" before it
+ * @name: as the user gave it
+ *
+ * Return: a part of @name.
+ */
 const char *bare_name(const char *name);
 
-/*
- * The cache that a user calls @name, with or without "/dev/", or NULL.  The name of
- * a volume group, or of a pool, stands for the cache in it if there is only one.
+/**
+ * caches_find() - the cache that a user calls so
+ * @cs: all caches
+ * @name: VG/LV or a device-mapper name, with or without "/dev/"; the name of a volume
+ *	group, or of a pool, stands for the cache in it if there is only one
+ *
+ * Return: one of @cs; NULL, without a complaint, if there is none.
  */
 struct cache_info *caches_find(const struct caches *cs, const char *name);
-/*
- * Reads all, and keeps those that @name stands for: one, or all of a volume group.
- * NULL keeps all.  Otherwise as caches_get().
+
+/**
+ * caches_select() - read all caches, and keep those that a name stands for
+ * @cs: receives them; after EXIT_OK the caller calls caches_free()
+ * @name: as of caches_find(), but a volume group may have several; NULL keeps all, which
+ *	may be none
+ *
+ * Return: EXIT_OK; EXIT_NO_CACHE or EXIT_NO_DM after a complaint.
  */
 int caches_select(struct caches *cs, const char *name);
 
-/*
- * Reads all and finds @name.  If it is no active cache, prints why, and returns
- * EXIT_NO_CACHE; else as caches_read().
+/**
+ * caches_get() - read all caches, and find one
+ * @cs: receives them; after EXIT_OK the caller calls caches_free()
+ * @name: as of caches_find()
+ * @c: receives the one, which is @cs's
+ *
+ * For the complaint it asks LVM what the volume is.
+ *
+ * Return: EXIT_OK; EXIT_NO_CACHE or EXIT_NO_DM after a complaint.
  */
 int caches_get(struct caches *cs, const char *name, struct cache_info **c);
 

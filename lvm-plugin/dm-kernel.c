@@ -218,13 +218,6 @@ void dm_free_caches(struct dm_device *devices, unsigned int nr)
 	free(devices);
 }
 
-void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
-{
-	dm_log_with_errno_init(keep_complaint);
-	if (!dm_device_get_name(major, minor, 1, name, len) || !name[0])
-		snprintf(name, len, "%u:%u", major, minor);
-}
-
 int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
 		    uint64_t *bytes)
 {

@@ -4,8 +4,8 @@
  * dm-kernel.c, dm-below.c and dm-events.c ask the kernel and dmeventd; the tests link a
  * device-mapper made of files in their place.
  *
- * Functions that return int return 0 or a negative error number, and nothing is
- * printed; dm_error() then has libdevmapper's words.
+ * Nothing is printed here, but what libdevmapper itself prints before the first task or
+ * dm_quiet(). After an error of libdevmapper's, dm_error() has its words.
  */
 #ifndef HEARTH_PLUGIN_DM_H
 #define HEARTH_PLUGIN_DM_H
@@ -26,61 +26,142 @@ struct dm_device {
 	char *table, *status;		/* the target's words */
 };
 
-/* All of them, sorted by name; free them by dm_free_caches(). */
+/**
+ * dm_list_caches() - all devices that have a target "cache"
+ * @devices: receives them, sorted by name; dm_free_caches() frees them, after an error, too
+ * @nr: receives their number
+ *
+ * Return: 0; -EACCES if the user is not root, -ENODEV without a device-mapper, -ENOMEM, or
+ * the kernel's error.
+ */
 int dm_list_caches(struct dm_device **devices, unsigned int *nr);
+
+/**
+ * dm_free_caches() - free what dm_list_caches() made
+ * @devices: the devices, with their tables and status lines; may be NULL
+ * @nr: their number
+ */
 void dm_free_caches(struct dm_device *devices, unsigned int nr);
 
-/*
- * One device by its device-mapper name; the caller frees its table and status.
- * -ENOENT if it has no target "cache": the rest of @d is filled in then.  -ENXIO
- * if there is no such device.
+/**
+ * dm_look() - look at one device
+ * @name: its device-mapper name
+ * @d: receives it; the caller frees its table and its status, which are NULL after an error
+ *
+ * Return: 0; -ENOENT if it has no target "cache": the rest of @d is filled in then; -ENXIO
+ * if there is no such device; -EACCES, -ENODEV, -ENOMEM, or the kernel's error.
  */
 int dm_look(const char *name, struct dm_device *d);
 
-/*
- * Sends a message to the target.  @reply receives the answer, allocated, or NULL
- * if there was none; a NULL @reply drops it.
+/**
+ * dm_send() - send a message to the target
+ * @d: the device
+ * @message: the words
+ * @reply: receives the answer, which the caller frees, or NULL if there was none; a NULL
+ *	@reply drops it
+ *
+ * Return: 0; -ENOMEM, or the error of the target or the kernel.
  */
 int dm_send(const struct dm_device *d, const char *message, char **reply);
 
-/*
- * Replaces the table by one target of @type, while the device is in use.  If the
- * new table cannot be resumed, the old one runs again.
+/**
+ * dm_replace() - replace the table by one target, while the device is in use
+ * @d: the device; the target keeps its start and its length
+ * @type: of the target, "cache" say
+ * @table: the target's words
+ *
+ * If the new table cannot be resumed, the old one runs again.
+ *
+ * Return: 0; -ENOMEM, or the error with which the kernel refused the table or the switch.
  */
 int dm_replace(const struct dm_device *d, const char *type, const char *table);
 
-/*
- * Has dmeventd watch a device, with a look every @seconds; 0 ends that.
- * -ENODATA: the device has no UUID; -ENOENT: hearth's plugin is not installed;
- * -EHOSTDOWN: dmeventd does not run, and nothing would start it.
+/**
+ * dm_monitor() - have dmeventd watch a device, or end that
+ * @d: the device
+ * @seconds: from one look to the next; 0: watch no longer
+ *
+ * May start dmeventd; under systemd only if its socket is there.
+ *
+ * Return: 0; -ENODATA: the device has no UUID; -ENOENT: hearth's plugin is not installed;
+ * -EHOSTDOWN: dmeventd does not run, and nothing would start it; -ENOMEM; -EIO: dmeventd
+ * refused it.
  */
 int dm_monitor(const struct dm_device *d, unsigned int seconds);
+
+/**
+ * dm_monitored() - does dmeventd watch a device with hearth's plugin?
+ * @d: the device
+ *
+ * Does not start dmeventd.
+ *
+ * Return: false as well if dmeventd cannot be asked.
+ */
 bool dm_monitored(const struct dm_device *d);
 
-/* The version of the target "cache"; -ENOENT if the target is not loaded. */
+/**
+ * dm_cache_version() - the version of the target "cache" that is loaded
+ * @version: receives major, minor and patch level; the major is 2, and hearth's minors
+ *	begin at 100
+ *
+ * Return: 0; -ENOENT if the target is not loaded; -EACCES, -ENODEV, -ENOMEM, or the
+ * kernel's error. @version stays as it is then.
+ */
 int dm_cache_version(uint32_t version[3]);
 
-/* Writes the device's name, or "major:minor" if it has none, to @name. */
-void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len);
-
-/*
- * The numbers of the devices that the table of @major:@minor names, @below[][2]: how
- * many, at most @max.  0 if it is no device of device-mapper's.
+/**
+ * dm_devices_below() - the devices that a device's table names
+ * @major: the device's number
+ * @minor: the same
+ * @below: receives the major and the minor number of each
+ * @max: how many @below has room for; the others are left out
+ *
+ * Libdevmapper logs an error if the device is none of its own, so the caller looks before.
+ * Dmeventd's plugin calls this, too.
+ *
+ * Return: how many they are; 0 if it is no device of device-mapper's, or cannot be asked.
  */
 unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
 			      unsigned int max);
 
-/* Number and size in bytes of the block device at @path; -ENOTBLK if it is none. */
+/**
+ * dm_block_device() - number and size of a block device
+ * @path: its node
+ * @major: receives its number
+ * @minor: the same
+ * @bytes: receives its size in bytes
+ *
+ * Return: 0; -ENOTBLK if it is none; the error of open() or of an ioctl. dm_error() says
+ * nothing of these, and the numbers stay as they are.
+ */
 int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
 		    uint64_t *bytes);
-/* 0 if nothing has claimed the device at @path; -EBUSY if it is mounted, say. */
+
+/**
+ * dm_unclaimed() - has nothing claimed a block device?
+ * @path: its node
+ *
+ * Return: 0; -EBUSY if it is mounted, say, or a part of another device; another error of
+ * open(). dm_error() says nothing of these.
+ */
 int dm_unclaimed(const char *path);
 
-/* libdevmapper's first complaint about the last task, or "". */
+/** dm_error() - libdevmapper's first complaint about the last task, or "" */
 const char *dm_error(void);
-/* From here on libdevmapper prints nothing; its complaints are for dm_error(). */
+
+/**
+ * dm_quiet() - let libdevmapper print nothing from here on
+ *
+ * Forgets the complaint that there was; the next one is for dm_error(). Takes the log of
+ * libdevmapper away from a report that is open (report.h).
+ */
 void dm_quiet(void);
-/* The directory that stands before /sys, /run, /lib and /boot: "" but in tests. */
+
+/**
+ * dm_root() - the directory that stands before /sys, /run, /lib and /boot
+ *
+ * Return: "" but in tests. Dmeventd's plugin has a function of its own by this name.
+ */
 const char *dm_root(void);
 
 #endif

@@ -7,10 +7,15 @@
 
 #include "cache-info.h"
 
-/*
- * Is a device at the bottom of @d gone from /sys, although the table above it still
- * names it?  Sets *@lost then, if it is so.  A network device that comes back gets
- * another number, and often another name, while the table holds on to the old one.
+/**
+ * lost_below() - is a device gone that a table still names?
+ * @d: the device at whose bottom is looked
+ * @lost: receives the one that /sys does not have any more, the first if there are several
+ *
+ * A network device that comes back gets another number, and often another name, while the
+ * table holds on to the old one. Dmeventd's plugin calls this, too: it prints nothing.
+ *
+ * Return: true if one is gone; else @lost stays as it is.
  */
 bool lost_below(struct device d, struct device *lost);
 

@@ -336,16 +336,6 @@ const char *cache_policy_code(const struct cache_info *c)
 	return c->own && heat ? "heat" : c->policy;
 }
 
-uint64_t cache_bypasses(const struct cache_info *c)
-{
-	uint64_t sum = 0;
-	unsigned int i;
-
-	for (i = FIRST_BYPASS; i <= LAST_BYPASS; i++)
-		sum += c->count[i];
-	return sum;
-}
-
 bool cache_writes_back(const struct cache_info *c)
 {
 	return !strcmp(c->table_mode, "writeback") ||

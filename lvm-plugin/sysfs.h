@@ -7,37 +7,97 @@
 
 #include "cache-info.h"
 
-/*
- * /sys/dev/block/MAJOR:MINOR/@file as a number, in the file's unit; for a
- * partition that has no such file, its disk's.  @otherwise if there is none.
+/**
+ * sys_number() - a number that /sys has of a device
+ * @d: the device
+ * @file: below /sys/dev/block/MAJOR:MINOR, "queue/rotational" say; where a partition has
+ *	no such file, its disk's counts
+ * @otherwise: what is returned if there is none
+ *
+ * Return: the number in the file's unit, which is 512-byte sectors for "size".
  */
 long sys_number(struct device d, const char *file, long otherwise);
-/* Is @wanted @d itself, or a device below it? */
+
+/**
+ * stands_on() - is this a device, or does it stand on it?
+ * @d: the device that may stand on the other
+ * @wanted: the one that is looked for
+ *
+ * A partition does not stand on its disk here.
+ *
+ * Return: true if @wanted is @d itself, or below it.
+ */
 bool stands_on(struct device d, struct device wanted);
-/* Is @d, or a device below it, a mirror or RAID of LVM's or md's? */
+
+/**
+ * is_on_mirror() - is this device a mirror or RAID of LVM's or md's, or does it stand on one?
+ * @d: the device
+ *
+ * Return: true if so; RAID 0 counts as well, although it keeps one copy.
+ */
 bool is_on_mirror(struct device d);
-/* Is @d, or a device below it, on the disk that @other is, or is a part of? */
+
+/**
+ * shares_disk() - do two devices lie on one disk?
+ * @d: the one; all disks below it count
+ * @other: a disk, or a partition, which stands for its disk
+ *
+ * Return: true if @d, or a device below it, is on the disk that @other is or is a part of.
+ */
 bool shares_disk(struct device d, struct device other);
 
 #define NODE_LEN	300
 
-/* The device's node, "/dev/sda" or "/dev/dm-3"; "8:0" if /sys does not know it. */
+/**
+ * device_node() - a device's node
+ * @d: the device
+ * @node: of NODE_LEN bytes; receives "/dev/sda" or "/dev/dm-3", or "8:0" if /sys does not
+ *	know the device
+ */
 void device_node(struct device d, char *node);
-/* VG/LV, a device-mapper name, or the node. */
+
+/**
+ * device_name() - a device's name for people
+ * @d: the device
+ * @name: of NODE_LEN bytes; receives VG/LV, a device-mapper name, or the node
+ */
 void device_name(struct device d, char *name);
-/* The device-mapper name and UUID; false if it is no such device. */
+
+/**
+ * device_dm_name() - a device's name and UUID in device-mapper
+ * @d: the device
+ * @name: receives the name
+ * @name_len: how many bytes @name has; a longer name is cut
+ * @uuid: receives the UUID; "" if it has none
+ * @uuid_len: how many bytes @uuid has
+ *
+ * Return: false, and both stay as they are, if it is no device of device-mapper's.
+ */
 bool device_dm_name(struct device d, char *name, size_t name_len, char *uuid,
 		    size_t uuid_len);
-/* The nodes of the disks and partitions below @d, with commas between. */
+
+/**
+ * device_disks() - the disks and partitions at the bottom of a device
+ * @d: the device
+ * @nodes: receives their nodes, as of device_node(), with commas between, each once
+ * @len: how many bytes @nodes has; the rest of a longer list is cut off
+ */
 void device_disks(struct device d, char *nodes, size_t len);
 
-/*
- * How the kernel reaches the disks below @d: "local", or the first other of "nvme-tcp",
- * "nvme-rdma", "nvme-fc", "nvme-loop", "iscsi", "fc", "rbd", "drbd" and "nbd".
+/**
+ * device_transport() - how the kernel reaches the disks below a device
+ * @d: the device
+ *
+ * Return: "local", or the first other of "nvme-tcp", "nvme-rdma", "nvme-fc", "nvme-loop",
+ * "iscsi", "fc", "rbd", "drbd" and "nbd"; constant.
  */
 const char *device_transport(struct device d);
 
-/* The release of the running kernel, as uname -r prints it. */
+/**
+ * kernel_release() - the release of the running kernel, as uname -r prints it
+ *
+ * Return: one buffer for all callers, which always has the same text.
+ */
 const char *kernel_release(void);
 
 #endif

@@ -224,11 +224,6 @@ int dm_cache_version(uint32_t version[3])
 	return 0;
 }
 
-void dm_name_of(uint32_t major, uint32_t minor, char *name, unsigned int len)
-{
-	snprintf(name, len, "%u:%u", major, minor);
-}
-
 /* Finds the line of "devices" that begins with @path. */
 unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
 			      unsigned int max)
