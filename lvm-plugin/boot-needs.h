@@ -11,12 +11,15 @@
 
 /**
  * boot_needs() - does the machine need a cache to start, or to swap?
- * @what: of NEED_LEN bytes; becomes the words for what needs it, as "/home, by /etc/fstab"
+ * @c: the cache
+ * @what: of NEED_LEN bytes; receives the words for what needs it, as "/home, by /etc/fstab"
  *
  * Looks at /, /usr and swap as they are now, at /etc/fstab and /etc/crypttab without what
  * is nofail or noauto there, and at the kernel's command line; and at all devices below
  * each of them.  A volume that is not active is not found, nor what stands on it; and of a
- * file system on several devices only the one that is named.
+ * file system on several devices only the one that is named. Prints nothing.
+ *
+ * Return: false, and @what stays as it is, if nothing needs it, or a file cannot be read.
  */
 bool boot_needs(const struct cache_info *c, char *what);
 

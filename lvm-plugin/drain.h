@@ -7,13 +7,26 @@
 
 #include "cache-info.h"
 
-/*
- * Writes all dirty blocks back and removes the cache, with progress on stderr
- * unless @quiet.  Returns an exit code.  After Ctrl-C the cache is still on;
- * blocks that were written back are clean.
+/**
+ * drain_and_uncache() - write all dirty blocks back, and remove a cache of LVM's
+ * @c: the cache
+ * @quiet: show no progress on stderr
+ *
+ * Runs lvconvert to its end, and passes Ctrl-C on, so the caller has called catch_signals().
+ * Lvconvert complains itself.
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED: the cache is still on, and the blocks that
+ * were written back are clean.
  */
 int drain_and_uncache(const struct cache_info *c, bool quiet);
-/* EXIT_FAILED, with a complaint, if dirty blocks cannot be written back. */
+
+/**
+ * drain_check_health() - can the dirty blocks of a cache be written back?
+ * @c: the cache
+ *
+ * Return: EXIT_OK, also if no block is dirty; EXIT_FAILED after a complaint, if the health is
+ * not good.
+ */
 int drain_check_health(const struct cache_info *c);
 
 #endif

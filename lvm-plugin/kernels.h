@@ -11,15 +11,31 @@
 
 enum where { NOWHERE, STOCK, OURS };
 
-/* The kind of @module that modprobe would load with the kernel @release. */
+/**
+ * module_of() - which module of a name modprobe would load
+ * @release: the kernel's; its modules.dep is read
+ * @module: "dm-cache", with dashes
+ *
+ * Return: STOCK: the kernel's own; OURS: one from outside of kernel/; NOWHERE: there is none,
+ * or no such kernel.
+ */
 enum where module_of(const char *release, const char *module);
 
-/* The releases in /lib/modules that have a kernel's own modules, the oldest first. */
+/**
+ * kernels_installed() - the kernels that are installed
+ * @releases: receives the releases in /lib/modules that have a kernel's own modules, the
+ *	oldest first; those past MAX_KERNELS are left out
+ *
+ * Return: how many they are; 0 as well if the directory cannot be read.
+ */
 unsigned int kernels_installed(char releases[MAX_KERNELS][RELEASE_LEN]);
 
-/*
- * The release that starts unless another one is chosen: what grubby says, or where
- * Debian's link vmlinuz leads, else the newest.  "" if no kernel is installed.
+/**
+ * kernel_default() - the kernel that starts unless another one is chosen
+ * @release: receives what grubby says, or where Debian's link vmlinuz leads, else the newest
+ *	release; "" if no kernel is installed
+ *
+ * Context: one caller at a time, because the list of releases is static.
  */
 void kernel_default(char release[RELEASE_LEN]);
 

@@ -9,41 +9,95 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/*
- * The segment type of the volume VG/LV, and "active" or "".  0, or -1 if there is
- * no such volume.
+/**
+ * lvm_volume() - the type of a volume, and whether it is active
+ * @name: VG/LV
+ * @type: receives the segment type, "cache" say
+ * @type_len: how many bytes @type has
+ * @active: receives "active", or "" if it is not
+ * @active_len: how many bytes @active has
+ *
+ * Runs lvs, and drops its complaints.
+ *
+ * Return: 0; -1, without a complaint, if there is no such volume.
  */
 int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	       size_t active_len);
 
-/*
- * Cuts VG/LV, perhaps below /dev, into @vg and @lv of DM_NAME_MAX bytes each; @name, of
- * twice as many, becomes VG/LV.  False after a complaint.
+/**
+ * lvm_take_name() - cut the name of a volume in two
+ * @from: VG/LV, perhaps below /dev
+ * @name: of 2 * DM_NAME_MAX bytes; receives VG/LV
+ * @vg: of DM_NAME_MAX bytes; receives the volume group
+ * @lv: of DM_NAME_MAX bytes; receives the volume, and leaves room for a suffix of
+ *	hearth's
+ *
+ * Does not look whether there is such a volume.
+ *
+ * Return: false after a complaint, if it has another form or is too long.
  */
 bool lvm_take_name(const char *from, char *name, char *vg, char *lv);
 
-/*
- * The lock type of a volume group that lvmlockd has locks of, "sanlock" say; else "none".
- * Asks the daemon, and reads no disk.
+/**
+ * lvm_lock_type() - the lock type of a volume group
+ * @vg: its name; "" is none
+ * @type: receives "sanlock" or "dlm", say, if lvmlockd has locks of it; else "none"
+ * @len: how many bytes @type has
+ *
+ * Asks the daemon, if it runs, and reads no disk.
  */
 void lvm_lock_type(const char *vg, char *type, size_t len);
 
-/*
- * Starts a command in a process group of its own, so that Ctrl-C reaches it only
- * through us.  Both its outputs go to stderr.  Returns its pid, or -1 after a
- * complaint.
+/**
+ * lvm_start() - start a command, and do not wait for it
+ * @argv: its words; ends with NULL
+ *
+ * It is found by PATH. It gets a process group of its own, so that Ctrl-C reaches it only
+ * through the caller, no input, LC_ALL=C, and the default actions of the signals that the
+ * caller catches. Both its outputs go to stderr.
+ *
+ * Return: its pid, of which the caller asks lvm_ended(); -1 after a complaint.
  */
 pid_t lvm_start(const char *const argv[]);
-/* 1 if it has ended, and its exit status in @code; else 0.  Does not wait. */
+
+/**
+ * lvm_ended() - has a command ended?
+ * @pid: of lvm_start()
+ * @code: receives its exit status, as lvm_run() returns it, or EXIT_FAILED if it is no
+ *	child of this process
+ *
+ * Does not wait. After 1 the pid is no longer the command's.
+ *
+ * Return: 1 if it has ended; else 0, and @code stays as it is.
+ */
 int lvm_ended(pid_t pid, int *code);
-/* Runs a command to its end.  Returns its exit status, 128 and more if killed. */
+
+/**
+ * lvm_run() - run a command to its end
+ * @argv: as of lvm_start()
+ *
+ * Return: its exit status; 128 and the signal's number if it was killed; EXIT_FAILED after
+ * a complaint if it cannot be started.
+ */
 int lvm_run(const char *const argv[]);
 
 #define LVM_MAX_BLOCKS	1e6	/* allocation/cache_pool_max_chunks, unless set */
 
-/* The size of metadata, in bytes, that hearth-target(8) advises to a cache. */
+/**
+ * cache_metadata_bytes() - the size of metadata that hearth-target(8) advises to a cache
+ * @cache: its size in bytes
+ * @block: the size of its blocks in bytes, more than 0
+ *
+ * Return: bytes, not rounded to anything.
+ */
 double cache_metadata_bytes(double cache, double block);
-/* The smallest blocks of 64 KiB and more of which LVM allows so many, in bytes. */
+
+/**
+ * cache_block_for() - the smallest blocks of which LVM allows as many as a cache has
+ * @cache: its size in bytes
+ *
+ * Return: bytes; 64 KiB, or that times a power of two.
+ */
 double cache_block_for(double cache);
 
 /* A command line that is put together word by word; zeroed at first. */
@@ -54,36 +108,99 @@ struct command {
 	unsigned int nr_texts;
 };
 
-/* Adds a word, which must stay until the command has run. */
+/**
+ * command_add() - add a word
+ * @c: the command line
+ * @word: stays the caller's, and must last until the command has run
+ *
+ * Aborts if there is no place left.
+ */
 void command_add(struct command *c, const char *word);
-/* Adds a word that is made here. */
+
+/**
+ * command_add_text() - add a word that is made here
+ * @c: the command line, which owns the word
+ * @format: as of printf()
+ *
+ * Aborts without memory, or if there is no place left.
+ */
 __attribute__((format(printf, 2, 3)))
 void command_add_text(struct command *c, const char *format, ...);
-/* Each of these frees the words that were made here. */
+
+/**
+ * command_free() - free the words that command_add_text() made
+ * @c: the command line, which cannot be run any more
+ */
 void command_free(struct command *c);
-/* lvm_run(): EXIT_OK or EXIT_FAILED. */
+
+/**
+ * command_run() - run the command to its end, as lvm_run(), and free its words
+ * @c: the command line
+ *
+ * Return: EXIT_OK; EXIT_FAILED, after a complaint of the command's, or of lvm_start().
+ */
 int command_run(struct command *c);
-/* For --dry-run: a line on stdout. */
+
+/**
+ * command_print() - print the command on a line of stdout, for --dry-run, and free its words
+ * @c: the command line
+ */
 void command_print(struct command *c);
 
-/*
- * The first line that a command prints, without the newline.  0, or -1 if the
- * command fails.  Its complaints are dropped.
+/**
+ * command_output() - the first line that a command prints
+ * @argv: as of lvm_start(); its complaints are dropped
+ * @line: receives it, without the newline; "" if the command fails
+ * @len: how many bytes @line has; a longer line is cut
+ *
+ * Return: 0; -1, without a complaint, if the command fails or cannot be run.
  */
 int command_output(const char *const argv[], char *line, size_t len);
-/* All that it prints, allocated; NULL if it cannot be run.  Sets its exit code. */
+
+/**
+ * command_said() - all that a command prints, even if it fails
+ * @argv: as of lvm_start(); its complaints are dropped
+ * @code: receives its exit status, as lvm_run() returns it
+ *
+ * Waits until the command has ended.
+ *
+ * Return: the text, "" if there is none; the caller frees it. NULL, without a complaint, if
+ * the command cannot be run; @code stays as it is then.
+ */
 char *command_said(const char *const argv[], int *code);
-/* The same; NULL if it fails. */
+
+/**
+ * command_text() - all that a command prints, if it succeeds
+ * @argv: as of command_said()
+ *
+ * Return: the text, which the caller frees; NULL, without a complaint, if the command fails
+ * or cannot be run.
+ */
 char *command_text(const char *const argv[]);
 
-/* LVM writes the name of a hidden volume in brackets: removes them.  Returns @name. */
+/**
+ * lvm_without_brackets() - remove the brackets of a hidden volume's name
+ * @name: as LVM writes it; is changed in place, and may have none
+ *
+ * Return: @name.
+ */
 char *lvm_without_brackets(char *name);
 
-/*
- * The first line of the report that @command (lvs, pvs or vgs) makes of @what, cut
- * into @nr fields, at most 8; sizes are in bytes.  False if there is none.
- */
 #define FIELD_LEN	256
+
+/**
+ * lvm_report() - the first line of a report of LVM's
+ * @command: lvs, pvs or vgs
+ * @fields: the names of the columns, with commas
+ * @what: the volume, device or group
+ * @values: receives the columns, each cut to FIELD_LEN bytes; sizes are whole bytes,
+ *	without a unit
+ * @nr: how many they are, at most 8
+ *
+ * The command's complaints are dropped.
+ *
+ * Return: false, without a complaint, if there is none; @values may be changed then.
+ */
 bool lvm_report(const char *command, const char *fields, const char *what,
 		char values[][FIELD_LEN], unsigned int nr);
 

@@ -16,9 +16,13 @@ struct smart {
 	int64_t spare, least_spare;	/* spare blocks, and how few are too few */
 };
 
-/*
- * Asks smartctl.  False if it is not installed, or knows nothing of the disk; after
- * true the caller frees @s->text.
+/**
+ * smart_read() - ask smartctl about a disk
+ * @s: receives what it says; after true the caller frees its text
+ * @disk: the disk's node
+ *
+ * Return: false, without a complaint, if smartctl is not installed, or knows nothing of the
+ * disk; nothing is to be freed then.
  */
 bool smart_read(struct smart *s, const char *disk);
 
