@@ -27,21 +27,45 @@ struct history {
 	unsigned int nr;
 };
 
-/*
- * Reads the samples that are kept of @c, adds its present counters, and keeps the
- * result.  Without a file to keep it in, @h holds the present counters alone.
+/**
+ * history_update() - add the present counters of a cache to the samples that are kept of it
+ * @h: receives all of them, one at least; the last one is of now
+ * @c: the cache, whose dm has its name
+ *
+ * Without a file below /run/hearth to keep them in, @h has the present counters alone.
+ * Prints nothing. Dmeventd's plugin calls this, too; two calls at a time may lose a sample.
  */
 void history_update(struct history *h, const struct cache_info *c);
 
-/*
- * The window from the sample whose age is nearest to @seconds to the newest one.
- * It is not known if no sample is between half and one and a half times as old.
+/**
+ * history_window() - by how much the counters grew of late
+ * @h: of history_update()
+ * @seconds: how far to look back
+ *
+ * It begins with the sample whose age is nearest to @seconds.
+ *
+ * Return: the window to the newest sample; its seconds are 0 if no sample is between half and
+ * one and a half times as old.
  */
 struct window history_window(const struct history *h, double seconds);
 
-/* The counters of @c, at the present time. */
+/**
+ * sample_now() - the counters of a cache, as it was read, with the present time
+ * @c: the cache
+ *
+ * Return: the sample.
+ */
 struct sample sample_now(const struct cache_info *c);
-/* False if a counter fell, because the cache was loaded anew in between. */
+
+/**
+ * sample_difference() - by how much the counters grew from one sample to another
+ * @from: the older one
+ * @to: the newer one, of the same cache
+ * @w: receives the growth, and the seconds in between
+ *
+ * Return: false if a counter fell, because the cache was loaded anew in between; @w is filled
+ * in in part then.
+ */
 bool sample_difference(const struct sample *from, const struct sample *to,
 		       struct window *w);
 

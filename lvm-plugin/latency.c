@@ -16,7 +16,8 @@ const uint64_t *latency_buckets(const uint64_t *count, enum cache_latency kind)
 	return count + FIRST_BUCKET + kind * CACHE_LATENCY_BUCKETS;
 }
 
-uint64_t latency_requests(const uint64_t *buckets)
+/* How many requests a histogram has. */
+static uint64_t latency_requests(const uint64_t *buckets)
 {
 	uint64_t sum = 0;
 	unsigned int i;

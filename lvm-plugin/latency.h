@@ -13,9 +13,20 @@ struct latency {
 	double mean, p50, p99, p999;
 };
 
-/* The times of one kind; @count[NR_COUNTERS] are a cache's, or a window's. */
+/**
+ * latency_of() - the times of requests of one kind
+ * @count: NR_COUNTERS of them, a cache's or a window's
+ * @kind: of request
+ *
+ * Return: mean and percentiles in milliseconds, NAN where none was timed.
+ */
 struct latency latency_of(const uint64_t *count, enum cache_latency kind);
-/* Sets the times of all kinds, @all[NR_CACHE_LATENCIES]. */
+
+/**
+ * latencies_of() - the times of requests of all kinds
+ * @count: as of latency_of()
+ * @all: receives NR_CACHE_LATENCIES of them
+ */
 void latencies_of(const uint64_t *count, struct latency *all);
 
 /**
@@ -30,16 +41,26 @@ void latencies_of(const uint64_t *count, struct latency *all);
  */
 double latency_percentile(const uint64_t *buckets, double part);
 
-/* How many requests a histogram has. */
-uint64_t latency_requests(const uint64_t *buckets);
-/* The histogram of one kind among the counters of a cache, or of a window. */
+/**
+ * latency_buckets() - the histogram of one kind
+ * @count: as of latency_of()
+ * @kind: of request
+ *
+ * Return: CACHE_LATENCY_BUCKETS numbers of requests, a part of @count.
+ */
 const uint64_t *latency_buckets(const uint64_t *count, enum cache_latency kind);
 
-/* The same of all kinds, in columns of a report (report.h); UNKNOWN if no request was timed. */
+/* The times of all kinds, in columns of a report (report.h); UNKNOWN if no request was timed. */
 struct latency_columns {
 	uint64_t us[NR_CACHE_LATENCIES][3];	/* p50, p99, p99.9 in microseconds */
 };
 
+/**
+ * latency_columns() - the times of all kinds for a report
+ * @all: NR_CACHE_LATENCIES of them
+ *
+ * Return: percentiles in whole microseconds.
+ */
 struct latency_columns latency_columns(const struct latency *all);
 
 /* The rows of a table of fields (report.h) for one kind; @member is a struct latency_columns. */
@@ -54,7 +75,11 @@ struct latency_columns latency_columns(const struct latency *all);
 		     #name "_p999_us", #name " p99.9",			\
 		     "99.9% of " #name " took at most so many microseconds"),
 
-/* Prints those of all kinds, @all[NR_CACHE_LATENCIES], as an object of JSON. */
+/**
+ * json_latencies() - print the times of all kinds as an object of JSON
+ * @key: its key in the object that is open; NULL within an array
+ * @all: NR_CACHE_LATENCIES of them
+ */
 void json_latencies(const char *key, const struct latency *all);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Eight conditions of a cache, each reported when it begins and when it is over, and
+ * Nine conditions of a cache, each reported when it begins and when it is over, and
  * never in between; and the file with their limits.
  *
  * It must not look at a cache itself, or tell anybody: plugin.c does both.
@@ -42,7 +42,7 @@ const char *condition_name(enum condition c)
 
 /* ---- The file ---- */
 
-void monitor_defaults(struct monitor_conf *conf)
+static void monitor_defaults(struct monitor_conf *conf)
 {
 	*conf = (struct monitor_conf){
 		.interval = 10,

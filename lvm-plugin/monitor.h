@@ -48,21 +48,44 @@ struct notice {
 	char text[256];
 };
 
-void monitor_defaults(struct monitor_conf *conf);
-/*
- * Sets the defaults, then reads the file at @path, which may be missing.  Returns
- * the number of the first line that makes no sense, or 0; all other lines count.
+/**
+ * monitor_read_conf() - set the limits: the defaults, then those of a file
+ * @conf: receives them
+ * @path: the file, which may be missing
+ *
+ * Prints nothing.
+ *
+ * Return: the number of the first line that makes no sense, or 0; all other lines count.
  */
 unsigned int monitor_read_conf(struct monitor_conf *conf, const char *path);
-/* The same with the file that the administrator writes. */
+
+/**
+ * monitor_read_the_conf() - monitor_read_conf() with MONITOR_CONF, below dm_root()
+ * @conf: receives the limits
+ *
+ * Return: as of monitor_read_conf().
+ */
 unsigned int monitor_read_the_conf(struct monitor_conf *conf);
 
-/* The word for it in messages, "health" say. */
+/**
+ * condition_name() - the word for a condition in messages
+ * @c: the condition
+ *
+ * Return: "health" say; constant.
+ */
 const char *condition_name(enum condition c);
 
-/*
- * One look, @when seconds after boot.  Fills in the notices of conditions that have
- * begun or are over, at most NR_CONDITIONS, and returns their number.
+/**
+ * monitor_look() - one look at a cache: which conditions have begun, or are over?
+ * @m: the memory of this cache from the look before; zeroed at first
+ * @conf: the limits
+ * @c: the cache; its lost is set by the caller
+ * @when: the time of the look, in seconds as of now()
+ * @notices: receives one for each of these, NR_CONDITIONS at most
+ *
+ * Asks the system nothing, and prints nothing.
+ *
+ * Return: how many there are.
  */
 unsigned int monitor_look(struct monitor *m, const struct monitor_conf *conf,
 			  const struct cache_info *c, double when,

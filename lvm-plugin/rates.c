@@ -56,7 +56,8 @@ static double bypasses(const uint64_t *n)
 	return sum;
 }
 
-struct rates rates_of(const struct cache_info *c, const struct window *w)
+/* The rates of a window. Its seconds may be 0, which makes all numbers a second unknown. */
+static struct rates rates_of(const struct cache_info *c, const struct window *w)
 {
 	const uint64_t *n = w->count;
 	double reads = n[READ_HITS] + n[READ_MISSES];

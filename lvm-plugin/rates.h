@@ -30,21 +30,35 @@ struct rates {
 	struct latency latency[NR_CACHE_LATENCIES];	/* by the target */
 };
 
-/* The rates of a window; its seconds may be 0, which makes rates unknown. */
-struct rates rates_of(const struct cache_info *c, const struct window *w);
-/*
- * Since the cache was activated, by the age of its node below /dev.  The shares of
- * hits are of the cache's whole life, because the metadata keeps these counters.
+/**
+ * rates_since_activation() - the rates of a cache since it was activated
+ * @c: the cache
+ *
+ * The age of its node below /dev tells when that was. The shares of hits are of the cache's
+ * whole life, because the metadata keeps these counters.
+ *
+ * Return: the rates; NAN is not known, as all numbers a second are without the age.
  */
 struct rates rates_since_activation(const struct cache_info *c);
-/*
- * From @was, at the time @then, to @c, at @when, seconds as now() has them.  All is
- * unknown if @was is NULL, or if counters fell, because the cache was loaded anew.
+
+/**
+ * rates_between() - the rates of a cache between two looks
+ * @was: the cache at the first look; NULL if it was not there
+ * @then: when that was, in seconds as of now()
+ * @c: the cache at the second look
+ * @when: when that was, in seconds as of now()
+ *
+ * Return: the rates; all is NAN without @was, or if no time has passed, or if counters fell,
+ * because the cache was loaded anew.
  */
 struct rates rates_between(const struct cache_info *was, double then,
 			   const struct cache_info *c, double when);
 
-/* Prints them as an object of JSON. */
+/**
+ * json_device_rates() - print the rates of a device as an object of JSON
+ * @key: its key in the object that is open; NULL within an array
+ * @d: the rates; null stands for NAN
+ */
 void json_device_rates(const char *key, const struct device_rates *d);
 
 #endif

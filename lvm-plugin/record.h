@@ -23,24 +23,49 @@ struct record {
 };
 
 /**
- * record_keep() - add the present counters of @c to its record
+ * record_keep() - add the present counters of a cache to its record on disk
+ * @c: the cache, whose dm has its name and UUID
  *
  * Does nothing if the last ones are younger than five minutes, or if the counters of
- * @c are not known.  Prints nothing; without a directory to write to, nothing is kept.
+ * @c are not known. Prints nothing; without a directory below /var to write to, nothing is
+ * kept. Dmeventd's plugin calls this, too.
  */
 void record_keep(const struct cache_info *c);
 
 /**
- * record_read() - read the record of @c, and add the present counters to what was read
+ * record_read() - read the record of a cache, and add the present counters to what was read
+ * @r: receives it; record_free() frees it, and may be called after false as well
+ * @c: the cache, whose dm has its name and UUID
  *
- * Return: false if there is none.  The caller calls record_free().
+ * Writes nothing but missing directories, and prints nothing.
+ *
+ * Return: false, and @r is empty, if there is none, or if the counters of @c are not known.
  */
 bool record_read(struct record *r, const struct cache_info *c);
+
+/**
+ * record_free() - free what record_read() made
+ * @r: is empty afterwards
+ */
 void record_free(struct record *r);
 
-/* As history_window(), of the record. */
+/**
+ * record_window() - by how much the counters grew of late, as history_window()
+ * @r: the record, which may be empty
+ * @seconds: how far to look back
+ *
+ * Return: the window to the last sums; its seconds are 0 if no sums are between half and one
+ * and a half times as old.
+ */
 struct window record_window(const struct record *r, double seconds);
-/* By how much the counters grew from @from to the last sums. */
+
+/**
+ * record_since() - by how much the counters grew since a moment
+ * @r: the record, which is not empty
+ * @from: the sums at that moment, of the same record
+ *
+ * Return: the window from there to the last sums.
+ */
 struct window record_since(const struct record *r, const struct sums *from);
 
 #endif

@@ -8,7 +8,12 @@
 
 #include "cache-info.h"
 
-/* Prints mode, policy, preset and settings, as hearth get and set do with --json. */
+/**
+ * settings_json() - print a cache's settings as hearth get and set do with --json
+ * @c: the cache
+ *
+ * The outermost value of JSON: mode, policy, preset and settings.
+ */
 void settings_json(const struct cache_info *c);
 
 struct cache_policy_ops;
@@ -24,32 +29,56 @@ struct known_setting {
 
 #define NUMBER_LEN	24
 
-/*
- * The setting of the target, of the policy of @c, or of any other policy.  False if
- * hearth has none of that name; a policy of others may have it.
+/**
+ * setting_find() - what hearth knows of a setting
+ * @c: the cache: the target's settings come first, then those of its policy, then those of
+ *	any other policy
+ * @key: the setting; case counts
+ * @k: receives unit, limits and the rest
+ *
+ * Return: false if hearth has none of that name; a policy of others may have it.
  */
 bool setting_find(const struct cache_info *c, const char *key, struct known_setting *k);
-/* The @i-th; false after the last.  No key comes twice. */
+
+/**
+ * setting_nth() - go through all settings that hearth has; no key comes twice
+ * @i: from 0 on
+ * @k: receives the @i-th
+ *
+ * Return: false after the last.
+ */
 bool setting_nth(unsigned int i, struct known_setting *k);
 
 /**
  * setting_default() - the value of a cache for which nothing has been set
+ * @k: the setting
+ * @c: the cache; its origin may be a disk or not, on which defaults depend
+ * @value: receives it, in the setting's own unit
  *
- * Return: false if only the engine knows it.
+ * Return: false if only the engine knows it, or without memory.
  */
 bool setting_default(const struct known_setting *k, const struct cache_info *c,
 		     uint64_t *value);
 
-/* True if @s has the value of a cache for which nothing has been set. */
+/**
+ * setting_is_default() - has a setting the value of a cache for which nothing has been set?
+ * @c: the cache
+ * @s: one of its settings
+ *
+ * Return: false as well if hearth does not know the default.
+ */
 bool setting_is_default(const struct cache_info *c, const struct setting *s);
 
 /**
  * setting_number() - the number that the target takes for what the user wrote
  * @k: NULL if the setting is not known
+ * @c: the cache, whose blocks may be the unit
  * @text: a whole number in the setting's unit, or one with another unit, or "default"
  * @number: of NUMBER_LEN bytes
  *
- * Return: NULL, or why @text makes no sense.  Limits are left to the target.
+ * Limits are left to the target.
+ *
+ * Return: NULL, or why @text makes no sense, which is constant.
  */
 const char *setting_number(const struct known_setting *k, const struct cache_info *c,
 			   const char *text, char *number);

@@ -11,7 +11,14 @@ struct windows {
 	struct window minute, five_minutes, hour, day;
 };
 
-/* Adds the present counters of @c to what is kept, and reads the windows before them. */
+/**
+ * windows_read() - add the present counters of a cache to what is kept, and read the windows
+ * @w: receives them; the seconds of one that is not known are 0
+ * @c: the cache
+ *
+ * Writes to the history in /run and to the record in /var, where it may. Prints nothing.
+ * Aborts without memory.
+ */
 void windows_read(struct windows *w, const struct cache_info *c);
 
 #endif
