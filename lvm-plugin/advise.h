@@ -9,9 +9,16 @@
 
 #include "trace.h"
 
-/*
- * The size of an SSD, in bytes, that is advised to a volume of @volume bytes with these
- * requests on a disk; its blocks have @block bytes.  0: that cannot be computed.
+/**
+ * advised_bytes() - the size of an SSD that is advised to a volume on a rotating disk
+ * @t: the requests to the volume, one at least
+ * @volume: its size in bytes; 0: not known
+ * @block: the size of the cache's blocks in bytes, a multiple of 512
+ *
+ * Simulates caches of several sizes with the policy heat, on a sample of the blocks. Prints
+ * nothing. Aborts without memory.
+ *
+ * Return: bytes; 0 if that cannot be computed.
  */
 double advised_bytes(const struct trace *t, double volume, uint32_t block);
 

@@ -16,11 +16,20 @@ struct sampled {
 	double expected[2];	/* accesses that such a share would have */
 };
 
-/*
- * Chooses about @enough blocks, by a hash of their number; all, if there are no
- * more than that.  sampled_free() frees what is allocated.
+/**
+ * sample_blocks() - choose some blocks of a trace, by a hash of their number
+ * @s: receives their accesses; sampled_free() frees them
+ * @all: the accesses to all blocks
+ * @enough: about so many blocks are chosen, 1 or more; all, if there are no more than that
+ *
+ * The same blocks are chosen each time. Aborts without memory.
  */
 void sample_blocks(struct sampled *s, const struct accesses *all, u32 enough);
+
+/**
+ * sampled_free() - free what sample_blocks() made
+ * @s: the sample
+ */
 void sampled_free(struct sampled *s);
 
 struct point {
@@ -29,9 +38,15 @@ struct point {
 	double ssd_per_user;		/* bytes to the SSD for each byte */
 };
 
-/*
- * Simulates a cache that could hold @blocks blocks, if the sample were everything.
- * 0, or -1 after a message.
+/**
+ * curve_point() - simulate a cache of one size
+ * @s: the sample
+ * @policy: the name of one of hearth's policies, or LRU for plain LRU
+ * @blocks: how many blocks the cache holds; the simulated one is smaller, by the sample's rate
+ * @rotational: the origin is a rotating disk
+ * @p: receives what came of it
+ *
+ * Return: 0; -1, without a complaint, if there is no such policy, or no memory for it.
  */
 int curve_point(const struct sampled *s, const char *policy, double blocks,
 		bool rotational, struct point *p);

@@ -16,7 +16,14 @@ struct failure {
 	const char *health, *what, *remedy;
 };
 
-/* NULL if @health is "good", or a word that is not known. */
+/**
+ * failure_find() - what a health means
+ * @health: the target's word
+ *
+ * Prints nothing. Dmeventd's plugin calls this, too.
+ *
+ * Return: the words for people, constant; NULL if @health is "good" or is not known.
+ */
 const struct failure *failure_find(const char *health);
 
 #endif

@@ -29,25 +29,67 @@ struct finding {
 	const struct fix *fix;	/* NULL: there is none that is safe */
 };
 
-/*
- * Adds a finding; the list grows as it must.  @id and @subject are described
- * above.  CACHE in @remedy stands for @subject.
+/* There is one list, in a static variable. */
+
+/**
+ * found() - add a finding to the list
+ * @level: how bad it is
+ * @id: as of struct finding; must last as long as the list
+ * @subject: as of struct finding; is copied
+ * @remedy: is copied, with @subject in the place of the first CACHE; NULL if nothing has to
+ *	be done
+ * @format: as of printf(): the text
+ *
+ * Prints nothing. Aborts without memory.
  */
 __attribute__((format(printf, 5, 6)))
 void found(enum level level, const char *id, const char *subject,
 	   const char *remedy, const char *format, ...);
-/* --fix may do this about the finding that was added last. */
+/**
+ * fixable() - name the repair that --fix may do about the finding that was added last
+ * @fix: the repair; must last as long as the list
+ */
 void fixable(const struct fix *fix);
-/* Empties the list. */
+
+/** forget_findings() - empty the list, and free it */
 void forget_findings(void);
 
-/* The finding number @i from 0 on, in the order of found(); NULL at the end. */
+/**
+ * finding_at() - go through the list, in the order of found()
+ * @i: from 0 on
+ *
+ * Return: the @i-th, until the list changes; NULL at the end.
+ */
 const struct finding *finding_at(unsigned int i);
+
+/**
+ * any_finding() - is there a finding so bad, or worse?
+ * @least: the level
+ *
+ * Return: true if there is one.
+ */
 bool any_finding(enum level least);
+
+/**
+ * was_found() - is there this finding of a subject?
+ * @id: as of struct finding
+ * @subject: as of struct finding
+ *
+ * Return: true if there is, at any level.
+ */
 bool was_found(const char *id, const char *subject);
-/* Prints those of level @least and worse, the worst first. */
+
+/**
+ * print_findings() - print the list on stdout, the worst first
+ * @least: those of this level and worse
+ */
 void print_findings(enum level least);
-/* The same as a JSON array; @key is NULL outside of an object. */
+
+/**
+ * json_findings() - print the list as an array of JSON, the worst first
+ * @key: the array's key; NULL outside of an object
+ * @least: those of this level and worse
+ */
 void json_findings(const char *key, enum level least);
 
 #endif

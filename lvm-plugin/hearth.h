@@ -58,29 +58,207 @@ struct options {
 	int nr_args;
 };
 
-/* One function for each subcommand; it prints, and returns an exit code. */
+/*
+ * One function for each subcommand.  Each prints its result on stdout, as JSON if the command
+ * line says so, and complains on stderr.  The number of arguments is checked by the caller.
+ * Each that names a cache or reads all of them may return EXIT_NO_CACHE or EXIT_NO_DM as well,
+ * and each whose options or arguments may make no sense, EXIT_USAGE.
+ */
+
+/**
+ * hearth_status() - show how a cache is doing, or all of them
+ * @o: json, since, the options of a report; the argument is a cache
+ *
+ * Adds to the history in /run and to the record in /var.
+ *
+ * Return: EXIT_OK; EXIT_FAILED if the counters of a cache since the mark are not known.
+ */
 int hearth_status(const struct options *o);
+
+/**
+ * hearth_mark() - remember the counters of caches under a name, list marks, or forget one
+ * @o: json, remove; the arguments are the mark and a cache
+ *
+ * Return: EXIT_OK; EXIT_FAILED if the mark cannot be written or is not there.
+ */
 int hearth_mark(const struct options *o);
+
+/**
+ * hearth_iostat() - print rates, of intervals as well
+ * @o: json, script, exact, skip_first, stamp, the options of a report; the arguments are of
+ *	intervals.h
+ *
+ * Return: EXIT_OK, after Ctrl-C, too.
+ */
 int hearth_iostat(const struct options *o);
+
+/**
+ * hearth_top() - show what caches do, live
+ * @o: json, batch, interval, count, sort, stamp; the arguments are of intervals.h
+ *
+ * Takes the screen, unless stdin or stdout is no terminal.
+ *
+ * Return: EXIT_OK, after Ctrl-C, too.
+ */
 int hearth_top(const struct options *o);
+
+/**
+ * hearth_get() - show mode, policy and settings of a cache
+ * @o: json, the options of a report; the arguments are the cache and keys
+ *
+ * Return: EXIT_OK; EXIT_FAILED if the cache has no such key.
+ */
 int hearth_get(const struct options *o);
+
+/**
+ * hearth_set() - change mode, policy and settings of a cache
+ * @o: json, preset, dry; the arguments are the cache and KEY=VALUE. Other subcommands call
+ *	this with options of their own
+ *
+ * After a refusal, what was changed before it is put back.
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_OLD_TARGET if the kernel's own target cannot do it.
+ */
 int hearth_set(const struct options *o);
+
+/**
+ * hearth_drain() - write all dirty blocks of a cache back
+ * @o: json, stay; the argument is the cache
+ *
+ * Shows progress on stderr, unless as JSON.
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED.
+ */
 int hearth_drain(const struct options *o);
+
+/**
+ * hearth_settle() - empty the write log of a cache, or of all of them
+ * @o: json, all; the argument is the cache
+ *
+ * Shows progress on stderr, unless as JSON.
+ *
+ * Return: EXIT_OK; EXIT_FAILED, with all also if a stopped cache has a log; EXIT_INTERRUPTED.
+ */
 int hearth_settle(const struct options *o);
+
+/**
+ * hearth_split() - write the dirty blocks of a cache of LVM's back, and detach it but keep it
+ * @o: json; the argument is the cache
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED.
+ */
 int hearth_split(const struct options *o);
+
+/**
+ * hearth_uncache() - write the dirty blocks of a cache of LVM's back, and remove it
+ * @o: json; the argument is the cache
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED.
+ */
 int hearth_uncache(const struct options *o);
+
+/**
+ * hearth_cache() - make a cache for a volume on a bare SSD
+ * @o: json, size, block, mode, preset, force, dry; the arguments are the volume and the device
+ *
+ * Return: EXIT_OK, also if an earlier run has made it; EXIT_FAILED; EXIT_INTERRUPTED; what
+ * hearth_set() returns for mode and preset.
+ */
 int hearth_cache(const struct options *o);
+
+/**
+ * hearth_replace() - put the same cache on another device
+ * @o: json, size, force; the arguments are the volume and the device
+ *
+ * Keeps a plan on disk, by which a later run goes on. After a failure it says what the volume
+ * is now.
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED; what hearth_set() returns for settings.
+ */
 int hearth_replace(const struct options *o);
+
+/**
+ * hearth_origin() - say which is right: a cache or its origin
+ * @o: json, keep, yes; the argument is the cache
+ *
+ * With keep, asks on stderr before it does so, and no answer on stdin means no.
+ *
+ * Return: EXIT_OK; EXIT_FAILED, after a no as well; EXIT_OLD_TARGET.
+ */
 int hearth_origin(const struct options *o);
+
+/**
+ * hearth_verify() - compare all clean blocks of a cache with the origin
+ * @o: json, sample, repair; the argument is the cache
+ *
+ * Shows progress on stderr, unless as JSON.
+ *
+ * Return: EXIT_OK; EXIT_FINDINGS if blocks differ, and have not left the cache; EXIT_FAILED;
+ * EXIT_OLD_TARGET; EXIT_INTERRUPTED.
+ */
 int hearth_verify(const struct options *o);
+
+/**
+ * hearth_monitor() - have dmeventd watch caches, or end that, or show which are watched
+ * @o: json, enlist, unregister, quiet; the argument is a cache, with quiet a device-mapper name
+ *
+ * Return: EXIT_OK; EXIT_FAILED.
+ */
 int hearth_monitor(const struct options *o);
+
+/**
+ * hearth_report() - write a page with pictures, for a browser
+ * @o: file, trace, minutes; the argument is a cache
+ *
+ * Return: EXIT_OK; EXIT_FAILED if the page cannot be written.
+ */
 int hearth_report(const struct options *o);
+
+/**
+ * hearth_export() - print all counters in Prometheus' format
+ * @o: file; no argument
+ *
+ * Adds to the history in /run and to the record in /var.
+ *
+ * Return: EXIT_OK; EXIT_FAILED if the file cannot be written.
+ */
 int hearth_export(const struct options *o);
+
+/**
+ * hearth_doctor() - find what is wrong with this machine's caches, and mend some of it
+ * @o: json, fix, yes, nagios, kernel, quiet; no argument
+ *
+ * With fix, asks on stderr before each repair, and no answer on stdin means no.
+ *
+ * Return: EXIT_OK; EXIT_FINDINGS; EXIT_FAILED if a repair failed. With nagios, 0 to 3, as a
+ * plugin of Nagios does.
+ */
 int hearth_doctor(const struct options *o);
+
+/**
+ * hearth_advise() - compute a size for the SSD from a recording
+ * @o: json, cache, live, minutes, size, format, block, policy, solid, sample, svg; the argument
+ *	is the recording, unless live names a volume
+ *
+ * Return: EXIT_OK; EXIT_FAILED.
+ */
 int hearth_advise(const struct options *o);
+
+/**
+ * hearth_bench() - replay a recording on a scratch volume, without and with a cache
+ * @o: json, size, block, mode, minutes, format, dry; the arguments are the volume that is asked
+ *	about, the recording and a device for the cache
+ *
+ * Removes all that it has made, unless it is killed; the next run does it then.
+ *
+ * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED.
+ */
 int hearth_bench(const struct options *o);
 
-/* Prints the modes, policies, presets and settings for hearth set --help. */
+/**
+ * hearth_set_help() - print the modes, policies, presets and settings for hearth set --help
+ * @out: where to
+ */
 void hearth_set_help(FILE *out);
 
 #endif

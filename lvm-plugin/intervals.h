@@ -13,9 +13,21 @@ struct intervals {
 	unsigned long count;	/* 0: no end */
 };
 
-/* Takes the arguments of @o.  False, and a complaint, if they make no sense. */
+/**
+ * intervals_take() - take the arguments of a command line
+ * @v: zeroed; receives them, and its cache is one of @o's words
+ * @o: the command line; looks at -T as well
+ *
+ * Does not look whether there is such a cache.
+ *
+ * Return: false after a complaint, if they make no sense.
+ */
 bool intervals_take(struct intervals *v, const struct options *o);
-/* As -T of @o asks: d prints the date on a line, u the seconds since 1970. */
+
+/**
+ * intervals_stamp() - print the time of a look, if -T asks for it
+ * @o: the command line: d prints the date on a line of stdout, u the seconds since 1970
+ */
 void intervals_stamp(const struct options *o);
 
 #endif

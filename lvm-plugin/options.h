@@ -70,14 +70,33 @@ extern const char top_columns[];
 
 extern const struct subcommand subcommands[];	/* the last one has no name */
 
+/**
+ * subcommand_find() - a subcommand by its name
+ * @name: in full; case counts
+ *
+ * Return: one of subcommands; NULL, without a complaint, if there is no such one.
+ */
 const struct subcommand *subcommand_find(const char *name);
-/* The @i-th column of the reports of @s, and what it shows; NULL if there are fewer. */
+
+/**
+ * subcommand_field() - go through the columns of a subcommand's reports
+ * @s: the subcommand, which may have no report
+ * @i: from 0 on
+ * @what: receives the explanation of the column, constant
+ *
+ * Return: the name of the @i-th column, constant; NULL after the last.
+ */
 const char *subcommand_field(const struct subcommand *s, unsigned int i, const char **what);
 
-/*
- * Prints the words that may stand in the place of the last of @words, which are
- * those after "hearth", one a line, with a tab and an explanation if there is one.
- * The line ":files" asks the shell for names of files.
+/**
+ * complete() - print the words that may stand in the place of the last one
+ * @nr: how many words there are
+ * @words: those after "hearth"; of the last one there is only what has been typed
+ *
+ * Prints one a line on stdout, with a tab and an explanation if there is one. The line
+ * ":files" asks the shell for names of files.
+ *
+ * Return: EXIT_OK.
  */
 int complete(int nr, char **words);
 

@@ -21,15 +21,29 @@ extern const struct dm_report_field_type status_fields[], iostat_fields[], get_f
 /* A member that is not known: report_number() and report_bytes() print nothing. */
 #define UNKNOWN		UINT64_MAX
 
+/**
+ * REPORT_FUNCTION() - a function that prints a type of members, for rows of tables of fields
+ * @name: the function. Libdevmapper calls it, with the member and the report that is open,
+ *	and it returns 1, or 0 without memory
+ */
 #define REPORT_FUNCTION(name)						\
 	int name(struct dm_report *rh, struct dm_pool *mem,		\
 		 struct dm_report_field *field, const void *data, void *private)
 
-REPORT_FUNCTION(report_text);		/* const char *; NULL prints nothing */
-REPORT_FUNCTION(report_number);		/* uint64_t */
-REPORT_FUNCTION(report_bytes);		/* uint64_t, printed in the unit asked for */
-REPORT_FUNCTION(report_percent);	/* double, a share; NAN prints nothing */
-REPORT_FUNCTION(report_real);		/* double; NAN prints nothing */
+/** report_text() - const char *, which must stay until report_show(); NULL prints nothing */
+REPORT_FUNCTION(report_text);
+
+/** report_number() - uint64_t, or UNKNOWN */
+REPORT_FUNCTION(report_number);
+
+/** report_bytes() - uint64_t, bytes, printed in the unit that the user asked for; or UNKNOWN */
+REPORT_FUNCTION(report_bytes);
+
+/** report_percent() - double, a share, printed times 100; or NAN */
+REPORT_FUNCTION(report_percent);
+
+/** report_real() - double, or NAN */
+REPORT_FUNCTION(report_real);
 
 /* A number of up to six digits makes no column wider. */
 #define COLUMN_WIDTH(heading)						\
@@ -58,28 +72,56 @@ REPORT_FUNCTION(report_real);		/* double; NAN prints nothing */
 
 struct report;
 
-/* True if the user asked for a report by any of its options. */
+/**
+ * report_wanted() - did the user ask for a report by any of its options?
+ * @o: the command line
+ *
+ * Return: true if so.
+ */
 bool report_wanted(const struct options *o);
 
 /**
  * report_open() - begin a report as the options ask for it
+ * @o: the command line, whose words must stay until report_close()
  * @what: a line is about one of these; a key of JSON
  * @fields: ends with a zeroed row; must stay
  * @columns: the columns unless @o names others, with commas
  * @keys: the order of lines unless @o gives another
  *
- * Return: NULL after a complaint if an option makes no sense.  With "help" in the
- * place of fields or of a selection, prints help; report_show() then prints nothing.
+ * Takes libdevmapper's log, because libdevmapper prints a report's lines there. With "help" in
+ * the place of fields or of a selection, prints help; report_show() then prints nothing.
+ * Aborts without memory.
+ *
+ * Return: the report, which report_close() frees; NULL after a complaint if an option makes
+ * no sense.
  */
 struct report *report_open(const struct options *o, const char *what,
 			   const struct dm_report_field_type *fields,
 			   const char *columns, const char *keys);
-/* Prints @text where something is not known, in place of nothing.  It must stay. */
+/**
+ * report_unknown() - set what is printed where a number is not known, in place of nothing
+ * @r: the report, which has no line yet
+ * @text: must stay until report_close()
+ */
 void report_unknown(struct report *r, const char *text);
-/* Adds a line; @row must stay until report_show(). */
+
+/**
+ * report_add() - add a line
+ * @r: the report
+ * @row: a struct of the kind that the fields are of; must stay until report_show()
+ */
 void report_add(struct report *r, void *row);
-/* Prints the lines that have been added, and forgets them. */
+
+/**
+ * report_show() - print the lines that have been added on stdout, and forget them
+ * @r: the report
+ */
 void report_show(struct report *r);
+
+/**
+ * report_close() - end a report, and free it; as JSON, this prints the closing brackets
+ * @r: the report
+ */
 void report_close(struct report *r);
 
 #endif

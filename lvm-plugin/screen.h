@@ -15,13 +15,34 @@ enum key {
 	KEY_LEFT, KEY_RIGHT, KEY_REVERSE,
 };
 
-/* False, and nothing is changed, if stdin and stdout are no terminal. */
+/* There is one screen, whose state before is kept in static variables. */
+
+/**
+ * screen_on() - take the terminal of stdin and stdout
+ *
+ * Return: false, and nothing is changed, if one of them is no terminal. From true on, Ctrl-Z
+ * and a change of size are delivered only within screen_key().
+ */
 bool screen_on(void);
-/* Gives the shell its screen back. */
+
+/** screen_off() - give the shell its screen back, after screen_on() */
 void screen_off(void);
+
+/** screen_clear() - clear the screen; the next text is printed at its top left */
 void screen_clear(void);
+
+/** screen_lines() - how many lines the terminal of stdout has; 24 if it does not say */
 unsigned int screen_lines(void);
-/* Waits at most @seconds.  KEY_END as well if interrupted is set, or input has ended. */
+
+/**
+ * screen_key() - wait for a key
+ * @seconds: at most; 0 or less does not wait
+ *
+ * Stops the command at Ctrl-Z, as the shell wants it.
+ *
+ * Return: the key; KEY_NONE if none came in time; KEY_END as well if interrupted is set, or
+ * input has ended.
+ */
 enum key screen_key(double seconds);
 
 #endif

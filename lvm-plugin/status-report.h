@@ -18,7 +18,16 @@ struct look {
 	double seconds;		/* from then to now */
 };
 
-/* Prints the columns that @o asks for, of the @nr caches at @all.  An exit code. */
+/**
+ * status_report() - print a line a cache, with the columns that the command line asks for
+ * @o: the command line
+ * @all: the caches, and what they did of late
+ * @nr: how many they are; may be 0
+ *
+ * Aborts without memory.
+ *
+ * Return: EXIT_OK; EXIT_USAGE after a complaint, if an option of the report makes no sense.
+ */
 int status_report(const struct options *o, const struct look *all, unsigned int nr);
 
 #endif

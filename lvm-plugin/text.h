@@ -11,39 +11,128 @@
 
 #define SIZE_LEN	16
 
-/* As "12.3 MiB", in @buf of SIZE_LEN bytes, which is returned. */
+/**
+ * size_text() - a size as "12.3 MiB"
+ * @buf: of SIZE_LEN bytes
+ * @bytes: the size, 0 or more; 1 KiB is 1024 of them
+ *
+ * Return: @buf.
+ */
 const char *size_text(char *buf, double bytes);
-/* As "1.2k", at most five characters, in @buf of SIZE_LEN bytes. */
+
+/**
+ * short_text() - a number as "1.2k", of five characters at most
+ * @buf: of SIZE_LEN bytes
+ * @n: the number, 0 or more; 1k is 1000
+ *
+ * Return: @buf.
+ */
 const char *short_text(char *buf, double n);
-/* As "2 h 5 min" or "40 s", in @buf of 2 * SIZE_LEN bytes. */
+
+/**
+ * duration_text() - a time as "2 h 5 min" or "40 s"
+ * @buf: of 2 * SIZE_LEN bytes
+ * @seconds: the time, 0 or more
+ *
+ * Return: @buf.
+ */
 const char *duration_text(char *buf, double seconds);
-/* As "118us", "1.2ms" or "17ms", in @buf of SIZE_LEN bytes; "-" for NAN. */
+
+/**
+ * time_text() - the time of a request as "118us", "1.2ms" or "17ms"
+ * @buf: of SIZE_LEN bytes
+ * @ms: milliseconds
+ *
+ * Return: @buf; "-", and @buf stays as it is, for NAN.
+ */
 const char *time_text(char *buf, double ms);
-/* @part / @whole; 0 if @whole is 0. */
+
+/**
+ * share() - a part of a whole
+ * @part: in any unit
+ * @whole: in the same
+ *
+ * Dmeventd's plugin calls this, too.
+ *
+ * Return: @part / @whole; 0 if @whole is 0.
+ */
 double share(double part, double whole);
 
 enum colour { PLAIN, BOLD, GOOD, WARN, BAD };
 
-/* The escape sequence on a terminal, unless NO_COLOR is set; else "". */
+/**
+ * colour() - what to print before a text in a colour
+ * @c: the colour; PLAIN after the text
+ *
+ * Return: the escape sequence if stdout is a terminal, unless NO_COLOR is set, or TERM is dumb
+ * or not set; else "". Constant; the first call decides for all.
+ */
 const char *colour(enum colour c);
 
 /*
- * JSON to stdout.  The key is NULL within an array.  Objects and arrays may be
- * nested eight deep; json_end() of the outermost one ends the line.
+ * JSON to stdout.  One value is open at a time, in a static variable.  The key is NULL
+ * within an array.  Nothing here looks whether writing has failed.
  */
-/* The next outermost value is printed on one line. */
+
+/** json_one_line() - print the next outermost value on one line */
 void json_one_line(void);
-void json_begin(const char *key, char bracket);	/* bracket: '{' or '[' */
+
+/**
+ * json_begin() - begin an object or an array; eight may be open, which is not checked
+ * @key: its key; NULL within an array, or if it is the outermost one
+ * @bracket: '{' or '['
+ */
+void json_begin(const char *key, char bracket);
+
+/** json_end() - end the object or array that was begun last; after the outermost one, the line */
 void json_end(void);
+
+/**
+ * json_string() - print a string
+ * @key: its key; NULL within an array
+ * @value: the text, in UTF-8
+ */
 void json_string(const char *key, const char *value);
+
+/**
+ * json_uint() - print a whole number
+ * @key: its key; NULL within an array
+ * @value: the number
+ */
 void json_uint(const char *key, uint64_t value);
-void json_real(const char *key, double value);	/* NAN is null */
-/* The present time, as "2026-11-25T10:18:52Z". */
+
+/**
+ * json_real() - print a number with six digits
+ * @key: its key; NULL within an array
+ * @value: the number; NAN is null
+ */
+void json_real(const char *key, double value);
+
+/**
+ * json_time() - print the present time, as "2026-11-25T10:18:52Z"
+ * @key: its key; NULL within an array
+ */
 void json_time(const char *key);
+
+/**
+ * json_bool() - print true or false
+ * @key: its key; NULL within an array
+ * @value: which of them
+ */
 void json_bool(const char *key, bool value);
-/* @s as a string of JSON, to @out. */
+
+/**
+ * json_quote() - print a text as a string of JSON, outside of what json_begin() began
+ * @out: where to
+ * @s: the text, in UTF-8
+ */
 void json_quote(FILE *out, const char *s);
-/* A number if @value is a whole one, else a string. */
+
+/**
+ * json_word() - print a number if a text is a whole one, else a string
+ * @key: its key; NULL within an array
+ * @value: the text; a number has 18 digits at most
+ */
 void json_word(const char *key, const char *value);
 
 #endif

@@ -9,22 +9,39 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Prints one line on stderr, "hearth: " before it, after what is in stdout. */
+/**
+ * complain() - print a line on stderr, "hearth: " before it, after what is in stdout
+ * @format: as of printf(), without the newline
+ *
+ * Not for dmeventd's plugin, which has a log.
+ */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);
 
-/* Seconds since boot, the time asleep included. */
+/** now() - seconds since boot, the time asleep included */
 double now(void);
 
-/* From here on SIGINT, SIGTERM and SIGHUP set interrupted, and end nothing. */
+/** catch_signals() - from here on SIGINT, SIGTERM and SIGHUP set interrupted, and end nothing */
 void catch_signals(void);
 extern volatile sig_atomic_t interrupted;
-/* Sleeps for @seconds; a signal ends it early.  Returns interrupted. */
+
+/**
+ * pause_for() - sleep, until a signal comes
+ * @seconds: how long, 0 or more
+ *
+ * Does not sleep if interrupted is set.
+ *
+ * Return: true if interrupted is set.
+ */
 bool pause_for(double seconds);
 
-/*
- * A path below dm_root(), allocated; the caller frees it.  Ends the program when
- * there is no memory, so the plugin must not call it.
+/**
+ * root_path() - a path below dm_root()
+ * @format: as of printf(): the path, with a slash at first
+ *
+ * Aborts without memory, so dmeventd's plugin must not call it.
+ *
+ * Return: the path, which the caller frees.
  */
 __attribute__((format(printf, 1, 2)))
 char *root_path(const char *format, ...);
