@@ -271,6 +271,40 @@ def test_what_is_wrong_in_a_page_is_said(pages, text, fault):
     assert pages(f"A line.\n\n{text}\n") == [fault]
 
 
+PROTOTYPES = {
+    "one line": "/** a() - answer */\nint a(void);\n",
+    "parameters": "/**\n * a() - answer\n * @b: in seconds\n *\n * Return: 0.\n */\nint a(int b);\n",
+    "two lines": "/**\n * a() - answer\n * @b: in seconds\n */\nconst struct b *a(int b,\n\t\t  int c);\n",
+    "attribute": "/**\n * a() - say\n * @b: how\n */\n"
+                 "__attribute__((format(printf, 1, 2)))\nvoid a(const char *b, ...);\n",
+    "callback": "/**\n * a() - tell\n * @b: is called\n */\nvoid a(void (*b)(int c));\n",
+    "macro": "/** a() - answer */\nMADE_BY(a);\n",
+}
+
+
+def undocumented(path, text):
+    path.write_text(text)
+    done = subprocess.run([TOP / "scripts/lint-prototypes", path], text=True, stdout=subprocess.PIPE)
+    assert done.returncode == (1 if done.stdout else 0)
+    return [line.removeprefix(f"{path}:") for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("text", PROTOTYPES.values(), ids=PROTOTYPES)
+def test_a_prototype_has_kernel_doc(tmp_path, text):
+    comment, prototype = text.split("*/\n")
+    others = "struct b {\n\tint (*run)(int c);\n};\nextern const char c[];\n#define D(e)\tf(e);\n"
+    assert undocumented(tmp_path / "a.h", others + text) == []
+    for above in ("", f"{comment.replace('/**', '/*')}*/\n", f"{comment}*/\n\n", f"{comment}*/\nint d;\n",
+                  f"{comment.replace('a()', 'b()')}*/\n", f"{comment.replace(' -', '')}*/\n"):
+        line = 1 + above.count("\n")
+        assert undocumented(tmp_path / "a.h", above + prototype) == [f"{line}: a() has no kernel-doc"]
+
+
+def test_parameters_need_more_than_one_line(tmp_path):
+    text = "/** a() - answer */\nint a(int b);\n"
+    assert undocumented(tmp_path / "a.h", text) == ["2: a() has parameters, and kernel-doc of one line"]
+
+
 def wordy(tree, files):
     """Runs the check of words on a tree of these files; returns FILE:LINE of each fault."""
     (tree / "scripts").mkdir()
