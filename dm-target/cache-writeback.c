@@ -56,11 +56,16 @@ static bool too_dirty(struct cache *c)
 	return c->writeback.above_mark;
 }
 
+static bool backs_off(struct cache *c)
+{
+	return instant_is_ahead(READ_ONCE(c->writeback.backoff), jiffies,
+				WB_BACKOFF);
+}
+
 static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
 	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
-	    !atomic_read(&c->nr_dirty) ||
-	    instant_is_ahead(READ_ONCE(c->writeback.backoff), jiffies, WB_BACKOFF))
+	    !atomic_read(&c->nr_dirty) || backs_off(c))
 		return CACHE_WB_NOT;
 	if (cache_all_must_go(c))
 		return CACHE_WB_DRAIN;
@@ -492,11 +497,13 @@ static unsigned int collect_dirty(struct cache *c)
 	return nr;
 }
 
-/* The item with which to begin: the first behind the block that was tried last. */
+/* The item with which to begin: the first behind @next, or the first of all. */
 static unsigned int first_to_try(struct cache *c, unsigned int nr)
 {
 	unsigned int i;
 
+	if (!c->writeback.goes_on)
+		return 0;
 	for (i = 0; i < nr; i++)
 		if (c->writeback.items[i].block >= c->writeback.next)
 			return i;
@@ -504,9 +511,21 @@ static unsigned int first_to_try(struct cache *c, unsigned int nr)
 }
 
 /*
- * A batch that is broken off goes on behind its last block, because blocks that cannot
- * go home may have ended it, and they would end each batch that begins with them.
+ * A stretch of blocks that cannot go home breaks off each batch that reaches it.  So
+ * the batches that follow begin in turn behind the block that was tried last, because
+ * good blocks may lie behind the stretch, and at the first, because they may lie
+ * before it.
  */
+static void batch_broken_off(struct cache *c)
+{
+	if (backs_off(c)) {
+		c->writeback.goes_on = !c->writeback.goes_on;
+		return;
+	}
+	c->writeback.goes_on = false;
+	c->writeback.next = 0;
+}
+
 static void write_batch(struct cache *c, unsigned int nr)
 {
 	unsigned int first = first_to_try(c, nr), i;
@@ -515,14 +534,18 @@ static void write_batch(struct cache *c, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		why = writeback_wanted(c);
-		if (!why)
+		if (!why) {
+			batch_broken_off(c);
 			return;
+		}
 		wait_for_room(c);
 		item = &c->writeback.items[(first + i) % nr];
 		write_back(c, item, why);
-		c->writeback.next = item->block + 1;
+		if (c->writeback.goes_on || item->block >= c->writeback.next)
+			c->writeback.next = item->block + 1;
 		atomic_dec_if_positive(&c->writeback.nr_wanted);
 	}
+	c->writeback.goes_on = false;
 	c->writeback.next = 0;
 }
 

@@ -55,7 +55,8 @@ struct cache_writeback {
 	/* The worker's own. */
 	struct writeback_item *items;
 	u32 cursor;			/* where the next batch begins: slot */
-	u64 next;			/* behind the block tried last; 0 after a whole batch */
+	u64 next;			/* behind the block that was tried last */
+	bool goes_on;			/* the next batch begins there, not at its first block */
 	bool above_mark;		/* dirty_high was passed, dirty_low not yet */
 	u32 room;			/* sectors */
 	u64 ios_seen;

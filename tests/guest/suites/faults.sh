@@ -485,10 +485,6 @@ dirty_is() {
 	[ "$(stat_of "$1" dirty)" = "$2" ]
 }
 
-dirty_at_most() {
-	[ "$(stat_of "$1" dirty)" -le "$2" ]
-}
-
 counter_at_least() {
 	[ "$(counter "$1" "$2")" -ge "$3" ]
 }
@@ -549,28 +545,41 @@ test_bad_block_holds_up_nothing() {
 	check_data "$SLOW" 1 28 4
 }
 
-# Part of the origin can't be written: 160 dirty blocks one after another, more than the 64
-# errors after which write-back waits for five seconds. The blocks behind them go home.
-#@ smp fast hearth-only timeout=120
+# bad_stretch FIRST: of the origin below c, 20480 sectors from this one on cannot be
+# written, nor read.
+bad_stretch() {
+	local end=$(($1 + 20480)) table="$1 20480 error"
+	[ "$1" = 0 ] || table="0 $1 linear $REAL 0
+$table"
+	becomes slow "$table
+$end $(($(sectors "$REAL") - end)) linear $REAL $end"
+}
+
+# 160 dirty blocks one after another cannot go home, more than the 64 errors after which
+# write-back waits for five seconds. The blocks behind them do, and those before them, also
+# those that become dirty meanwhile.
+#@ smp fast hearth-only timeout=120 on=0 slow=24576
 test_many_bad_blocks_hold_up_nothing() {
-	local real
 	by_hand_devices 32 64
-	real=$SLOW
-	dmsetup create slow --table "0 $(sectors "$real") linear $real 0"
+	REAL=$SLOW
+	dmsetup create slow --table "0 $(sectors "$REAL") linear $REAL 0"
 	SLOW=/dev/mapper/slow
 	write_data "$SLOW" 1 0 32
 	by_hand c 128 "writeback" "default 4 writeback_idle 0 dirty_high 100"
 	every_write_comes_in c
 	write_data /dev/mapper/c 2 0 28
 	assert_ge "$(stat_of c dirty)" 440 "dirty blocks"
-	becomes slow "0 20480 error
-20480 $(($(sectors "$real") - 20480)) linear $real 20480"
+	bad_stretch "$1"
 	dmesg_allow 'I/O error'
-	drain_by_hand
-	until_true 40 dirty_at_most c 160 || fail "$(stat_of c dirty) blocks still dirty"
-	assert_eq "$(stat_of c dirty)" 160 "blocks that cannot go home"
-	becomes slow "0 $(sectors "$real") linear $real 0"
-	until_true 30 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
+	drain_by_hand writeback
+	until_true 40 dirty_is c 160 || fail "$(stat_of c dirty) blocks still dirty"
+	if [ "$1" -gt 0 ]; then
+		write_data /dev/mapper/c 3 0 2
+		until_true 25 dirty_is c 160 || fail "$(stat_of c dirty) blocks dirty, 160 of them bad"
+		write_data /dev/mapper/c 2 0 2
+	fi
+	becomes slow "0 $(sectors "$REAL") linear $REAL 0"
+	until_true 40 all_clean c || fail "$(stat_of c dirty) blocks still dirty"
 	check_data "$SLOW" 2 0 28
 }
 
