@@ -75,7 +75,8 @@ void cache_engine_suspend(struct cache_table *t);
 
 /**
  * cache_engine_put() - the table goes, and its engine with the last reference
- * @t: the table, suspended
+ * @t: the table, suspended; or one that was not, because another of its targets did not
+ *	resume, and that is suspended here
  *
  * If nobody else has the engine, its write log is emptied first, for some seconds.
  *

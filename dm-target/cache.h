@@ -210,7 +210,7 @@ struct cache {
 
 	struct workqueue_struct *wq;		/* bios and promotions; waits for no other */
 	struct workqueue_struct *bg_wq;		/* eviction, write-back: may wait for wq */
-	struct workqueue_struct *commit_wq;	/* commits only */
+	struct workqueue_struct *commit_wq;	/* commits, and all that decides about a failure */
 };
 
 /* Count one, or @n.  Any context. */
