@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "advise.h"
@@ -21,6 +20,7 @@
 #include "lvm.h"
 #include "replace.h"
 #include "replay.h"
+#include "state-file.h"
 #include "sysfs.h"
 #include "text.h"
 
@@ -437,13 +437,10 @@ static int check_words(struct bench *b)
 
 static int make_directory(void)
 {
-	char *path = root_path("/var/lib/hearth");
-	int r = mkdir(path, 0755) && errno != EEXIST ? EXIT_FAILED : EXIT_OK;
-
-	if (r)
-		complain("%s: %s", path, strerror(errno));
-	free(path);
-	return r;
+	if (state_directory())
+		return EXIT_OK;
+	complain("%s/var/lib/hearth: %s", dm_root(), strerror(errno));
+	return EXIT_FAILED;
 }
 
 static int prepare(struct bench *b)

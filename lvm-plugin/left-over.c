@@ -10,11 +10,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hearth.h"
 #include "left-over.h"
+#include "state-file.h"
 
 /* LVM's names have no colon.  Allocated. */
 static char *path_of(const char *what, const char *name)
@@ -26,14 +26,6 @@ static char *path_of(const char *what, const char *name)
 	if (strchr(bare_name(name), '/'))
 		*slash = ':';
 	return path;
-}
-
-static void make_directory(void)
-{
-	char *path = root_path("/var/lib/hearth");
-
-	mkdir(path, 0755);
-	free(path);
 }
 
 /* Asks LVM for the hidden volume that is the cache, and for its UUID. */
@@ -52,24 +44,21 @@ static bool ask(struct left_over *l, const struct cache_info *c)
 	return true;
 }
 
-/* The file is there whole before this returns; without it, the command works as well. */
+static void put(FILE *out, const void *left_over)
+{
+	const struct left_over *l = left_over;
+
+	fprintf(out, "%s %s %s\n", l->volume, l->cache, l->uuid);
+}
+
+/* Without the file the command works as well. */
 void left_over_keep(const char *what, const char *name, const struct cache_info *c)
 {
-	char *path = path_of(what, name), *temporary;
+	char *path = path_of(what, name);
 	struct left_over l;
-	FILE *f;
-	bool ok;
 
-	make_directory();
-	temporary = root_path("/var/lib/hearth/.%s", what);
-	f = ask(&l, c) ? fopen(temporary, "we") : NULL;
-	if (f) {
-		fprintf(f, "%s %s %s\n", l.volume, l.cache, l.uuid);
-		ok = !fflush(f) && !fsync(fileno(f));
-		if (fclose(f) || !ok || rename(temporary, path))
-			unlink(temporary);
-	}
-	free(temporary);
+	if (ask(&l, c) && state_directory())
+		state_file_write(path, put, &l);
 	free(path);
 }
 

@@ -26,6 +26,7 @@
 #include "hearth.h"
 #include "lvm.h"
 #include "replace.h"
+#include "state-file.h"
 #include "text.h"
 
 #define MIB		1048576.0
@@ -95,35 +96,25 @@ static void make_directories(void)
 	}
 }
 
-/* Writes @path, so that it is there whole before this returns.  False: errno. */
-static bool write_plan(const struct plan *p, const char *path)
+static void put_plan(FILE *out, const void *plan)
 {
-	FILE *f = fopen(path, "we");
+	const struct plan *p = plan;
 	unsigned int i;
-	bool ok;
 
-	if (!f)
-		return false;
 	for (i = 0; i < NR_ITEMS; i++)
-		fprintf(f, "%s=%s\n", item_names[i], p->item[i]);
-	ok = !fflush(f) && !fsync(fileno(f));
-	return !fclose(f) && ok;
+		fprintf(out, "%s=%s\n", item_names[i], p->item[i]);
 }
 
 static int save_plan(const struct plan *p)
 {
 	char *path = plan_path(p);
-	char *temporary = root_path("/var/lib/hearth/replace-%s-%s.new", p->vg,
-				    p->lv);
 	int r = EXIT_OK;
 
 	make_directories();
-	if (!write_plan(p, temporary) || rename(temporary, path)) {
+	if (!state_file_write(path, put_plan, p)) {
 		complain("%s: %s", path, strerror(errno));
-		unlink(temporary);
 		r = EXIT_FAILED;
 	}
-	free(temporary);
 	free(path);
 	return r;
 }
