@@ -221,7 +221,6 @@ static void read_boot(char *boot)
 static void set_last(struct file *f, const struct cache_info *c)
 {
 	f->when = clock_now();
-	read_boot(f->boot);
 	f->used = c->used;
 	f->dirty = c->dirty;
 	memcpy(f->raw, c->count, sizeof(f->raw));
@@ -250,6 +249,7 @@ static bool advance(struct file *f, const struct cache_info *c)
 		for (i = groups[g]; i < groups[g + 1]; i++)
 			f->base[i] += f->raw[i] - (g ? 0 : now[i]);
 	}
+	strcpy(f->boot, boot);
 	set_last(f, c);
 	return changed;
 }
@@ -261,6 +261,7 @@ static void begin(struct file *f, const struct cache_info *c)
 {
 	unsigned int i;
 
+	read_boot(f->boot);
 	set_last(f, c);
 	f->began = f->when;
 	for (i = 0; i < NR_COUNTERS; i++)
