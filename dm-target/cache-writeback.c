@@ -516,9 +516,9 @@ static unsigned int first_to_try(struct cache *c, unsigned int nr)
  * good blocks may lie behind the stretch, and at the first, because they may lie
  * before it.
  */
-static void batch_broken_off(struct cache *c)
+static void batch_ended(struct cache *c, bool whole)
 {
-	if (backs_off(c)) {
+	if (!whole && backs_off(c)) {
 		c->writeback.goes_on = !c->writeback.goes_on;
 		return;
 	}
@@ -534,10 +534,8 @@ static void write_batch(struct cache *c, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		why = writeback_wanted(c);
-		if (!why) {
-			batch_broken_off(c);
-			return;
-		}
+		if (!why)
+			break;
 		wait_for_room(c);
 		item = &c->writeback.items[(first + i) % nr];
 		write_back(c, item, why);
@@ -545,8 +543,7 @@ static void write_batch(struct cache *c, unsigned int nr)
 			c->writeback.next = item->block + 1;
 		atomic_dec_if_positive(&c->writeback.nr_wanted);
 	}
-	c->writeback.goes_on = false;
-	c->writeback.next = 0;
+	batch_ended(c, i == nr);
 }
 
 void cache_writeback_work(struct work_struct *work)
