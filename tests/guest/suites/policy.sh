@@ -228,7 +228,7 @@ all_may_hold_data() {
 }
 
 a_slot_is_kept_free() {
-	[ "$(counter c data_slots)" -lt "$(stat_of c total)" ]
+	! all_may_hold_data
 }
 
 # No slot is kept free while no block needs one. When blocks of another set come in, the
