@@ -206,20 +206,55 @@ static void put_io_seconds(const struct out *o)
 	fprintf(o->f, "%.3f\n", o->c->count[IO_WRITE_MS] / 1000.0);
 }
 
+static const struct {
+	const char *name;
+	enum counter first;
+} roles[] = {
+	{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
+};
+
+#define NR_ROLES	(sizeof(roles) / sizeof(roles[0]))
+
 /* @nth is a distance from IO_READS, to milliseconds. */
 static void put_device_seconds(const struct out *o, unsigned int nth)
 {
-	static const struct {
-		const char *role;
-		enum counter first;
-	} devices[] = {
-		{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
-	};
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
-		begin(o, "role", devices[i].role);
-		fprintf(o->f, "%.3f\n", o->c->count[devices[i].first + nth] / 1000.0);
+	for (i = 0; i < NR_ROLES; i++) {
+		begin(o, "role", roles[i].name);
+		fprintf(o->f, "%.3f\n", o->c->count[roles[i].first + nth] / 1000.0);
+	}
+}
+
+static void device_sample(const struct out *o, const char *role, const char *op, uint64_t n)
+{
+	begin_labels(o);
+	put_label(o->f, "role", role);
+	put_label(o->f, "op", op);
+	fprintf(o->f, "} %ju\n", n);
+}
+
+static void put_device_requests(const struct out *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_ROLES; i++) {
+		const uint64_t *n = o->c->count + roles[i].first;
+
+		device_sample(o, roles[i].name, "read", n[0]);
+		device_sample(o, roles[i].name, "write", n[READS_TO_WRITES]);
+	}
+}
+
+static void put_device_bytes(const struct out *o)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_ROLES; i++) {
+		const uint64_t *n = o->c->count + roles[i].first;
+
+		device_sample(o, roles[i].name, "read", n[READS_TO_READ_SECTORS] * SECTOR);
+		device_sample(o, roles[i].name, "write", n[READS_TO_WRITE_SECTORS] * SECTOR);
 	}
 }
 
@@ -319,6 +354,11 @@ static const struct metric {
 	  "Bytes read from and written to it.", put_io_bytes, 0, false },
 	{ "hearth_volume_seconds_total", "counter",
 	  "Time that its requests took, added up.", put_io_seconds, 0, false },
+	{ "hearth_device_requests_total", "counter",
+	  "Requests to the volume, its SSD and its origin, copies between these two included.",
+	  put_device_requests, 0, false },
+	{ "hearth_device_bytes_total", "counter",
+	  "Bytes of these requests.", put_device_bytes, 0, false },
 	{ "hearth_device_busy_seconds_total", "counter",
 	  "Time in which the volume, its SSD or its origin had requests under way.",
 	  put_busy, 0, false },

@@ -134,9 +134,7 @@ static void json_line(const struct line *l)
 	json_string("mode", l->mode);
 	json_string("health", l->health);
 	json_real("seconds", l->r.seconds);
-	json_device_rates("volume", &l->r.volume);
-	json_device_rates("cache_device", &l->r.ssd);
-	json_device_rates("origin", &l->r.origin);
+	json_rates_of_devices(&l->r);
 	json_latencies("latency", l->r.latency);
 	json_real("hit_ratio", l->r.hits);
 	json_real("read_hit_ratio", l->r.read_hits);

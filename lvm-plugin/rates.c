@@ -56,8 +56,7 @@ static double bypasses(const uint64_t *n)
 	return sum;
 }
 
-/* The rates of a window. Its seconds may be 0, which makes all numbers a second unknown. */
-static struct rates rates_of(const struct cache_info *c, const struct window *w)
+struct rates rates_in(const struct cache_info *c, const struct window *w)
 {
 	const uint64_t *n = w->count;
 	double reads = n[READ_HITS] + n[READ_MISSES];
@@ -111,7 +110,7 @@ struct rates rates_since_activation(const struct cache_info *c)
 	struct rates r;
 
 	memcpy(w.count, c->count, sizeof(w.count));
-	r = rates_of(c, &w);
+	r = rates_in(c, &w);
 	/* These counters are older than the activation. */
 	r.cut_reads = NAN;
 	r.cut_writes = NAN;
@@ -132,12 +131,36 @@ struct rates rates_between(const struct cache_info *was, double then,
 		else
 			w.seconds = when - then;
 	}
-	return rates_of(c, &w);
+	return rates_in(c, &w);
+}
+
+/* ---- For people ---- */
+
+static void print_device(const char *what, unsigned int indent, const struct device_rates *d)
+{
+	char n[6][SIZE_LEN], t[2][SIZE_LEN], depth[SIZE_LEN];
+
+	snprintf(depth, sizeof(depth), "%.1f", d->depth);
+	printf("%*s%-*s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", indent, "", 15 - indent, what,
+	       rate_text(n[0], d->reads), rate_text(n[1], d->writes),
+	       rate_text(n[2], d->read_bytes), rate_text(n[3], d->write_bytes),
+	       rate_text(n[4], d->request_bytes), time_text(t[0], d->read_ms),
+	       time_text(t[1], d->write_ms), isfinite(d->depth) ? depth : "-",
+	       percent_text(n[5], d->busy));
+}
+
+void print_device_rates(const char *title, unsigned int indent, const struct rates *r)
+{
+	printf("%-15s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", title, "r/s", "w/s", "rB/s",
+	       "wB/s", "size", "r", "w", "depth", "util%");
+	print_device("volume", indent, &r->volume);
+	print_device("SSD", indent, &r->ssd);
+	print_device("origin", indent, &r->origin);
 }
 
 /* ---- JSON ---- */
 
-void json_device_rates(const char *key, const struct device_rates *d)
+static void json_device_rates(const char *key, const struct device_rates *d)
 {
 	json_begin(key, '{');
 	json_real("reads_per_second", d->reads);
@@ -150,4 +173,11 @@ void json_device_rates(const char *key, const struct device_rates *d)
 	json_real("depth", d->depth);
 	json_real("util", d->busy);
 	json_end();
+}
+
+void json_rates_of_devices(const struct rates *r)
+{
+	json_device_rates("volume", &r->volume);
+	json_device_rates("cache_device", &r->ssd);
+	json_device_rates("origin", &r->origin);
 }

@@ -55,10 +55,31 @@ struct rates rates_between(const struct cache_info *was, double then,
 			   const struct cache_info *c, double when);
 
 /**
- * json_device_rates() - print the rates of a device as an object of JSON
- * @key: its key in the object that is open; NULL within an array
- * @d: the rates; null stands for NAN
+ * rates_in() - the rates of a cache in a window
+ * @c: the cache
+ * @w: the window; without seconds all numbers a second are NAN, and the means are not
+ *
+ * Return: the rates; NAN is not known.
  */
-void json_device_rates(const char *key, const struct device_rates *d);
+struct rates rates_in(const struct cache_info *c, const struct window *w);
+
+/* Lines that print_device_rates() prints. */
+#define DEVICE_RATES_LINES	4
+
+/**
+ * print_device_rates() - print the requests of the volume and of its two devices as a table
+ * @title: stands before the heads of the columns, at most 14 characters
+ * @indent: blanks before each device's name
+ * @r: the rates
+ */
+void print_device_rates(const char *title, unsigned int indent, const struct rates *r);
+
+/**
+ * json_rates_of_devices() - print the same as members of the object that is open
+ * @r: the rates; null stands for NAN
+ *
+ * The keys are volume, cache_device and origin.
+ */
+void json_rates_of_devices(const struct rates *r);
 
 #endif

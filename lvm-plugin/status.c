@@ -15,6 +15,7 @@
 #include "latency.h"
 #include "marks.h"
 #include "presets.h"
+#include "rates.h"
 #include "report.h"
 #include "settings.h"
 #include "status-report.h"
@@ -113,12 +114,10 @@ static void print_devices(const struct cache_info *c)
 {
 	char node[NODE_LEN];
 
-	label("engine");
-	printf(c->own ? "hearth %s\n" : "the kernel's own dm-cache, target %s\n",
-	       c->version);
 	device_node((struct device){ c->dm->major, c->dm->minor }, node);
-	label("volume");
-	printf("%s\n", node);
+	label("engine");
+	printf(c->own ? "hearth %s, device %s\n" :
+	       "the kernel's own dm-cache, target %s, device %s\n", c->version, node);
 	print_device("SSD", c->cache_device);
 	print_device("origin", c->origin);
 }
@@ -286,30 +285,22 @@ static void print_percentiles(const uint64_t *n)
 	print_timed("a flush", n, flushes, 2, first);
 }
 
-static void print_latency(const char *what, const uint64_t *n,
-			  enum counter reads)
-{
-	if (!n[reads] && !n[reads + READS_TO_WRITES])
-		return;
-	label(what);
-	if (n[reads])
-		printf("reads %.2f ms", read_ms(n, reads));
-	if (n[reads + READS_TO_WRITES])
-		printf("%swrites %.2f ms", n[reads] ? "  " : "",
-		       write_ms(n, reads));
-	putchar('\n');
-}
-
 /* Prefers the last minute, because a mean over days says little of now. */
-static void print_latencies(const struct cache_info *c, const struct window *minute)
+static void print_times(const struct look *l)
 {
-	const uint64_t *n = minute->seconds ? minute->count : c->count;
+	const struct cache_info *c = l->c;
+	const bool lately = !l->since && l->w.minute.seconds;
+	struct window since = { .seconds = l->seconds };
+	struct rates r;
 
-	print_latency(minute->seconds ? "time lately" : "mean time", n,
-		      IO_READS);
-	print_percentiles(n);
-	print_latency("SSD time", n, FAST_READS);
-	print_latency("origin time", n, ORIGIN_READS);
+	print_percentiles(lately ? l->w.minute.count : c->count);
+	memcpy(since.count, c->count, sizeof(since.count));
+	if (lately)
+		r = rates_in(c, &l->w.minute);
+	else
+		r = l->since ? rates_in(c, &since) : rates_since_activation(c);
+	print_device_rates(lately ? "  lately" : l->since ? "  since then" : "  on average",
+			   4, &r);
 }
 
 static void print_errors(const struct cache_info *c)
@@ -382,7 +373,7 @@ static void print_cache(const struct look *l)
 		print_bypasses(c);
 		print_wear(c, l->since ? &none : &l->w.hour);
 	}
-	print_latencies(c, l->since ? &none : &l->w.minute);
+	print_times(l);
 	print_errors(c);
 	print_settings(c);
 }
@@ -408,8 +399,10 @@ static void json_times(const uint64_t *n)
 	json_latencies("latency", all);
 }
 
-static void json_window(const char *key, const struct window *w)
+static void json_window(const char *key, const struct cache_info *c, const struct window *w)
 {
+	const struct rates r = rates_in(c, w);
+
 	json_begin(key, '{');
 	json_real("seconds", w->seconds ?: NAN);
 	json_real("hit_ratio", w->seconds ? hit_share(w->count) : NAN);
@@ -424,6 +417,7 @@ static void json_window(const char *key, const struct window *w)
 	json_real("write_miss_ms", latency_of(w->count, CACHE_LATENCY_WRITE_MISSES).mean);
 	json_device_ms("cache_device_", w, FAST_READS);
 	json_device_ms("origin_", w, ORIGIN_READS);
+	json_rates_of_devices(&r);
 	json_times(w->count);
 	json_end();
 }
@@ -459,10 +453,10 @@ static void json_ratios(const struct look *l)
 	json_real("hit_ratio", hit_share(c->count));
 	json_real("ssd_bytes_per_user_byte", c->own ? wear(c->count) : NAN);
 	json_times(c->count);
-	json_window("last_minute", &l->w.minute);
-	json_window("last_five_minutes", &l->w.five_minutes);
-	json_window("last_hour", &l->w.hour);
-	json_window("last_day", &l->w.day);
+	json_window("last_minute", c, &l->w.minute);
+	json_window("last_five_minutes", c, &l->w.five_minutes);
+	json_window("last_hour", c, &l->w.hour);
+	json_window("last_day", c, &l->w.day);
 	if (!l->since)
 		return;
 	json_begin("since", '{');

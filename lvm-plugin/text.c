@@ -44,6 +44,19 @@ const char *short_text(char *buf, double n)
 	return buf;
 }
 
+const char *rate_text(char *buf, double n)
+{
+	return isfinite(n) ? short_text(buf, n) : "-";
+}
+
+const char *percent_text(char *buf, double share)
+{
+	if (!isfinite(share))
+		return "-";
+	snprintf(buf, SIZE_LEN, "%.1f", 100 * share);
+	return buf;
+}
+
 const char *duration_text(char *buf, double seconds)
 {
 	unsigned long s = seconds + 0.5;
@@ -141,6 +154,8 @@ void json_begin(const char *key, char bracket)
 {
 	member(key);
 	putchar(bracket);
+	if (json.depth == MAX_DEPTH)
+		abort();
 	json.closing[json.depth] = bracket == '{' ? '}' : ']';
 	json.used[json.depth++] = false;
 }

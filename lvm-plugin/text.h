@@ -48,6 +48,24 @@ const char *duration_text(char *buf, double seconds);
 const char *time_text(char *buf, double ms);
 
 /**
+ * rate_text() - a number a second, as short_text()
+ * @buf: of SIZE_LEN bytes
+ * @n: the number
+ *
+ * Return: @buf; "-", and @buf stays as it is, for NAN.
+ */
+const char *rate_text(char *buf, double n);
+
+/**
+ * percent_text() - a share as "12.3"
+ * @buf: of SIZE_LEN bytes
+ * @share: 0 to 1
+ *
+ * Return: @buf; "-", and @buf stays as it is, for NAN.
+ */
+const char *percent_text(char *buf, double share);
+
+/**
  * share() - a part of a whole
  * @part: in any unit
  * @whole: in the same
@@ -78,7 +96,7 @@ const char *colour(enum colour c);
 void json_one_line(void);
 
 /**
- * json_begin() - begin an object or an array; eight may be open, which is not checked
+ * json_begin() - begin an object or an array; aborts if eight are open
  * @key: its key; NULL within an array, or if it is the outermost one
  * @bracket: '{' or '['
  */

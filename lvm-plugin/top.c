@@ -129,19 +129,6 @@ static const char *short_mode(const char *mode)
 	return "-";
 }
 
-static const char *rate(char *buf, double n)
-{
-	return isfinite(n) ? short_text(buf, n) : "-";
-}
-
-static const char *percent(char *buf, double n)
-{
-	if (!isfinite(n))
-		return "-";
-	snprintf(buf, SIZE_LEN, "%.1f", 100 * n);
-	return buf;
-}
-
 /* The @i-th word of top_columns. */
 static const char *column_name(char *buf, size_t len, unsigned int i)
 {
@@ -193,10 +180,10 @@ static void print_row(const struct entry *row)
 	snprintf(n[6], SIZE_LEN, "%.2f", r->mean_ms);
 	printf("%-18s %-4s %5.1f %5.1f %6s %5s %6s %5s %6s %5s %5.5s\n",
 	       short_name(name, c->name), short_mode(c->mode), 100 * share(c->used, c->total),
-	       100 * share(c->dirty, c->used), rate(n[0], r->cut_reads),
-	       percent(n[1], r->read_hits), rate(n[2], r->cut_writes),
-	       percent(n[3], r->write_hits), rate(n[4], r->promotions),
-	       rate(n[5], r->ssd_written), isfinite(r->mean_ms) ? n[6] : "-");
+	       100 * share(c->dirty, c->used), rate_text(n[0], r->cut_reads),
+	       percent_text(n[1], r->read_hits), rate_text(n[2], r->cut_writes),
+	       percent_text(n[3], r->write_hits), rate_text(n[4], r->promotions),
+	       rate_text(n[5], r->ssd_written), isfinite(r->mean_ms) ? n[6] : "-");
 	if (!cache_healthy(c))
 		printf("%s  ^ %s%s%s\n", colour(BAD), c->health,
 		       c->needs_check ? ", needs check" : "", colour(PLAIN));
@@ -204,19 +191,7 @@ static void print_row(const struct entry *row)
 
 /* ---- A cache alone: its devices, and the times of its requests ---- */
 
-#define DETAIL_LINES	(5 + NR_CACHE_LATENCIES + 1)
-
-static void print_device(const char *what, const struct device_rates *d)
-{
-	char n[6][SIZE_LEN], t[2][SIZE_LEN], depth[SIZE_LEN];
-
-	snprintf(depth, sizeof(depth), "%.1f", d->depth);
-	printf("%-15s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", what, rate(n[0], d->reads),
-	       rate(n[1], d->writes), rate(n[2], d->read_bytes), rate(n[3], d->write_bytes),
-	       rate(n[4], d->request_bytes), time_text(t[0], d->read_ms),
-	       time_text(t[1], d->write_ms), isfinite(d->depth) ? depth : "-",
-	       percent(n[5], d->busy));
-}
+#define DETAIL_LINES	(1 + DEVICE_RATES_LINES + 1 + NR_CACHE_LATENCIES)
 
 /* The words of a name are parted by blanks. */
 static void print_latency(const char *name, struct latency l)
@@ -226,7 +201,7 @@ static void print_latency(const char *name, struct latency l)
 	snprintf(text, sizeof(text), "%s", name);
 	while ((at = strchr(text, '_')))
 		*at = ' ';
-	printf("%-15s %5s %6s %6s %6s %6s\n", text, rate(n, l.requests), time_text(t[0], l.mean),
+	printf("%-15s %5s %6s %6s %6s %6s\n", text, rate_text(n, l.requests), time_text(t[0], l.mean),
 	       time_text(t[1], l.p50), time_text(t[2], l.p99), time_text(t[3], l.p999));
 }
 
@@ -234,11 +209,8 @@ static void print_detail(const struct rates *r)
 {
 	unsigned int kind;
 
-	printf("\n%-15s %5s %6s %5s %6s %5s %6s %6s %6s %5s\n", "", "r/s", "w/s", "rB/s",
-	       "wB/s", "size", "r", "w", "depth", "util%");
-	print_device("volume", &r->volume);
-	print_device("SSD", &r->ssd);
-	print_device("origin", &r->origin);
+	putchar('\n');
+	print_device_rates("", 0, r);
 	printf("%-15s %5s %6s %6s %6s %6s\n", "", "timed", "mean", "p50", "p99", "p99.9");
 	for (kind = 0; kind < NR_CACHE_LATENCIES; kind++)
 		print_latency(latency_names[kind], r->latency[kind]);
@@ -301,9 +273,7 @@ static void json_row(const struct entry *row)
 	json_real("ssd_bytes_per_second", r->ssd_written);
 	json_real("mean_ms", r->mean_ms);
 	json_latencies("latency", r->latency);
-	json_device_rates("volume", &r->volume);
-	json_device_rates("cache_device", &r->ssd);
-	json_device_rates("origin", &r->origin);
+	json_rates_of_devices(r);
 	json_end();
 }
 

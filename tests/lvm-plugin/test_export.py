@@ -52,6 +52,9 @@ def test_figures(dm):
     assert value(m, "hearth_cache_healthy") == 1
     assert value(m, "hearth_device_busy_seconds_total", role="volume") == .07
     assert value(m, "hearth_device_queue_seconds_total", role="volume") == .13
+    assert value(m, "hearth_device_requests_total", role="ssd", op="read") == 80
+    assert value(m, "hearth_device_bytes_total", role="ssd", op="write") == 2000 * 512
+    assert value(m, "hearth_device_bytes_total", role="origin", op="read") == 400 * 512
     assert value(m, "hearth_device_busy_seconds_total", role="ssd") == 0
 
 

@@ -68,6 +68,13 @@ def test_settings_without_effect_are_left_out(dm):
     assert c["settings"] == {"migration_threshold": 2048, "read_level": 2, "seq_cutoff": 64}
 
 
+def device_table(text):
+    """The lines about the volume, the SSD and the origin, and the one above them."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    at = next(i for i, line in enumerate(lines) if line.startswith("volume "))
+    return lines[at - 1:at + 3]
+
+
 def test_for_people(dm):
     dm.cache(mode="writeonly", stats={"bypass_cold": 1234, "bypass_stream": 0,
                                       "cache_read_errors": 7,
@@ -80,13 +87,13 @@ def test_for_people(dm):
     assert "4 MiB, 25.0% of what is used" in text
     assert "cold 1.2k" in text and "stream" not in text
     assert "cache_read_errors 7" in text
-    assert "mean time   reads 0.50 ms  writes 2.00 ms" in text
     assert "a hit       reads 49us/66us/524us (p50/p99/p99.9)\n" in text
     assert "a miss      reads 6.3ms/8.3ms/8.4ms  writes 13ms/17ms/17ms\n" in text
     assert "absorbed" not in text
     assert "a flush     origin 806ms/1.1s/8.6s\n" in text
-    assert "SSD time    reads 0.10 ms  writes 0.20 ms" in text
-    assert "origin time reads 2.10 ms  writes 2.50 ms" in text
+    assert device_table(text) == [
+        "on average r/s w/s rB/s wB/s size r w depth util%", "volume - - - - 11k 500us 2.0ms - -",
+        "SSD - - - - 13k 100us 200us - -", "origin - - - - 13k 2.1ms 2.5ms - -"]
     assert "\033" not in text
     assert all(len(line) < 80 for line in text.splitlines())
 
@@ -125,9 +132,9 @@ def test_head_says_engine_and_devices(dm):
     devices(dm)
     dm.write("sys/module/dm_cache/version", "7.8.9\n")
     lines = dm.out("status").splitlines()
-    assert lines[1:5] == ["  engine      hearth 7.8.9", "  volume      /dev/dm-0",
-                          "  SSD         vg/fast_cpool_cdata on /dev/nvme0n1p2", lines[4]]
-    name, disks = lines[4].split(" on ")
+    assert lines[1:4] == ["  engine      hearth 7.8.9, device /dev/dm-0",
+                          "  SSD         vg/fast_cpool_cdata on /dev/nvme0n1p2", lines[3]]
+    name, disks = lines[3].split(" on ")
     assert name == "  origin      vg/lv_corig" and sorted(disks.split(",")) == ["/dev/sdb", "/dev/sdc"]
     c, = dm.json("status", schema="status")["caches"]
     assert c["engine_version"] == "7.8.9" and c["policy_code"] == "heat" and c["pool"] == "fast"
@@ -136,7 +143,7 @@ def test_head_says_engine_and_devices(dm):
     assert sorted(c["origin_device_disks"]) == ["/dev/sdb", "/dev/sdc"]
     dm.write("version", "2.3.0")
     text = dm.out("status")
-    assert "  engine      the kernel's own dm-cache, target 2.3.0\n" in text
+    assert "  engine      the kernel's own dm-cache, target 2.3.0, device /dev/dm-0\n" in text
     assert "policy smq, good" in text
 
 
@@ -284,6 +291,33 @@ def test_windows(dm):
     assert c["last_hour"]["hit_ratio"] == pytest.approx(90 / 140, rel=1e-5)
     text = dm.out("status")
     assert "80.0% of 100" in text and "56 min" in text
+
+
+def test_devices_at_work(dm):
+    """The load of the last minute shows which of the two devices is the limit."""
+    zero = (0,) * 11
+    dm.cache(io=zero, fast_io=zero, origin_io=zero)
+    dm.out("status")
+    shift_history(dm, 60)
+    dm.cache(io=(1200, 0, 9600, 600, 60, 0, 960, 60, 0, 30000, 60000),
+             fast_io=(600, 0, 4800, 60, 120, 0, 1920, 24, 0, 6000, 6000),
+             origin_io=(600, 0, 4800, 6000, 0, 0, 0, 0, 0, 57000, 120000))
+    rows = [line.split() for line in device_table(dm.out("status"))]
+    assert rows[0] == "lately r/s w/s rB/s wB/s size r w depth util%".split()
+    assert [row[0] for row in rows[1:]] == ["volume", "SSD", "origin"] and all(len(row) == 10 for row in rows)
+    assert [row[5:8] for row in rows[1:]] == [["4.3k", "500us", "1.0ms"], ["4.8k", "100us", "200us"],
+                                              ["4.1k", "10ms", "-"]]
+    assert all("-" not in row[1:5] + row[8:] for row in rows[1:])
+    c, = dm.json("status", schema="status")["caches"]
+    seconds, origin = c["last_minute"]["seconds"], c["last_minute"]["origin"]
+    assert origin["util"] * seconds == pytest.approx(57, rel=1e-3)
+    assert origin["depth"] * seconds == pytest.approx(120, rel=1e-3)
+    assert origin["write_ms"] is None and c["last_minute"]["cache_device"]["read_ms"] == pytest.approx(.1)
+    assert c["last_hour"]["volume"]["util"] is None
+    # Since a mark that was set then, the same.
+    dm.out("mark", "then")
+    dm.cache(io=(1300, 0, 9600, 600, 60, 0, 960, 60, 0, 30000, 60000))
+    assert device_table(dm.out("status", "--since", "then"))[0].startswith("since then r/s")
 
 
 def test_windows_need_a_sample_of_that_age(dm):
