@@ -364,6 +364,41 @@ seen() {
 	grep -qE '^vg/lv +back .* [1-9][^ ]* +100\.0 ' "$T/top"
 }
 
+# reads_of CACHE: prints how many reads, cut at the borders of blocks, the cache has counted.
+reads_of() {
+	hearth status --noheadings -o read_hits,read_misses "$1" | awk '{ print $1 + $2 }'
+}
+
+# Commands that take one of two caches leave the other alone, and the others show both.
+#@ fast hearth-only timeout=90
+test_two_caches() {
+	local before
+	standard_vg
+	LV_MIB=64 CACHE_MIB=16 cached_lv pool writethrough
+	lvcreate -qq -y -L 64M -n two vg "$DISK"
+	lvcreate -qq -y -L 16M -n quick vg "$SSD"
+	lvconvert -y --type cache --cachevol vg/quick --cachemode writethrough vg/two
+	assert_eq "$(hearth status --noheadings -o name | xargs)" "vg/lv vg/two" "caches in status"
+	assert_eq "$(hearth status --noheadings -o name -S pool=quick | xargs)" vg/two "cache of the pool quick"
+	udevadm settle
+	before=$(reads_of vg/lv)
+	fio_quiet --readonly --filename=/dev/vg/two --rw=randread --bs=4k --size=8m --io_size=4m
+	assert_ge "$(reads_of vg/two)" 1024 "reads of vg/two"
+	assert_eq "$(reads_of vg/lv)" "$before" "reads of vg/lv"
+	hearth set vg/two mode=writeback absorb=off
+	assert_eq "$(lvs --noheadings -o cache_mode vg/lv vg/two | xargs)" "writethrough writeback" modes
+	write_data /dev/vg/two 1 0 8
+	assert_eq "$(hearth top --count 1 | grep -c '^vg/')" 2 "lines of top"
+	assert_eq "$(hearth top --count 1 vg/two | grep -c '^vg/')" 1 "lines of top vg/two"
+	hearth export >"$T/prom"
+	assert_eq "$(grep -c '^hearth_cache_healthy{' "$T/prom")" 2 "caches in export"
+	hearth drain vg/two
+	assert_eq "$(told dirty_blocks vg/two)" 0 "dirty blocks of vg/two"
+	hearth uncache vg/two
+	assert_eq "$(hearth status --noheadings -o name | xargs)" vg/lv "caches that are left"
+	check_data /dev/vg/two 1 0 8
+}
+
 # The test runs the other commands together, on a sound cache and on one with a fault.
 #@ fast hearth-only timeout=90
 test_doctor_top_and_export() {
