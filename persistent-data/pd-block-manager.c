@@ -141,6 +141,20 @@ static int check_kind(struct pd_block *b, enum pd_kind kind)
 	return 0;
 }
 
+/*
+ * A block that is changed already is no other block as well. Damaged trees can
+ * say so: a pointer to a free block leads to whatever is put there next, its own
+ * parent for instance. Code that changes two blocks relies on their being two.
+ */
+static int begin_change(struct pd_block *b)
+{
+	if (pd_buffer_begin_change(b->buf))
+		return 0;
+	os_err("block %llu is in two places at once", (unsigned long long)b->nr);
+	pd_block_put(b);
+	return -EILSEQ;
+}
+
 int pd_block_read(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		  struct pd_block *b)
 {
@@ -171,6 +185,8 @@ int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		return -EROFS;
 	}
 	r = pd_block_read(dev, nr, kind, b);
+	if (!r)
+		r = begin_change(b);
 	b->write = !r;
 	return r;
 }
@@ -181,12 +197,16 @@ int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
 	int r;
 
 	b->nr = nr;
+	b->write = false;
 	b->buf = NULL;
 	r = pd_device_new(dev, nr, &b->buf, &b->data);
 	if (r) {
 		b->buf = NULL;
 		return r;
 	}
+	r = begin_change(b);
+	if (r)
+		return r;
 	memset(b->data, 0, PD_BLOCK_SIZE);
 	pd_buffer_set_kind(b->buf, kind);
 	b->write = true;
@@ -197,8 +217,10 @@ void pd_block_put(struct pd_block *b)
 {
 	if (!b->buf)
 		return;
-	if (b->write)
+	if (b->write) {
 		pd_buffer_mark_dirty(b->buf, pd_block_seal);
+		pd_buffer_end_change(b->buf);
+	}
 	pd_buffer_release(b->buf);
 	b->buf = NULL;
 }

@@ -59,11 +59,20 @@ const char *pd_block_fault(const void *data, u64 nr, enum pd_kind kind);
  */
 void pd_block_seal(void *data, u64 nr, unsigned int kind);
 
-/** pd_block_write() - hold a block for changing it in place; or -EROFS */
+/**
+ * pd_block_write() - hold a block for changing it in place
+ *
+ * Return: as pd_block_read(); -EROFS; -EILSEQ as well if somebody holds the block for
+ * changing it.
+ */
 int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		   struct pd_block *b);
 
-/** pd_block_new() - hold a zeroed block for writing, without reading it */
+/**
+ * pd_block_new() - hold a zeroed block for writing, without reading it
+ *
+ * Return: 0; -EILSEQ if somebody holds the block for changing it; or the device's error.
+ */
 int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		 struct pd_block *b);
 

@@ -27,6 +27,7 @@ struct pd_device {
 struct pd_aux {
 	pd_seal_fn seal;	/* set before the buffer is dirty */
 	unsigned int kind;
+	bool changing;		/* a holder changes it */
 };
 
 /*
@@ -49,6 +50,7 @@ static void pd_alloc_callback(struct dm_buffer *b)
 
 	aux->kind = 0;
 	aux->seal = NULL;
+	aux->changing = false;
 }
 
 static void pd_write_callback(struct dm_buffer *b)
@@ -176,6 +178,23 @@ void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind)
 	struct pd_aux *aux = dm_bufio_get_aux_data(to_dm(buf));
 
 	aux->kind = kind;
+}
+
+bool pd_buffer_begin_change(struct pd_buffer *buf)
+{
+	struct pd_aux *aux = dm_bufio_get_aux_data(to_dm(buf));
+
+	if (aux->changing)
+		return false;
+	aux->changing = true;
+	return true;
+}
+
+void pd_buffer_end_change(struct pd_buffer *buf)
+{
+	struct pd_aux *aux = dm_bufio_get_aux_data(to_dm(buf));
+
+	aux->changing = false;
 }
 
 void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal)

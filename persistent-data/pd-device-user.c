@@ -35,6 +35,7 @@ struct pd_buffer {
 	unsigned int kind;
 	pd_seal_fn seal;	/* set before the buffer is dirty */
 	bool dirty;
+	bool changing;	/* a holder changes it */
 	bool fresh;	/* never filled: a reader reads it from the device */
 	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
 };
@@ -347,6 +348,21 @@ unsigned int pd_buffer_kind(struct pd_buffer *buf)
 void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind)
 {
 	buf->kind = kind;
+}
+
+bool pd_buffer_begin_change(struct pd_buffer *buf)
+{
+	assert(buf->holders);
+	if (buf->changing)
+		return false;
+	buf->changing = true;
+	return true;
+}
+
+void pd_buffer_end_change(struct pd_buffer *buf)
+{
+	assert(buf->changing);
+	buf->changing = false;
 }
 
 void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal)

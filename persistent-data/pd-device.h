@@ -167,6 +167,17 @@ unsigned int pd_buffer_kind(struct pd_buffer *buf);
 void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
 
 /**
+ * pd_buffer_begin_change() - note that a holder changes the buffer
+ * @buf: a buffer that is held
+ *
+ * Return: false, and nothing changes, while another holder does.
+ */
+bool pd_buffer_begin_change(struct pd_buffer *buf);
+
+/** pd_buffer_end_change() - the holder that began no longer changes it; before the release */
+void pd_buffer_end_change(struct pd_buffer *buf);
+
+/**
  * pd_buffer_mark_dirty() - have a buffer written
  * @buf: a buffer that is held; call it after the change, before the release
  * @seal: called before each write of it, see pd_seal_fn
