@@ -61,6 +61,10 @@ void pd_block_seal(void *data, u64 nr, unsigned int kind);
 
 /**
  * pd_block_write() - hold a block for changing it in place
+ * @dev: the device
+ * @nr: the block's number
+ * @kind: what the block has to be
+ * @b: receives the block
  *
  * Return: as pd_block_read(); -EROFS; -EILSEQ as well if somebody holds the block for
  * changing it.
@@ -70,6 +74,10 @@ int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 
 /**
  * pd_block_new() - hold a zeroed block for writing, without reading it
+ * @dev: the device
+ * @nr: the block's number
+ * @kind: what the block becomes
+ * @b: receives the block
  *
  * Return: 0; -EILSEQ if somebody holds the block for changing it; or the device's error.
  */
