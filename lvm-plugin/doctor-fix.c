@@ -48,10 +48,16 @@ static int fix_reload(const char *subject)
 
 /* ---- The initramfs ---- */
 
+/* The subject is the release of another kernel, or "system" for the one that runs. */
+static const char *release_of(const char *subject)
+{
+	return strcmp(subject, "system") ? subject : kernel_release();
+}
+
 static int fix_initramfs_tools(const char *subject)
 {
 	const char *const argv[] = {
-		"update-initramfs", "-u", "-k", kernel_release(), NULL
+		"update-initramfs", "-u", "-k", release_of(subject), NULL
 	};
 
 	return run(argv);
@@ -60,7 +66,7 @@ static int fix_initramfs_tools(const char *subject)
 static int fix_dracut(const char *subject)
 {
 	const char *const argv[] = {
-		"dracut", "--force", "--kver", kernel_release(), NULL
+		"dracut", "--force", "--kver", release_of(subject), NULL
 	};
 
 	return run(argv);

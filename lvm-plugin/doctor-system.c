@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "doctor.h"
@@ -139,20 +140,25 @@ static const struct cache_info *cache_below(const struct caches *cs, struct devi
 
 /* ---- The initramfs ---- */
 
-static bool exists(char *path, size_t len, const char *format)
-{
-	char name[300];
+#define REBUILD_OTHERS								\
+	"'update-initramfs -u -k all' or 'dracut --force --regenerate-all', with hearth's hook installed"
 
-	snprintf(name, sizeof(name), format, kernel_release());
-	snprintf(path, len, "%s/boot/%s", dm_root(), name);
-	return !access(path, F_OK);
-}
-
-static bool image(char *path, size_t len)
+/* The initramfs of a kernel; NULL if there is none. The caller frees it. */
+static char *image_of(const char *release)
 {
-	return exists(path, len, "initrd.img-%s") ||
-	       exists(path, len, "initramfs-%s.img") ||
-	       exists(path, len, "initrd-%s");
+	static const char * const formats[] = {
+		"/boot/initrd.img-%s", "/boot/initramfs-%s.img", "/boot/initrd-%s",
+	};
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		char *path = root_path(formats[i], release);
+
+		if (!access(path, F_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
 }
 
 /*
@@ -198,27 +204,28 @@ static void rebuild_if_possible(bool by_dracut)
 		fixable(fix_of(by_dracut ? FIX_DRACUT : FIX_INITRAMFS_TOOLS));
 }
 
-static void examine_initramfs(const struct cache_info *root)
+static bool is_older_than_module(const char *path, const char *release)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_mtime < module_time(release, "dm-cache");
+}
+
+/* The image of the kernel that runs. */
+static void examine_initramfs(const struct cache_info *root, const char *path)
 {
 	static const char rebuild[] =
 		"'update-initramfs -u' or 'dracut --force', with hearth's hook installed";
 	bool by_dracut;
-	char path[700];
 	enum where w;
 
-	if (!image(path, sizeof(path))) {
-		found(WARNING, "initramfs", "system", NULL,
-		      "/ is on the cache %s, and no initramfs of kernel %s is found in /boot",
-		      root->name, kernel_release());
-		return;
-	}
 	if (in_image(path, &w, &by_dracut)) {
 		found(NOTE, "initramfs", "system", NULL,
 		      "%s cannot be listed: neither lsinitramfs nor lsinitrd works",
 		      path);
 		return;
 	}
-	if (w == OURS) {
+	if (w == OURS && !is_older_than_module(path, kernel_release())) {
 		found(FINE, "initramfs", "system", NULL, "%s holds hearth",
 		      path);
 		return;
@@ -227,11 +234,64 @@ static void examine_initramfs(const struct cache_info *root)
 		found(PROBLEM, "initramfs", "system", rebuild,
 		      "/ is on the cache %s, and %s holds no dm-cache: the machine will not start",
 		      root->name, path);
-	else
+	else if (w == STOCK)
 		found(WARNING, "initramfs", "system", rebuild,
 		      "/ is on the cache %s, and %s holds the kernel's own dm-cache",
 		      root->name, path);
+	else
+		found(WARNING, "initramfs", "system", rebuild,
+		      "/ is on the cache %s, and %s is older than hearth's module: the machine starts with the hearth that was installed before",
+		      root->name, path);
 	rebuild_if_possible(by_dracut);
+}
+
+/*
+ * The image of another kernel. It may hold the kernel's own dm-cache only if hearth is not
+ * installed for that kernel.
+ */
+static void examine_other_initramfs(const struct cache_info *root, const char *release,
+				    const char *path)
+{
+	bool by_dracut, installed = module_of(release, "dm-cache") == OURS;
+	enum where w;
+
+	if (in_image(path, &w, &by_dracut))
+		return;
+	if (w == NOWHERE)
+		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		      "/ is on the cache %s, and %s holds no dm-cache: this kernel will not start",
+		      root->name, path);
+	else if (w == STOCK && installed)
+		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		      "%s holds the kernel's own dm-cache, but hearth is installed for this kernel",
+		      path);
+	else if (w == OURS && is_older_than_module(path, release))
+		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		      "%s is older than hearth's module for this kernel", path);
+	else
+		return;
+	rebuild_if_possible(by_dracut);
+}
+
+static void examine_initramfs_of_all(const struct cache_info *root)
+{
+	static char releases[MAX_KERNELS][RELEASE_LEN];
+	unsigned int i, nr = kernels_installed(releases);
+	char *path = image_of(kernel_release());
+
+	if (path)
+		examine_initramfs(root, path);
+	else
+		found(WARNING, "initramfs", "system", NULL,
+		      "/ is on the cache %s, and no initramfs of kernel %s is found in /boot",
+		      root->name, kernel_release());
+	free(path);
+	for (i = 0; i < nr; i++) {
+		path = strcmp(releases[i], kernel_release()) ? image_of(releases[i]) : NULL;
+		if (path)
+			examine_other_initramfs(root, releases[i], path);
+		free(path);
+	}
 }
 
 static void examine_mounts(const struct caches *cs)
@@ -249,7 +309,7 @@ static void examine_mounts(const struct caches *cs)
 		      boot->name);
 	if (!root)
 		return;
-	examine_initramfs(root);
+	examine_initramfs_of_all(root);
 	if (strcmp(root->policy, "smq") && strcmp(root->policy, "mq")) {
 		found(WARNING, "root-policy", root->name,
 		      "'hearth set CACHE policy=smq', which is the same policy as heat by a name that every kernel knows",

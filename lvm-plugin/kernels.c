@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels.h"
@@ -28,23 +29,51 @@ static bool names_module(const char *line, const char *module)
 	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
 }
 
-enum where module_of(const char *release, const char *module)
+/* The line of modules.dep, up to the colon; NULL if there is none. The caller frees it. */
+static char *module_file(const char *release, const char *module)
 {
 	char *path = root_path("/lib/modules/%s/modules.dep", release);
 	FILE *f = fopen(path, "re");
-	enum where w = NOWHERE;
 	char *line = NULL;
 	size_t room = 0;
 
 	free(path);
 	if (!f)
-		return NOWHERE;
-	while (w == NOWHERE && getline(&line, &room, f) > 0)
-		if (names_module(line, module))
-			w = strncmp(line, "kernel/", 7) ? OURS : STOCK;
+		return NULL;
+	while (getline(&line, &room, f) > 0) {
+		if (!names_module(line, module))
+			continue;
+		fclose(f);
+		*strchr(line, ':') = '\0';
+		return line;
+	}
 	free(line);
 	fclose(f);
+	return NULL;
+}
+
+enum where module_of(const char *release, const char *module)
+{
+	char *file = module_file(release, module);
+	enum where w = !file ? NOWHERE : strncmp(file, "kernel/", 7) ? OURS : STOCK;
+
+	free(file);
 	return w;
+}
+
+time_t module_time(const char *release, const char *module)
+{
+	char *file = module_file(release, module), *path;
+	struct stat st = { 0 };
+
+	if (!file)
+		return 0;
+	path = root_path("/lib/modules/%s/%s", release, file);
+	if (stat(path, &st))
+		st.st_mtime = 0;
+	free(path);
+	free(file);
+	return st.st_mtime;
 }
 
 /* A kernel that was removed may leave a directory behind, with others' modules. */

@@ -5,6 +5,8 @@
 #ifndef HEARTH_PLUGIN_KERNELS_H
 #define HEARTH_PLUGIN_KERNELS_H
 
+#include <time.h>
+
 #define RELEASE_LEN	128
 /* A machine keeps a handful; those above are not looked at. */
 #define MAX_KERNELS	32
@@ -20,6 +22,15 @@ enum where { NOWHERE, STOCK, OURS };
  * or no such kernel.
  */
 enum where module_of(const char *release, const char *module);
+
+/**
+ * module_time() - when the module that modprobe would load was written
+ * @release: the kernel's
+ * @module: as for module_of()
+ *
+ * Return: seconds since 1970; 0 if there is no such module, or if it cannot be looked at.
+ */
+time_t module_time(const char *release, const char *module);
 
 /**
  * kernels_installed() - the kernels that are installed

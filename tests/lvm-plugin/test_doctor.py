@@ -230,6 +230,44 @@ def test_cached_root(cached_root):
     assert "cannot be listed" in only(cached_root, "note", "initramfs")
 
 
+def test_image_older_than_the_module(cached_root):
+    """Nobody built the image anew when hearth was updated."""
+    module = cached_root.write(f"lib/modules/{RELEASE}/updates/dm-cache.ko", "")
+    image = cached_root.path / f"boot/initrd.img-{RELEASE}"
+    os.utime(module, (1000, 1000))
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    os.utime(image, (999, 999))
+    assert "is older than hearth's module" in only(cached_root, "warning", "initramfs")
+
+
+def test_images_of_other_kernels(cached_root):
+    other = "4.19.0-3-amd64"
+    ours, stock = OURS.replace(RELEASE, other), STOCK.replace(RELEASE, other)
+    listing = cached_root.write("listing-of-other", ours)
+    cached_root.command("lsinitramfs", f"""case $1 in *{other}) cat '{listing}' ;; *) echo {OURS} ;; esac""")
+    cached_root.write(f"lib/modules/{other}/kernel/x", "")
+    # A kernel without an image is none that starts.
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    image = cached_root.write(f"boot/initrd.img-{other}", "")
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    listing.write_text("etc/x")
+    assert "this kernel will not start" in only(cached_root, "warning", "initramfs")
+    # Without hearth for that kernel its image cannot hold more than the kernel's own.
+    listing.write_text(stock)
+    assert {f["level"] for f in findings(cached_root, 0)} == {"fine"}
+    cached_root.write(f"lib/modules/{other}/modules.dep", "updates/dm-cache.ko:\n")
+    assert "hearth is installed for this kernel" in only(cached_root, "warning", "initramfs")
+    listing.write_text(ours)
+    module = cached_root.write(f"lib/modules/{other}/updates/dm-cache.ko", "")
+    os.utime(module, (1000, 1000))
+    os.utime(image, (999, 999))
+    assert "is older than hearth's module" in only(cached_root, "warning", "initramfs")
+    cached_root.write("usr/share/initramfs-tools/hooks/hearth", "").chmod(0o755)
+    helper(cached_root, "update-initramfs", f"touch '{image}'")
+    cached_root.run("doctor", "--fix", "--yes")
+    assert ran(cached_root) == [f"update-initramfs -u -k {other}"]
+
+
 def test_cached_boot(cached_root):
     mounts(cached_root, root="253:7", boot=None)
     only(cached_root, "problem", "boot")
