@@ -69,7 +69,8 @@ static void draw_busy(struct throttle *th, u64 now)
 }
 
 /*
- * May a promotion of one block begin?  Draws the bytes if so.  Any context.
+ * May a promotion of one block begin?  If so, its bytes are drawn from the account.
+ * Any context.
  */
 static enum throttle_answer throttle_ask(struct cache *c)
 {
@@ -80,7 +81,10 @@ static enum throttle_answer throttle_ask(struct cache *c)
 	u64 now = ktime_get_ns();
 
 	spin_lock_irqsave(&th->lock, flags);
-	/* Promotions without a limit are no debt when a limit is set. */
+	/*
+	 * Without a limit a debt is forgiven, so a limit that is set later starts
+	 * from zero.
+	 */
 	if (!limited)
 		th->bytes = 0;
 	fill_accounts(c, th, now);
@@ -121,8 +125,9 @@ void cache_admit_write_ends(struct cache *c)
 /* ---- Room ---- */
 
 /*
- * Is there room for one more block?  A reader's request goes to the origin in any
- * case, so readers' blocks have twice the room, and take none from the others.
+ * Is there room for one more block?  The blocks of readers have twice the room,
+ * because a reader's request goes to the origin in any case.  They take no room
+ * from other blocks.
  */
 static bool migration_room(struct cache *c, bool reader)
 {
@@ -182,8 +187,8 @@ static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
 };
 
 /*
- * The policy wants the block.  The counter of the limit that keeps it out, or
- * NR_CACHE_STATS if there is none.
+ * The policy wants the block.  Returns the counter of the limit that keeps it out,
+ * or NR_CACHE_STATS if no limit does.
  */
 static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 {
@@ -219,7 +224,10 @@ static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 			   cache_stream_before_miss(c, bio), io);
 	if (io->op == CACHE_OP_WRITE && cache_bio_covers_block(c, bio)) {
 		io->flags |= CACHE_IO_FULL_BLOCK;
-		/* Otherwise the origin gets it first, and the block is read there. */
+		/*
+		 * In other modes the origin gets the write first, and the block is
+		 * then read from there.
+		 */
 		if (cache_keeps_dirty(c))
 			io->flags |= CACHE_IO_NO_FETCH;
 	}
@@ -231,9 +239,9 @@ static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 
 /*
  * Has the program asked for the idle class (ionice -c 3), as backups, scrubs and
- * indexers do?  A bio has a class of its own if its program gave it one.  A bio that
- * the page cache makes has none, and then the program's holds.  The program is current,
- * unless the bio waited for the worker.
+ * indexers do?  The bio's own class counts if it has one.  A bio that the page
+ * cache makes has none, and then the class of the current task counts.  That task
+ * is the program, unless the bio waited for the worker.
  */
 static bool is_idle_class(const struct bio *bio)
 {
@@ -246,8 +254,8 @@ static bool is_idle_class(const struct bio *bio)
 }
 
 /*
- * The program reads once what nobody waits for.  The policy is not told, because it
- * would take the second backup for a use.
+ * Such a program reads its data once, and nobody waits for it.  The policy is not
+ * told, because it would take the second backup for a second use.
  */
 static bool passes_as_idle(struct cache *c, const struct bio *bio)
 {
@@ -282,9 +290,9 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 }
 
 /*
- * Neither budget nor room is asked for: what is absorbed is the user's own write.  If
- * the rest of its block is ever read, then when the block leaves the log, with the
- * disk's head there.
+ * Neither budget nor room is asked for, because the log takes no more than the
+ * user's own write.  The rest of the block is read from the origin only if it is
+ * needed when the block leaves the log, and then the disk's head is there.
  */
 void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
@@ -314,7 +322,10 @@ bool cache_admit_stands(struct cache *c)
 	return cache_writable(c) && !READ_ONCE(c->quiescing);
 }
 
-/* Half of the readers' room, and a limited budget, are left to requests. */
+/*
+ * A block that no request asked for leaves half of the readers' room to requests,
+ * and all of the budget if max_promote_mbps limits it.
+ */
 bool cache_admit_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / CACHE_AHEAD_SPARES &&
@@ -326,7 +337,10 @@ bool cache_admit_ahead(struct cache *c)
 	       throttle_ask(c) == THROTTLE_OK;
 }
 
-/* Above dirty_low write-back would only take it home: the log can do that itself. */
+/*
+ * Above dirty_low write-back would take the block home again, and the log can do
+ * that itself.
+ */
 bool cache_admit_from_log(struct cache *c)
 {
 	return cache_writable(c) && migrations_run(c) && cache_keeps_dirty(c) &&

@@ -3,8 +3,9 @@
  * The administrator's answer: which is right, a cache or the origin that was written
  * without it?
  *
- * The table is refused, so no message can reach it, and lvm2 writes the tables.
- * So the answer is a parameter of the module, "keep":
+ * A message cannot carry the answer, because the table is refused and no target
+ * would get the message.  The table cannot carry it, because lvm2 writes the
+ * tables.  So the answer is a parameter of the module, "keep":
  *
  *	cache:NAME	the cache named NAME is right
  *	origin:NAME	its origin is
@@ -23,7 +24,7 @@
 #include <linux/dm-ioctl.h>
 #include <linux/module.h>
 
-/* With "origin:" before it and a newline after it. */
+/* "origin:", a name or a UUID, and a newline; DM_UUID_LEN counts the NUL at the end. */
 #define ANSWER_LEN	(DM_UUID_LEN + 8)
 /* A volume of LVM's: "LVM-", and the UUIDs of the volume group and the volume. */
 #define LVM_UUID_LEN	68

@@ -18,8 +18,8 @@
 /* ---- Blocks that leave the cache before it runs ---- */
 
 /*
- * In memory; the caller sees to the metadata.  Without policy_lock, because no
- * request runs.
+ * Free the slot in memory; the caller changes the metadata.  policy_lock is not
+ * needed, because no request runs.
  */
 static void release_slot(struct cache *c, u32 slot)
 {
@@ -47,7 +47,10 @@ int cache_forget_slot(struct cache *c, u32 slot)
 	return r;
 }
 
-/* The mapping and the write log are void when the metadata is committed next. */
+/*
+ * Empty the mapping and the write log.  The next commit of the metadata makes that
+ * durable.
+ */
 static int forget_all(struct cache *c)
 {
 	u32 i;
@@ -69,7 +72,7 @@ static int forget_all(struct cache *c)
 
 /* ---- Another origin ---- */
 
-/* A volume is named by device-mapper's name, because it has no number yet. */
+/* Messages name the volume as device-mapper does, because it has no number yet. */
 static void name_of(struct cache_table *t, char name[DM_NAME_LEN])
 {
 	if (dm_copy_name_and_uuid(dm_table_get_md(t->ti->table), name, NULL))
@@ -79,8 +82,8 @@ static void name_of(struct cache_table *t, char name[DM_NAME_LEN])
 /*
  * May a block be newer in the cache although the disk calls it clean?  In writeback
  * the kernel's own target forgets dirty bits when it crashes after a suspend, and
- * cache_repair 0.9 forgets them all.  Nothing says so, but hearth knows whether it
- * has promoted all that is mapped.
+ * cache_repair 0.9 forgets them all.  The metadata does not show either.  But
+ * hearth's record says whether hearth has promoted all that is mapped.
  */
 static bool clean_may_be_newer(struct cache *c, struct cache_table *t)
 {
@@ -89,8 +92,9 @@ static bool clean_may_be_newer(struct cache *c, struct cache_table *t)
 }
 
 /*
- * Blocks of which only the cache has what is newest: dirty ones, and those with
- * extents in the write log.  A block that has both is dirty (load_slot()).
+ * The number of blocks whose newest content only the cache has: dirty blocks, and
+ * blocks with extents in the write log.  A block that has both is dirty
+ * (load_slot()).
  */
 static u64 nr_newer(struct cache *c)
 {
@@ -112,7 +116,10 @@ static int refuse_origin(struct cache *c, const char *name,
 	return -ESTALE;
 }
 
-/* A few may differ because their content changed while it was written. */
+/*
+ * A few blocks may differ although nobody wrote the origin, because their content
+ * changed while both devices were being written.
+ */
 static int forget_odd_blocks(struct cache *c, const char *name,
 			     const struct origin_result *result)
 {
@@ -128,9 +135,9 @@ static int forget_odd_blocks(struct cache *c, const char *name,
 
 /*
  * The kernel's own target leaves discarded blocks in its cache, and nothing says
- * what the origin returns for them.  That must not have a volume refused when
- * hearth activates it for the first time.  But it has not discarded most of what is
- * cached.
+ * what the origin returns for them.  A volume must not be refused for that when
+ * hearth activates it for the first time.  If more than half of the blocks differ,
+ * discards are not the reason, because users discard only a part of what is cached.
  */
 static bool is_unsure(struct cache *c, const struct origin_result *result)
 {
@@ -158,7 +165,10 @@ static bool may_be_newer(struct cache *c, struct cache_table *t)
 	return clean_may_be_newer(c, t);
 }
 
-/* The mapping is all dirty, durably, when the metadata is committed next. */
+/*
+ * Call all that is mapped dirty.  The next commit of the metadata makes that
+ * durable.
+ */
 static int take_all_as_dirty(struct cache *c)
 {
 	struct slot *s;
@@ -238,10 +248,11 @@ static int compare_origin(struct cache *c, struct cache_table *t, const char *na
 }
 
 /*
- * Before the first hit: does the cache still belong to this origin?  In
- * passthrough nothing hits.  Metadata with NEEDS_CHECK is not written, so its
- * mapping could not be made void.  A volume that is in use must not be refused, and
- * the suspended engine knows that its origin was not left.
+ * Before the first hit: does the cache still belong to this origin?  Three cases
+ * are not compared.  Metadata with NEEDS_CHECK is not written, so its mapping could
+ * not be made void.  If the suspended engine has used this origin up to now
+ * (followed), the origin was never without its cache, and a volume in use must not
+ * be refused.  In passthrough nothing hits, so the comparison is put off.
  */
 int cache_check_origin(struct cache *c, struct cache_table *t, struct cache *before)
 {

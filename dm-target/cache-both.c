@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to both devices: writethrough, and what is left of it in passthrough.
+ * Writes to both devices: those of writethrough, and in passthrough those to slots
+ * that must be kept.
  *
- * It owns the units of 4 KiB that such a write has to itself, so that two
- * writes never reach the two devices in different orders, and the two legs of
- * the write.  It must not know why a slot may be written.
+ * It owns the two legs of such a write, and the units of 4 KiB that the write has
+ * to itself, because overlapping writes must reach both devices in the same order.
+ * It must not know why a slot may be written.
  */
 #include "cache-bio.h"
 #include "cache-both.h"
@@ -73,7 +74,10 @@ static bool wait_for_units(struct cache *c, struct bio *bio,
 	spin_lock_irqsave(&wb->lock, flags);
 	before = wb->units_wanted;
 	WRITE_ONCE(wb->units_wanted, before | units);
-	/* Say so, then look: the other half is in cache_return_units(). */
+	/*
+	 * Say what is wanted, then look at what is taken.  The other half is in
+	 * cache_return_units().
+	 */
 	smp_mb();
 	parked = (before | atomic_long_read(units_at(c, cb->slot))) & units;
 	if (parked)
@@ -89,7 +93,10 @@ void cache_return_units(struct cache *c, struct cache_bio *cb)
 {
 	unsigned long left, wanted;
 
-	/* Give, then look: a full barrier, as the other half has. */
+	/*
+	 * Give the units back, then look at what is wanted.  In between is a full
+	 * barrier, as in the other half.
+	 */
 	left = atomic_long_fetch_andnot(cb->units, units_at(c, cb->slot)) &
 	       ~cb->units;
 	cb->units = 0;
@@ -180,7 +187,7 @@ static void fast_leg_end(struct bio *leg)
 	bio_endio(bio);
 }
 
-/* I2: the block of a suspect slot leaves first. */
+/* I2: the block of a suspect slot leaves the cache before the bio ends. */
 void cache_drop_then_end(struct cache *c, struct bio *bio,
 			 struct cache_bio *cb)
 {
@@ -216,7 +223,7 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 
 int cache_issue_both(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
-	/* A device that is busy must not look like one that failed. */
+	/* With REQ_NOWAIT a device that is busy would look like one that failed. */
 	cache_leave_submitter(bio);
 	cb->kind = BIO_BOTH;
 	cb->c = c;

@@ -21,16 +21,17 @@
 #include <linux/sched/mm.h>
 
 /*
- * Such a commit flushes both devices, so changes for which no bio waits share it: at
- * most 40 commits a second are for them alone, unless LINGER_OPS come sooner.  No
- * bio sees the delay.  Neither value was chosen by measurement.
+ * Changes for which no bio waits share a commit, because it flushes both devices.
+ * At most 40 commits a second are for such changes alone, unless LINGER_OPS of them
+ * come sooner.  No bio sees the delay.  Neither value was chosen by measurement.
  */
 #define LINGER_MS		25
 #define LINGER_OPS		64
 /*
- * The rest takes more commits, because a first write waits for the whole group:
- * a commit without a bound once had 546,506 unmappings.  The value was not chosen by
- * measurement; UNMAPS_MAX has to be below it, so that others have room.
+ * The changes of one group, at most.  Others wait for the next commit, because a
+ * first write waits for its whole group: a commit without a bound once had 546,506
+ * unmappings.  The value was not chosen by measurement.  UNMAPS_MAX has to be below
+ * it, so that a group has room for other changes.
  */
 #define GROUP_OPS		4096
 
@@ -56,7 +57,10 @@ static void flush_end_io(struct bio *bio)
 	struct flush_leg *leg = container_of(bio, struct flush_leg, bio);
 	struct flush_wait *fw = leg->fw;
 
-	/* At once: a flush from above may be the next that the device does. */
+	/*
+	 * Noted here, because the device may serve a user's flush next, which has
+	 * to fail, too.
+	 */
 	if (bio->bi_status)
 		WRITE_ONCE(*leg->failed, true);
 	bio_uninit(bio);
@@ -127,7 +131,7 @@ struct group {
 	unsigned int nr_intents;
 	unsigned int nr_swept;
 	unsigned int nr_ahead;
-	unsigned int needs_flush;	/* of these devices */
+	unsigned int needs_flush;	/* FLUSH_* */
 };
 
 /* ---- One group ---- */
@@ -151,9 +155,8 @@ static unsigned int relies_on(enum commit_kind kind)
 }
 
 /*
- * Changes for which the group has no room are left for the next one, and the
- * worker is kicked for them, so they linger no more.  That is as if they were
- * queued only now.
+ * Changes for which the group has no room are left for the next one.  The worker is
+ * kicked for them, so none of them lingers any longer.
  */
 static void gather_group(struct cache *c, struct group *g)
 {
@@ -217,7 +220,10 @@ static int apply_group(struct cache *c, void *arg)
 	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 
-/* Durable on return, or decided what the failure means for the engine. */
+/*
+ * On return the change is durable, or cache_metadata_failed() has decided what its
+ * failure means for the engine.
+ */
 static int change_metadata(struct cache *c, const char *what,
 			   int (*change)(struct cache *c, void *arg), void *arg)
 {
@@ -263,8 +269,8 @@ int cache_commit_change(struct cache *c, const char *what,
 	};
 
 	/*
-	 * Never beside a group's done() calls.  They make slots dirty that
-	 * stop_dirtying() would not see.
+	 * On commit_wq, so never beside a group's done() calls: these make slots
+	 * dirty, which stop_dirtying() would not see.
 	 */
 	INIT_WORK_ONSTACK(&w.work, change_work);
 	queue_work(c->commit_wq, &w.work);
@@ -344,7 +350,10 @@ void cache_commit_work(struct work_struct *work)
 	end_home(c, &g);
 	if (list_empty(&g.ops) && !g.nr_swept)
 		return;
-	/* A group that has swept sets none ahead: it would undo the sweep. */
+	/*
+	 * A group that has swept sets no intents ahead, because these would undo
+	 * the sweep.
+	 */
 	if (g.nr_intents && !g.nr_swept && !cache_flush_failed(c))
 		g.nr_ahead = cache_intents_choose_ahead(c, &g.ops,
 							g.nr_intents);
@@ -358,8 +367,8 @@ void cache_commit_work(struct work_struct *work)
 /*
  * ---- Queueing ----
  *
- * The worker is kicked before the lock is released, because once the operation
- * has left the list nothing may keep the engine any more.
+ * The worker is kicked before the lock is released.  Afterwards it may be done with
+ * the operation at any time, and then nothing may keep the engine any more.
  */
 
 void cache_commit_queue(struct cache *c, struct commit_op *op)

@@ -2,8 +2,9 @@
 /*
  * Slots are compared with the blocks of the origin that they hold.
  *
- * This file owns the two reads and the rule when two sectors count as equal.  It
- * must not know why they are compared, nor whether they may be written meanwhile.
+ * This file owns the two reads, and the rule that says which sectors count as
+ * equal.  It must not know why they are compared, nor whether they may be written
+ * meanwhile.
  */
 #include "cache-compare.h"
 #include "cache.h"
@@ -11,7 +12,10 @@
 #include <linux/completion.h>
 #include <linux/vmalloc.h>
 
-/* Pieces that are read at a time, because their buffers take 4 MiB. */
+/*
+ * Pieces that are read at a time.  There are no more, because the buffers of these
+ * take 4 MiB.
+ */
 #define BATCH		32U
 #define PIECE_BYTES	(COMPARE_SECTORS << SECTOR_SHIFT)
 

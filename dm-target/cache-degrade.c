@@ -8,41 +8,40 @@
  * with where they occur and only counted here.
  *
  * As long as nothing is dirty, the origin has everything.  Then a cache whose
- * devices fail is given up as a whole: an empty mapping is committed, or, if
- * that fails, the superblock is wiped, and from there on the origin serves all
- * I/O.  If not even that can be written, fail_open decides whether writes go
- * on.  The fence is tried again every few seconds in any case, and the session
- * is remembered, so that a device that comes back is not believed while this
- * module is loaded.
+ * devices fail is given up as a whole: an empty mapping is committed or, if that
+ * fails, the superblock is wiped.  From there on the origin serves all I/O.  If not
+ * even the superblock can be written, fail_open decides whether writes go on.  In
+ * any case the fence is tried again every few seconds.  The session is remembered,
+ * so that a device that comes back is not believed while this module is loaded.
  *
  * While blocks are dirty, the metadata is needed.  If it cannot be changed any
  * more, it stays as it is, and a request that would need a change fails.  Nothing
- * becomes dirty any more, and dirty blocks go home.  If the cache device is dead,
- * dirty blocks are still asked of it, and no others.
+ * becomes dirty any more, and dirty blocks go home.  A cache device that is dead is
+ * still asked for dirty blocks, but for no others.
  */
 #include "cache-bio.h"
 
 #include <linux/sched/mm.h>
 
 /*
- * Errors of the cache device, halved every tick: 32 at once, or more than 16 a
- * second.  Fewer may be bad sectors.  Then the device is tried, and not given up
- * yet, so a value that is too small costs a few requests.  Not chosen by
- * measurement.
+ * After so many errors of the cache device the engine tries it: 32 at once, or more
+ * than 16 a second, because each tick halves their number.  Fewer may be bad
+ * sectors.  A value that is too small costs a few requests only, because a device
+ * that answers is not given up.  Not chosen by measurement.
  */
 #define ERRORS_MAX		32
 #define NR_TAKEN		64U	/* free slots that are taken off the list */
 #define NR_PROBES		4U	/* of them, so many are tried, the last first */
 /*
- * A try is a write to a device that has failed, which may last as long as the
- * device's timeout.  Writes that are held (fail_open 0) wait so much longer than
- * the device does.  Not chosen by measurement.
+ * Each try of the fence is a write to a device that has failed, and may last as
+ * long as the device's timeout.  When the device answers again, writes that are
+ * held (fail_open 0) may wait so many seconds more.  Not chosen by measurement.
  */
 #define FENCE_RETRY_SECONDS	5
 /*
- * One for each cache that was left without a fence since the module was loaded.
- * One more than these has the oldest forgotten, and its metadata would be believed
- * again.  Not chosen by measurement.
+ * One entry for each cache that was left without a fence since the module was
+ * loaded.  One cache more takes the place of the oldest entry, whose metadata would
+ * be believed again.  Not chosen by measurement.
  */
 #define NR_DISTRUSTED		64
 
@@ -117,7 +116,10 @@ static void release_held(struct cache *c, struct bio_list *bios)
 			cache_defer_bio(c, bio, cache_bio(bio)->step);
 		return;
 	}
-	/* Under the lock, so a suspend that begins finds them, or is seen here. */
+	/*
+	 * Under the lock, because then a suspend is seen here, or begins later and
+	 * finds the bios in held.
+	 */
 	spin_lock_irq(&c->degrade.held_lock);
 	if (!c->degrade.nr_suspending) {
 		bio_list_merge(&c->degrade.held, bios);
@@ -182,7 +184,7 @@ static int empty_mapping(struct cache *c)
 	return r;
 }
 
-/* I1: nothing on the disk maps a block any more, unless it is FENCE_NONE. */
+/* I1: unless the result is FENCE_NONE, nothing on the disk maps a block any more. */
 static enum fence make_fence(struct cache *c)
 {
 	unsigned int noio = memalloc_noio_save();
@@ -314,7 +316,10 @@ void cache_set_failed_mode(struct cache *c)
 	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
 }
 
-/* The cache device is often on the same SSD, so it is tried at once. */
+/*
+ * The metadata and the cache device are often on the same SSD, so the latter is
+ * tried at once.
+ */
 static void doubt_fast(struct cache *c)
 {
 	atomic_set(&c->degrade.fast_errors, ERRORS_MAX);
@@ -362,7 +367,10 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 	return !r && !compat_dm_io(&req, 1, &where, NULL);
 }
 
-/* Even many errors may be bad sectors, so the device is tried. */
+/*
+ * Even many errors may be bad sectors, so the device is tried before it counts as
+ * dead.
+ */
 static bool fast_answers(struct cache *c)
 {
 	struct page *page = alloc_page(GFP_NOIO | __GFP_ZERO);
@@ -428,10 +436,10 @@ void cache_degrade_work(struct work_struct *work)
 	struct cache *c = container_of(work, struct cache, degrade.work);
 	struct bio_list bios;
 
-	/* Bios that come from here on have queued the work again. */
+	/* A bio that is held from here on queues the work again. */
 	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
-	/* Once suspended, another engine may have the metadata. */
+	/* When this engine is suspended, another one may have the metadata. */
 	if (c->degrade.unfenced && !READ_ONCE(c->quiescing))
 		retry_fence(c);
 	else

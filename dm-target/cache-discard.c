@@ -11,7 +11,7 @@
 
 #define DISCARD_AHEAD	256U	/* blocks */
 
-/* The whole blocks inside the discarded range. */
+/* Register the whole blocks inside the discarded range. */
 static void discard_begin(struct cache *c, struct bio *bio,
 			  struct cache_discard *d)
 {
@@ -116,7 +116,10 @@ void cache_process_discard(struct cache *c, struct bio *bio,
 		discard_begin(c, bio, d);
 	if (!cache_bypassed(c) && !discard_wait(c, bio, d))
 		return;
-	/* W6: what the log has of it would come back. */
+	/*
+	 * W6: what the log has of the range leaves it first, because it would come
+	 * back otherwise.
+	 */
 	if (unlikely(READ_ONCE(c->log)) && !cache_log_discard(c, bio))
 		return;
 	discard_pass_down(c, bio, cb);

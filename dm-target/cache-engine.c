@@ -36,7 +36,7 @@
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
 
-/* The lock is enough: a table leaves the list before it is destroyed. */
+/* The lock keeps the tables, because a table leaves the list before it is destroyed. */
 static void tell_tables(struct cache *c)
 {
 	struct cache_table *t;
@@ -203,7 +203,10 @@ static void destroy_engine(struct kref *ref)
 		cmd_close(c->cmd);
 	if (c->pd)
 		pd_device_close(c->pd);
-	/* It waits for the end of copies, which wake the log's worker. */
+	/*
+	 * This waits for the last copies, whose end wakes the log, so the log is
+	 * freed later.
+	 */
 	if (c->copier)
 		dm_kcopyd_client_destroy(c->copier);
 	cache_log_free(c->log);
@@ -490,7 +493,10 @@ static bool left_meanwhile(const struct resuming *me, struct cache *c)
 	return me->shares && (c->stopping || list_empty(&c->tables));
 }
 
-/* Make *@c the engine of @t, and list it.  *@c is what @t had then, to be put. */
+/*
+ * Make *@c the engine of @t, and list it.  On return *@c is the engine that @t had
+ * before, which the caller has to put.
+ */
 static void adopt_engine(struct cache_table *t, const struct resuming *me,
 			 struct cache **c)
 {
@@ -556,7 +562,10 @@ static void notice_failure(struct cache *c)
 	mutex_unlock(&c->md_lock);
 }
 
-/* A new engine; without metadata the suspended one, or NULL. */
+/*
+ * Build a new engine.  If the metadata cannot be read, the suspended engine goes on
+ * if it can.
+ */
 static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 			  struct cache **result)
 {
@@ -608,10 +617,11 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 }
 
 /*
- * After a failed resume device-mapper destroys the table before this one.  If the
- * engine of that table alone knows of dirty blocks, this table keeps it as @c
- * (NULL: give back the kept one), until a table comes with which it can stay, or
- * its metadata comes back.  Its metadata device is this table's too.
+ * Keep @c with the table, or give back the kept engine (NULL).  After a failed
+ * resume device-mapper destroys the table before this one.  If the engine of that
+ * table alone knows of dirty blocks, this table keeps it, until a table comes with
+ * which it can stay, or its metadata comes back.  Both tables have the same
+ * metadata device.
  */
 static void keep_engine(struct cache_table *t, struct cache *c)
 {
@@ -637,7 +647,10 @@ int cache_engine_resume(struct cache_table *t)
 	if (r)
 		goto out;
 
-	/* If it runs already, another target of the table did not resume. */
+	/*
+	 * A table that runs already is resumed again, because another of its
+	 * targets failed to.
+	 */
 	if (list_empty(&t->running))
 		r = engine_for(t, &me, suspended, &c);
 	if (r)
@@ -660,13 +673,13 @@ void cache_engine_run(struct cache *c)
 {
 	WRITE_ONCE(c->quiescing, false);
 	WRITE_ONCE(c->tick.last_io, jiffies);
-	/* Only now the table is among those that are told. */
+	/* Said only now, because before the table was not among those that are told. */
 	if (c->checked.untold)
 		tell_tables(c);
 	c->checked.untold = false;
 	queue_delayed_work(c->wq, &c->tick.work, TICK);
 	cache_kick_writeback(c);
-	/* A log that was recovered drains, until its worker has looked. */
+	/* A log that was recovered is draining until its worker has looked at it. */
 	if (c->log)
 		cache_log_kick(c->log);
 }
@@ -686,7 +699,10 @@ void cache_engine_quiesce(struct cache_table *t)
 	if (runs_alone(t)) {
 		WRITE_ONCE(c->quiescing, true);
 		wake_up_all(&c->wait.migrations);
-		/* If its ring has failed, bios wait that would not end otherwise. */
+		/*
+		 * If the log's ring has failed, bios may wait that end only when
+		 * its worker runs.
+		 */
 		if (c->log)
 			cache_log_kick(c->log);
 	}
@@ -753,7 +769,10 @@ static void stop_engine(struct cache_table *t)
 	drain_work(c);
 	cache_log_stop(c);
 	cache_store(c);
-	/* Act on a failure that storing found while this engine is the only one. */
+	/*
+	 * A failure that storing has found is acted on while this engine is still
+	 * the only one.
+	 */
 	flush_work(&c->degrade.work);
 
 	mutex_lock(&engines_lock);
@@ -816,7 +835,10 @@ static void end_removal(struct resuming *me)
 	mutex_unlock(&engines_lock);
 }
 
-/* Only hearth can open a cache with a write log, so as much as can goes home. */
+/*
+ * Only hearth can open a cache that has something in its write log, so as much as
+ * possible goes home.
+ */
 static void settle_log(struct cache_table *t)
 {
 	unsigned int noio;

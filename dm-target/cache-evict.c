@@ -17,9 +17,15 @@
  * not be above MIGRATION_POOL.
  */
 #define EVICT_BATCH	64U
-/* Blocks to write back for a dirty victim, because it may not be among the first. */
+/*
+ * Write-back is to clean so many blocks for a dirty victim, because the victim may
+ * not be the first that it finds.
+ */
 #define CLEAN_PER_VICTIM	8U
-/* For discards and messages: half of what a commit takes, so that others have room. */
+/*
+ * Unmappings that discards and messages may queue: half of what a commit takes, so
+ * that it has room for other changes.
+ */
 #define UNMAPS_MAX		2048
 
 static void migration_free(struct cache *c, struct migration *m)
@@ -60,7 +66,7 @@ static void unmap_committed(struct cache *c, struct commit_op *op, int error)
 	struct migration *m = container_of(op, struct migration, op);
 	u32 old;
 
-	/* First, because the bios that it wakes may ask whether there is room. */
+	/* Before any bio is woken, because such a bio may ask whether there is room. */
 	atomic_dec(&c->evict.nr_unmaps);
 	if (error) {
 		unmap_failed(c, m);
@@ -90,7 +96,7 @@ static void queue_unmap(struct cache *c, struct migration *m)
 	cache_commit_queue(c, &m->op);
 }
 
-/* I3: a slot that may have the only copy stays, but for a discard. */
+/* I3: a slot that may have the only copy stays, unless its block is discarded. */
 static bool may_unmap(struct cache *c, u32 word, bool dirty_too)
 {
 	return slot_state(word) == SLOT_VALID && !(word & SLOT_PIN_MASK) &&
@@ -217,7 +223,10 @@ void cache_evict_work(struct work_struct *work)
 		nr = min(cache_reserve_wanted(c), EVICT_BATCH);
 		if (!nr)
 			break;
-		/* The next round counts what this one has freed. */
+		/*
+		 * The commit is awaited, because the next round counts the slots
+		 * that it frees.
+		 */
 		if (evict_round(c, nr))
 			cache_commit_sync(c);
 		else

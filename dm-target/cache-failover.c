@@ -15,8 +15,9 @@
 /* ---- The end of a bio with an error.  Any context ---- */
 
 /*
- * A device that is well may refuse a bio that must not wait: its submitter tries
- * again, and waits.  Read-ahead may fail, because no program has asked for it.
+ * A device that is well may refuse a bio with REQ_NOWAIT.  The bio's submitter
+ * tries again, and waits then.  Read-ahead may fail, because no program has asked
+ * for it.
  */
 static bool was_refused(struct bio *bio, blk_status_t *error)
 {
@@ -43,7 +44,10 @@ int cache_read_elsewhere(struct cache *c, struct bio *bio, u32 word,
 	return DM_ENDIO_INCOMPLETE;
 }
 
-/* A write to the block during its write-back makes another one necessary. */
+/*
+ * Write-backs of the block, at most.  A write to it during one makes another
+ * necessary.
+ */
 #define LEAVE_TRIES	8
 
 int cache_leave_and_write(struct cache *c, struct bio *bio)
@@ -62,7 +66,10 @@ int cache_write_elsewhere(struct cache *c, struct bio *bio,
 					 cache_leave_and_write(c, bio);
 }
 
-/* Once a device could not flush it has lost something, so every flush fails. */
+/*
+ * A device that once could not flush has lost something, so every later flush
+ * fails, too.
+ */
 int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 {
 	bool fast = dm_bio_get_target_bio_nr(bio);
@@ -84,7 +91,10 @@ int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 
 /* ---- The worker's part: a block leaves the cache.  May sleep ---- */
 
-/* Is it dirty only for writes under way?  Their end decides whether it stays so. */
+/*
+ * Is the slot dirty only because of writes under way?  Their end decides whether it
+ * stays dirty.
+ */
 static bool is_undecided(u32 word)
 {
 	return (word & SLOT_UNWRITTEN) && (word & SLOT_WRITER_MASK);
@@ -115,7 +125,10 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		if (reads && (slot_state(word) == SLOT_EVICTING ||
 			      slot_state(word) == SLOT_FILLING))
 			return true;
-		/* The block stays, but the origin has the same content. */
+		/*
+		 * The block stays in the cache, but the origin has the same content
+		 * for the reader.
+		 */
 		if (reads && health != HEALTH_GOOD &&
 		    (!(word & SLOT_DIRTY) || !cache_kept(c, word)))
 			return true;
@@ -139,13 +152,13 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 }
 
 enum leave_result {
-	LEAVE_GO,		/* it may be mapped again */
+	LEAVE_GO,		/* the bio may be mapped again */
 	LEAVE_LOOK,		/* look again */
 	LEAVE_WAIT,
 	LEAVE_NEVER,
 };
 
-/* Refused writes made it dirty, and no others: it is what it was before. */
+/* Only refused writes have made the slot dirty, so it becomes clean again. */
 static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
 {
 	if (slot_state(word) != SLOT_VALID)
@@ -157,9 +170,9 @@ static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
 }
 
 /*
- * A step towards the origin for the block of a slot that could not be written.
- * I3: content that was acknowledged before goes home first, so it has to be
- * read.  If there is none, only the mapping goes.
+ * One step on the way out of the cache, for the block of a slot that could not be
+ * written.  I3: content that was acknowledged before goes home first, so it has to
+ * be read.  If there is no such content, the block is only unmapped.
  */
 static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 				    u32 slot, u32 word)
@@ -177,7 +190,7 @@ static enum leave_result leave_slot(struct cache *c, struct cache_bio *cb,
 		cache_write_home(c, slot);
 		return LEAVE_LOOK;
 	}
-	/* The cache's health says what becomes of the write. */
+	/* When the bio is mapped again, the cache's health says what becomes of it. */
 	if (!cache_writable(c))
 		return word & SLOT_UNWRITTEN ? take_dirty_back(c, slot, word) :
 					       LEAVE_GO;

@@ -12,7 +12,7 @@
 #include "cache-fill.h"
 #include "cache-trace.h"
 
-/* Above this a block is copied by kcopyd, and the reader reads for itself. */
+/* kcopyd copies larger blocks, and their reader reads the origin for itself. */
 #define FILL_MAX_PAGES	256
 
 struct fill {
@@ -23,7 +23,7 @@ struct fill {
 	atomic_t *room;		/* where its sectors count while it copies */
 	ktime_t began;		/* for the trace; 0: the event is off */
 	bool dirty;		/* a write waits for it: commit it as an intent */
-	bool written;		/* to the origin, just before */
+	bool written;		/* a write to the origin has just ended */
 	struct bio *bio;	/* the reader to serve, or the overwriting writer */
 	struct commit_op op;
 	struct work_struct work;
@@ -130,7 +130,10 @@ static void retire_slot(struct fill *fill)
 	free_fill(fill);
 }
 
-/* A block of which the write log has some comes in from there, if a request asked for it. */
+/*
+ * If the write log has some of the block, and a request asked for it, it comes in
+ * from there.
+ */
 static void give_way(struct fill *fill)
 {
 	if (fill->why == CACHE_PROMOTE_AHEAD || !cache_log_want(fill->c, fill->block))
@@ -250,7 +253,10 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	if (fill->written)
 		cache_lately_note(c, fill->block);
 
-	/* In one step, because an eviction must find that the policy knows it. */
+	/*
+	 * Under one lock, because an eviction that finds the slot VALID relies on
+	 * the policy knowing it.
+	 */
 	spin_lock(&c->policy_lock);
 	old = atomic_xchg(&slot_at(&c->map, fill->slot)->word, new);
 	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
@@ -456,7 +462,7 @@ static bool promote_overwrite(struct cache *c, struct bio *bio)
 	return true;
 }
 
-/* The data is in the slot, or not: any context. */
+/* The write to the slot has ended.  Any context. */
 void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 {
 	struct cache_bio *cb = cache_bio(bio);
@@ -490,7 +496,10 @@ static struct fill *begin_fill(struct cache *c, u64 block,
 	return NULL;
 }
 
-/* A write, or a read for which its block alone is promoted. */
+/*
+ * Promote the bio's block alone.  Returns true if the fill serves the bio, which is
+ * a read then.  A write is mapped again, and waits for the slot.
+ */
 static bool promote_alone(struct cache *c, struct bio *bio)
 {
 	struct cache_bio *cb = cache_bio(bio);
@@ -511,8 +520,9 @@ static bool promote_alone(struct cache *c, struct bio *bio)
 }
 
 /*
- * Promote what lies behind @block, up to the first that has a slot already: the
- * disk's head is there, and while slots are free nothing has to leave for it.
+ * Promote the blocks behind @block, up to the first that has a slot already,
+ * because the disk's head is there.  While slots are free, no block has to leave
+ * for them.
  */
 static void promote_behind(struct cache *c, u64 block)
 {

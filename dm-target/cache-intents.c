@@ -15,15 +15,17 @@
 #include "cache.h"
 
 /*
- * After the last write that hit, or that asked for an intent.  Sooner, the next
- * burst of writes would wait for its intents again; later, a power cut meanwhile
- * would have more blocks copied needlessly.  Not chosen by measurement.
+ * Spare intents are taken back so long after the last write that hit, or that asked
+ * for an intent.  Sooner, the next burst of writes would wait for its intents
+ * again.  Later, a power cut meanwhile would have more blocks copied needlessly.
+ * Not chosen by measurement.
  */
 #define INTENT_IDLE_SECONDS	5
 #define WORD_SLOTS		64U	/* slots whose dirty bits are one word on disk */
 /*
- * Around a first write: 16 words, because neighbours in slots came in together and
- * may be written together.  Not chosen by measurement.
+ * Intents are set ahead in so many slots around a first write: 16 words.  Blocks in
+ * neighbouring slots came in together, so they may be written together.  Not chosen
+ * by measurement.
  */
 #define AHEAD_SLOTS		1024
 
@@ -159,10 +161,10 @@ void cache_intents_tick(struct cache *c)
 /* ---- Set ahead ---- */
 
 /*
- * The dirty bits of 64 slots are one word on disk (in format 2), with others in
- * the same block: setting them all costs little more than setting one, and
- * spares the neighbours' first writes the wait for a commit.  The cost
- * of a power cut stays within the bound.
+ * How many intents may be set ahead?  The dirty bits of 64 slots are one word on
+ * disk (in format 2), and many words share a metadata block.  So setting all of
+ * them costs little more than setting one, and spares the neighbours' first writes
+ * the wait for a commit.  The cost of a power cut stays within max_intents.
  */
 static u32 ahead_room(struct cache *c, unsigned int nr_new)
 {
@@ -170,7 +172,10 @@ static u32 ahead_room(struct cache *c, unsigned int nr_new)
 	u32 bound = min_t(u64, READ_ONCE(c->limits.max_intents), U32_MAX);
 	u32 most = bound - bound / 8;
 
-	/* An eighth is left for first writes, because they would start a sweep soon. */
+	/*
+	 * An eighth is left for first writes, because otherwise these would soon
+	 * start a sweep.
+	 */
 	if (c->map.nr_slots <= bound)
 		most = c->map.nr_slots;
 	return most - min(spare, most);

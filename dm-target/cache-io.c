@@ -25,7 +25,7 @@
 static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, enum cache_op op)
 {
-	/* A bio that was judged a miss before has been counted. */
+	/* A bio that was judged a miss before was counted then. */
 	if (unlikely(cb->verdict != NR_CACHE_VERDICTS))
 		return;
 	cache_describe_bio(bio, op, cache_stream_before(c, bio), &cb->io);
@@ -44,7 +44,7 @@ enum log_result {
 };
 
 /*
- * Is (the rest of) the read in the write log?  W14: if not, the slot was looked for
+ * Is (the rest of) the read in the write log?  W14: if not, the slot is looked for
  * again, because extents leave the log after their block's slot is published.
  */
 static noinline enum log_result read_log(struct cache *c, struct bio *bio,
@@ -52,7 +52,7 @@ static noinline enum log_result read_log(struct cache *c, struct bio *bio,
 {
 	if (cache_log_read(c, bio, cb, worker, r))
 		return LOG_HAS_IT;
-	/* The index's locks were taken in between. */
+	/* The slot is looked for after the log was (W14). */
 	smp_mb();
 	return slot_map_find(&c->map, cb->block) == SLOT_NONE ? LOG_HAS_NOT :
 								LOG_LOOK_AGAIN;
@@ -75,8 +75,8 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 }
 
 /*
- * A slot on its way in: the log has what is newer than the origin, until the slot is
- * VALID (W14).
+ * The slot is on its way in or out.  Until a slot on its way in is VALID, the log
+ * has what is newer than the origin (W14).
  */
 static noinline enum log_result read_log_in_transit(struct cache *c,
 						    struct bio *bio,
@@ -85,7 +85,10 @@ static noinline enum log_result read_log_in_transit(struct cache *c,
 {
 	u32 slot, word;
 
-	/* The log's readers pin a segment that is being mapped in place. */
+	/*
+	 * A segment that is being mapped in place keeps the pins of the log's
+	 * readers, and may be full of them.
+	 */
 	slot = slot_map_find_own(&c->map, cb->block, &word);
 	if (slot != SLOT_NONE && unlikely(word & SLOT_FULL)) {
 		*r = DM_MAPIO_SUBMITTED;
@@ -104,7 +107,10 @@ static noinline enum log_result read_log_in_transit(struct cache *c,
 static int map_read_transit(struct cache *c, struct bio *bio,
 			    struct cache_bio *cb)
 {
-	/* A promotion may linger: committed, it serves the next read. */
+	/*
+	 * The commit of a promotion may linger.  Once it is durable, the slot
+	 * serves the next read.
+	 */
 	cache_commit_kick_lingering(c);
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cb->verdict = CACHE_BYPASS_LIMIT;
@@ -115,7 +121,10 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 	return DM_MAPIO_REMAPPED;
 }
 
-/* A table's passthrough has no dirty blocks; a failed cache device may. */
+/*
+ * No slot is needed in passthrough by the table.  If a failure is the reason,
+ * blocks may still be dirty.
+ */
 static bool slot_is_needed(struct cache *c, u32 slot)
 {
 	return slot != SLOT_NONE &&
@@ -132,7 +141,7 @@ static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
 	return DM_MAPIO_REMAPPED;
 }
 
-/* May the bio not pin a slot of this @word, which is closed? */
+/* Is the slot with this @word, which is closed, closed to this bio as well? */
 static bool is_shut_out(struct cache *c, struct cache_bio *cb, u32 slot,
 			u32 word)
 {
@@ -241,9 +250,9 @@ static inline int issue_write(struct cache *c, struct bio *bio,
 }
 
 /*
- * Will a write make a slot with this word dirty?  It is counted first, then the
- * mode is looked at, and only then the slot becomes dirty.  So stop_dirtying()
- * sees the count of every dirty slot.
+ * Will a write make a slot with this word dirty?  Here the slot is counted, and
+ * then the mode is looked at.  Only after that does the slot become dirty, so
+ * stop_dirtying() sees the count of every dirty slot.
  */
 static bool count_dirty(struct cache *c, u32 word)
 {
@@ -258,7 +267,7 @@ static bool count_dirty(struct cache *c, u32 word)
 	return false;
 }
 
-/* If nothing depends on the cache any more, the origin takes the write. */
+/* If no block depends on the cache any more, the origin takes the write. */
 static void intent_refused(struct cache *c, struct bio *bio,
 			   struct cache_bio *cb)
 {
@@ -279,8 +288,9 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	bool counted;
 
 	/*
-	 * Pinned before the cache device was given up: there may be several
-	 * writers, whose copies could reach the two devices in different orders.
+	 * In passthrough, the slot was pinned before the cache device was given up.
+	 * It may have several writers, whose copies could reach the two devices in
+	 * different orders.
 	 */
 	if (error || READ_ONCE(c->mode) == MODE_PASSTHROUGH) {
 		intent_refused(c, bio, cb);
@@ -325,7 +335,10 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* I2: without SLOT_INTENT the slot is pinned, but the write is to wait. */
+/*
+ * I2: if the slot has no SLOT_INTENT, it is pinned, but the write has to wait
+ * (HIT_NO_INTENT).
+ */
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, u32 slot, u32 word)
 {
@@ -335,7 +348,10 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		  cache_bio_parts(c, bio, cb->block);
 	bool counted = false;
 
-	/* Full pins close it, too; each writer pins, so the writers cannot overflow. */
+	/*
+	 * A slot with as many pins as it can have is closed, too.  Each writer has
+	 * a pin, so the count of writers cannot overflow.
+	 */
 	if (unlikely(slot_is_closed(word)) && is_shut_out(c, cb, slot, word))
 		return cache_park_on_slot(c, bio, slot, word);
 	cb->slot = slot;
@@ -343,7 +359,10 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 	if (unlikely(!cache_mode_keeps_dirty(mode))) {
 		enum hit_result r;
 
-		/* Before it pins: a slot with a writer could not go home. */
+		/*
+		 * The write yields before it pins, because a slot with a writer
+		 * could not go home.
+		 */
 		if (cache_yields(c, bio))
 			return HIT_PARKED;
 		r = cache_claim_both(c, bio, cb, word, mode);
@@ -377,7 +396,10 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 
 /* ---- Writes that miss ---- */
 
-/* A whole block is its own promotion, and the log spares it the wait for a commit. */
+/*
+ * A write of a whole block would be its own promotion, and wait for a commit.  The
+ * log spares it that.
+ */
 static noinline bool absorbs_whole(struct cache *c, struct bio *bio,
 				   struct cache_bio *cb)
 {
@@ -522,9 +544,9 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 /* ---- Flushes ---- */
 
 /*
- * Nothing acknowledged depends on metadata that is not durable yet, so a flush
- * is a flush of both devices; device-mapper sends one bio for each.  Not inline,
- * because hits would save its registers.
+ * Nothing acknowledged depends on metadata that is not durable yet, so a flush is a
+ * flush of both devices; device-mapper sends one bio for each.  Not inline, because
+ * then hits would have to save the registers that it needs.
  */
 static noinline int map_flush(struct cache *c, struct bio *bio)
 {
@@ -655,7 +677,7 @@ static void process_bio(struct cache *c, struct bio *bio)
 	}
 }
 
-/* It has waited for room in the write log. */
+/* The bio has waited for room in the write log. */
 static noinline void process_in_turn(struct cache *c, struct bio *bio)
 {
 	cache_log_begin_turn(c->log, bio);
@@ -712,7 +734,7 @@ static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 	cb->fill = NULL;
 }
 
-/* In the words of the histograms, what was this bio? */
+/* The histogram that this bio counts in. */
 static enum cache_latency latency_of(struct bio *bio, const struct cache_bio *cb)
 {
 	bool miss = cb->verdict != NR_CACHE_VERDICTS;
@@ -804,7 +826,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)
 	struct cache_bio *cb = cache_bio(bio);
 	int r = end_bio(c, bio, cb, error);
 
-	/* A bio that is not at its end may belong to another already. */
+	/* A bio that has not ended may have another owner already. */
 	if (likely(r == DM_ENDIO_DONE) && unlikely(cache_bio_is_timed(cb)))
 		count_time(c, bio, cb);
 	return r;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The blocks that were written last.  If somebody else writes the origin, or puts it
- * back to an earlier state, they differ most likely, so the origin check looks at
- * them.
+ * The blocks that were written last.  If somebody else writes the origin, or puts
+ * it back to an earlier state, these blocks are the most likely to differ, so the
+ * origin check looks at them.
  *
  * A write that hits notes nothing, because the path of a hit must not get longer.  But
  * it leaves SLOT_TOUCHED behind, and it needs an intent (I2).  The block is noted when

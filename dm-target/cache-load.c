@@ -270,9 +270,10 @@ static void report_past_end(struct cache *c, u32 nr, u32 nr_dirty)
 }
 
 /*
- * Blocks past the end of the table leave the cache, durably.  Dirty ones
- * go home first: the origin device may be longer than the table.  By unchecked
- * metadata none goes home, and it keeps them, because it is not written.
+ * Blocks past the end of the table leave the cache, durably.  Dirty ones go home
+ * first: the origin device may be longer than the table.  If the metadata is
+ * unchecked, none goes home, and the metadata keeps them, because it is not
+ * written.
  */
 static int drop_past_end(struct cache *c)
 {
@@ -403,10 +404,11 @@ static int load_mapping(struct cache *c, struct cache_table *t,
 /* ---- All of it ---- */
 
 /*
- * Writethrough makes blocks dirty on the disk only as long as it writes them, and
- * the origin has all that was acknowledged.  If the metadata says so, another origin
- * empties the cache after a power cut, and has no volume refused.  The write log may
- * outlive the change from writeback, so with its flag nothing is said.
+ * In writethrough the dirty bits on the disk are only intents, and the origin has
+ * all that was acknowledged.  The metadata says so, because then, after a power
+ * cut, an origin that was written without the cache only empties the cache;
+ * otherwise the volume would be refused.  The write log may outlive a change from
+ * writeback, so nothing is said while its flag is set.
  */
 static bool goes_through(struct cache *c, enum dm_cache_mode mode)
 {
@@ -449,7 +451,10 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
 }
 
-/* lvm2 waits until nothing is dirty under the policy cleaner, and would wait for ever. */
+/*
+ * Under the policy cleaner lvm2 waits until nothing is dirty, so it would wait for
+ * ever.
+ */
 static void report_unchecked(struct cache *c)
 {
 	u32 nr_dirty = atomic_read(&c->nr_dirty);
@@ -460,7 +465,7 @@ static void report_unchecked(struct cache *c)
 		DMERR("nothing is written back, however long a drain waits: deactivate and activate the volume, because LVM checks the metadata then; without LVM use 'cache_check --clear-needs-check-flag'");
 }
 
-/* Nothing that was changed while it was loaded is committed. */
+/* The changes that were made to the metadata while it was loaded are dropped. */
 static int stay_read_only(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
@@ -582,7 +587,10 @@ static void store_stats(struct cache *c)
 	cmd_set_stats(c->cmd, &stats);
 }
 
-/* W5: the disk's log has older extents of the block, and its mapping outranks them. */
+/*
+ * W5: the log on the disk has older extents of the block.  Its mapping outranks
+ * them, so it has to stay.
+ */
 static bool is_logged(struct cache *c, u32 slot)
 {
 	return c->log && cache_log_has_block(c->log, slot_block(slot_at(&c->map, slot)));
@@ -590,7 +598,8 @@ static bool is_logged(struct cache *c, u32 slot)
 
 /*
  * I1: the cache device could not flush and may have lost writes that reached both
- * devices.  The origin has them, unless the block is dirty.
+ * devices.  The origin has them, unless the block is dirty, so the other blocks are
+ * unmapped.
  */
 static int drop_suspects(struct cache *c)
 {

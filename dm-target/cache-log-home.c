@@ -13,22 +13,29 @@
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 
-/* So many runs are tried in vain before that, at most.  Not chosen by measurement. */
+/*
+ * After so many runs that were tried in vain, nothing is tried for a while, even if
+ * the log has more.  Not chosen by measurement.
+ */
 #define FRUITLESS_MAX		65536
 /* Above LOG_HIGH_MARK the log is too full, until it is below this: percent. */
 #define LOW_MARK		50
-/* A block of 600 runs, of which 16 can leave at a time, is empty after so many. */
+/*
+ * After so many passes a block of 600 runs is empty, even if only 16 can leave at a
+ * time.
+ */
 #define DISCARD_PASSES		64
 /* Runs that leave together while somebody waits: writes, discards, or a removal. */
 #define URGENT_RUNS		256U
 
 /*
- * A batch with less room than that is full, because a block of 64 KiB may have so many runs,
- * and one that is split keeps the next batch from beginning.
+ * A batch with less room counts as full, because a block of 64 KiB may have so many
+ * runs, and a block whose runs are split between batches keeps the next batch from
+ * beginning.
  */
 #define WHOLE_BLOCK		128U
 
-/* Small batches, of which nothing goes into the cache, end the wait of others sooner. */
+/* Does somebody wait?  Then batches are small, because these end the wait sooner. */
 static bool is_in_haste(struct cache_log *log)
 {
 	return log->leaves || cache_log_is_pressed(log);
@@ -46,7 +53,10 @@ static void begin_copy(struct cache_log *log, struct log_batch *b, u32 i)
 	cache_log_copy_run(log, &b->runs[i], log->c->origin, b->runs[i].block, copy);
 }
 
-/* All runs are copied, unless a suspend began for which nobody has to wait. */
+/*
+ * Begin to copy all runs.  When a suspend begins, the rest is left out, unless
+ * somebody waits.
+ */
 static void begin_copies(struct cache_log *log, struct log_batch *b)
 {
 	u32 i;
@@ -66,7 +76,7 @@ static void wait_for_copies(struct cache_log *log, struct log_batch *b)
 	smp_rmb();
 }
 
-/* These stay: @nr from @first on. */
+/* @nr runs from @first on stay in the log. */
 static void keep_runs(struct cache_log *log, const struct log_batch *b, u32 first,
 		      u32 nr)
 {
@@ -119,8 +129,8 @@ static u32 end_copies(struct cache_log *log, struct log_batch *b, bool *failed)
 	if (!n)
 		return 0;
 	/*
-	 * After a flush that failed none is tried, so nothing leaves that another batch had
-	 * copied before.
+	 * After one failed flush every later one fails, too.  So nothing leaves
+	 * that another batch had copied before.
 	 */
 	if (cache_flush_origin(log->c)) {
 		went_wrong("the origin cannot be flushed");
@@ -138,9 +148,9 @@ static u32 end_copies(struct cache_log *log, struct log_batch *b, bool *failed)
 }
 
 /*
- * W13: runs of a block are added to the batch, which may have @max.  Returns how many: 0
- * while writes to the origin alone or discards are in flight.  None begins while the block
- * has extents.
+ * W13: add runs of a block to the batch, which may have @max.  Returns how many
+ * were added: 0 while writes to the origin alone or discards are in flight.  None
+ * of these begins while the block has extents.
  */
 static u32 take_block(struct cache_log *log, u64 block, struct log_batch *b, u32 max)
 {
@@ -188,7 +198,10 @@ static u32 pick_blocks(struct cache_log *log, u64 *blocks, u32 max)
 	return p.nr;
 }
 
-/* The index of the first of sorted @blocks that is @block, or behind it; or 0. */
+/*
+ * The index of the first of the sorted @blocks that is not before @block; 0 if all
+ * are.
+ */
 static u32 first_from(const u64 *blocks, u32 nr, u64 block)
 {
 	u32 low = 0, high = nr;
@@ -237,7 +250,10 @@ static bool can_go_home(struct cache_log *log)
 
 bool cache_log_home_is_wanted(struct cache_log *log)
 {
-	/* An empty log is asked, too: streams are absorbed until it is too full. */
+	/*
+	 * Also for an empty log, because streams are absorbed until too_full() sets
+	 * above_mark.
+	 */
 	u32 fullness = cache_log_fullness(log);
 	bool full = too_full(log, fullness);
 	bool can = can_go_home(log) && !cache_log_backs_off(log);
@@ -264,9 +280,9 @@ static u64 nr_runs(struct cache_log *log)
 }
 
 /*
- * A bad stretch of the origin must not keep the rest in the log, so the next pass goes on
- * behind a batch that failed; and only if all of the log was tried in vain, nothing is tried
- * for a while.
+ * A bad stretch of the origin must not keep the rest in the log, so the next pass
+ * goes on behind a batch that failed.  Only if all of the log was tried in vain,
+ * nothing is tried for a while.
  */
 static u64 end_batch(struct cache_log *log, struct log_batch *b)
 {
@@ -304,7 +320,10 @@ static u64 send_batch(struct cache_log *log)
 	return end_batch(log, &log->home[log->filling]);
 }
 
-/* No batch is under way any more, nor a block on its way into the cache. */
+/*
+ * End both batches and all moves into the cache.  Returns how many runs and blocks
+ * have left.
+ */
 static u64 end_all(struct cache_log *log)
 {
 	u64 left = send_batch(log), moved;
@@ -319,8 +338,9 @@ static u64 end_all(struct cache_log *log)
 }
 
 /*
- * Room in the batch that is filled, for runs of the block.  False: it has runs in there that
- * stay.  No block has runs in both batches.  Adds to *@left how many runs left.
+ * Make room for runs of the block in the batch that is filled.  No block may have
+ * runs in both batches, so if it has some in this one, both are ended first.
+ * Returns false if nothing left then.  Adds to *@left how many runs left.
  */
 static bool make_room(struct cache_log *log, u64 block, u64 *left)
 {
@@ -337,8 +357,8 @@ static bool make_room(struct cache_log *log, u64 block, u64 *left)
 }
 
 /*
- * Runs of the block are added to the batch that is filled.  Returns whether one was sent;
- * adds to *@left how many runs left.
+ * Add runs of the block to the batch that is filled.  Returns whether a batch was
+ * sent; adds to *@left how many runs left.
  */
 static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
 {
@@ -357,7 +377,7 @@ static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
 	return sent;
 }
 
-/* It is to go into the cache, and nobody waits for room. */
+/* Is the block to go into the cache?  Not while somebody waits for the log. */
 static bool goes_into_cache(struct cache_log *log, u64 block)
 {
 	return !log->leaves && !cache_log_has_waiters(log) &&
@@ -366,8 +386,8 @@ static bool goes_into_cache(struct cache_log *log, u64 block)
 }
 
 /*
- * The picked blocks leave, until others have to go first.  Returns how many runs left, or
- * blocks of which all did.
+ * The picked blocks leave, until somebody waits.  Returns how many runs left, plus
+ * how many blocks went into the cache.
  */
 static u64 blocks_go_home(struct cache_log *log)
 {
@@ -390,7 +410,10 @@ static u64 blocks_go_home(struct cache_log *log)
 	return left;
 }
 
-/* Blocks at rest go first, and with one commit many: so they wait for each other. */
+/*
+ * Map the segments in place that a whole block fills.  They wait for each other,
+ * because then one commit maps many.
+ */
 bool cache_log_map_whole(struct cache_log *log)
 {
 	u32 moved;
@@ -428,7 +451,10 @@ void cache_log_serve_wanted(struct cache_log *log)
 		cache_log_reap(log);
 }
 
-/* Blocks that have come into the log since the last were picked wait for the next time. */
+/*
+ * Pick the next blocks.  A block that comes into the log later waits until blocks
+ * are picked again.
+ */
 static void pick_again(struct cache_log *log)
 {
 	log->nr_picked = pick_blocks(log, log->blocks, LOG_HOME_BLOCKS);
@@ -446,7 +472,10 @@ bool cache_log_go_home(struct cache_log *log)
 	left = blocks_go_home(log);
 	if (left)
 		log->pick_from = 0;
-	/* Records, too, what superseded the rest, so that segments become free. */
+	/*
+	 * The ring then records what has superseded the rest, too, so that segments
+	 * become free.
+	 */
 	if (!left)
 		cache_log_write_ring(log);
 	cache_log_reap(log);
@@ -540,7 +569,10 @@ void cache_log_serve_leavers(struct cache_log *log)
 
 /* ---- Discards ---- */
 
-/* Runs of what the discard covers, from its cursor on; the cursor goes on. */
+/*
+ * Collect the runs that the discard covers, from its cursor on, and move the cursor
+ * behind them.
+ */
 static u32 collect_discarded(struct cache_log *log, struct cache_discard *d)
 {
 	u32 nr = 0;

@@ -11,23 +11,24 @@
 #include "cache-log-io.h"
 
 /*
- * A write of 32 KiB and more is large: the disk takes it nearly as fast as many small
- * ones, and it would use the log up.  So it is absorbed while slots are free only.  Not
- * chosen by measurement.
+ * A write of 32 KiB or more is large.  The disk takes streams of large writes
+ * without seeks, and they would use the log up.  So a large write is absorbed only
+ * while slots are free.  Not chosen by measurement.
  */
 #define LARGE_SECTORS	64U
 /*
- * So many writes may wait to be recorded without a flush, because their memory and
- * the room in the ring that is kept for them come back only then.  A batch for 2,048
- * takes nine blocks of the ring.  Not chosen by measurement.
+ * If more writes than this wait to be recorded, a batch of the ring is written
+ * without any flush from a user.  Their memory, and the room in the ring that is
+ * kept for them, come back only then.  A batch for 2,048 takes nine blocks of the
+ * ring.  Not chosen by measurement.
  */
 #define UNLOGGED_MAX	2048
 
 /* ---- Writes ---- */
 
 /*
- * W1, W13: may anything be absorbed now?  Asked after the write was counted in, too.
- * A worker that says no first sees the count afterwards.
+ * W1, W13: may anything be absorbed now?  Asked again after the write was counted
+ * in.  The worker that changes the answer to no looks at the count after that.
  */
 static bool may_absorb(struct cache_log *log)
 {
@@ -56,15 +57,16 @@ static bool is_large(struct cache_log *log, struct bio *bio)
 	return true;
 }
 
-/* The same for one write: the cache device may have refused it before. */
+/* May this write be absorbed?  The cache device may have refused it before. */
 static bool may_absorb_bio(struct cache_log *log, const struct cache_bio *cb)
 {
 	return may_absorb(log) && !cb->shun;
 }
 
 /*
- * Is it worth while to absorb a write to a block that has nothing in the log?  A whole
- * block is left to its promotion, which is absorbed, too, but has a budget.
+ * Is it worth while to absorb a write to a block that has nothing in the log?  A
+ * write of a whole block is left to its promotion, which the log takes, too, but
+ * which has a budget.
  */
 static bool is_wanted(struct cache_log *log, struct bio *bio,
 		      struct cache_bio *cb)
@@ -93,7 +95,10 @@ static void cancel(struct cache_log *log, struct log_write *w)
 	atomic_dec(&log->in_flight);
 }
 
-/* Counted in, then looked: a worker, or a promotion, does both the other way round. */
+/*
+ * Count the write in, then look.  A worker, or a promotion, first makes its change
+ * known, and then looks at the count.
+ */
 static enum absorbed look_again(struct cache_log *log, struct log_write *w)
 {
 	atomic_inc(&log->in_flight);
@@ -131,9 +136,10 @@ static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 }
 
 /*
- * A block that the policy wants goes into the cache later, instead of home.  If slots
- * were free, that may be all that it had in its favour.  Then a write does not have the
- * rest of its block copied to the cache device: 4 KiB of a user would cost 64 KiB more.
+ * A block that the policy wants goes into the cache later, instead of home.  If
+ * slots were free, that may be the only reason why the policy wanted it.  Then a
+ * write alone does not have the rest of its block copied to the cache device,
+ * because 4 KiB of a user would cost 64 KiB more.
  */
 static enum log_keep keeps(struct cache_log *log, struct bio *bio,
 			   struct cache_bio *cb)
@@ -226,7 +232,7 @@ bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *c
 	return true;
 }
 
-/* The submitter of such a bio tries again, and waits. */
+/* The submitter of a bio with REQ_NOWAIT tries again, and waits then. */
 static bool must_not_wait(struct bio *bio, blk_status_t *error)
 {
 	if (!(bio->bi_opf & REQ_NOWAIT) ||
@@ -236,7 +242,10 @@ static bool must_not_wait(struct bio *bio, blk_status_t *error)
 	return true;
 }
 
-/* W8: nothing was seen.  The write goes to the origin, when its block has left. */
+/*
+ * W8: readers have not seen the write.  It goes to the origin when its block has
+ * left the log.
+ */
 static int end_failed_write(struct cache *c, struct bio *bio,
 			    struct cache_bio *cb, blk_status_t *error)
 {
@@ -257,10 +266,13 @@ int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
 
 	if (unlikely(*error))
 		return end_failed_write(c, bio, cb, error);
-	/* Found by readers before the bio ends (W8). */
+	/* Readers find the write before its bio ends (W8). */
 	log_index_seen(&log->ix, cb->logged.write);
 	cb->logged_io = true;
-	/* Seen before it counts as ended: cache_log_save_failed() looks at both. */
+	/*
+	 * The write is seen before it counts as ended, because
+	 * cache_log_save_failed() looks at both.
+	 */
 	smp_mb__before_atomic();
 	atomic_dec(&log->in_flight);
 	if (cb->logged.fua) {
@@ -340,7 +352,7 @@ static bool is_in_slot(struct cache *c, u64 block)
 {
 	u32 word;
 
-	/* The index's locks were taken before: the slot is looked for afterwards. */
+	/* The slot is looked for after the log was. */
 	smp_rmb();
 	return slot_map_find_own(&c->map, block, &word) != SLOT_NONE &&
 	       slot_state(word) != SLOT_FILLING &&
@@ -399,7 +411,7 @@ bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error)
 {
-	/* The segment may have become a block of the cache, for which others wait. */
+	/* The segment may have become a slot of the cache, on which bios are parked. */
 	cache_unpin(c, cache_bio(bio)->slot, SLOT_PIN);
 	if (unlikely(error) && !(bio->bi_opf & (REQ_NOWAIT | REQ_RAHEAD)))
 		cache_fast_error(c, STAT_CACHE_READ_ERRORS);

@@ -149,7 +149,7 @@ static int leave_block(struct cache_log *log, u64 block)
 	return 0;
 }
 
-/* W5: the mapping holds. */
+/* W5: the mapping outranks the extents of its block, so these leave. */
 int cache_log_leave_mapped(struct cache *c)
 {
 	struct cache_log *log = c->log;
@@ -185,7 +185,10 @@ struct past_end {
 	u32 nr;
 };
 
-/* Blocks of runs that were visited one after the other; some may come twice. */
+/*
+ * Collect the blocks past the end.  A block whose runs are not visited one after
+ * the other comes twice.
+ */
 static int find_past_end(void *ctx, const struct log_run *run)
 {
 	struct past_end *pe = ctx;
@@ -269,7 +272,7 @@ void cache_log_stop(struct cache *c)
 	if (!log || log->state == CACHE_LOG_OFF || cache_bypassed(c))
 		return;
 	cache_log_write_ring(log);
-	/* A ring that failed just now has kicked it. */
+	/* A ring that failed just now has kicked the worker. */
 	cancel_work_sync(&log->work);
 	if (READ_ONCE(log->failed)) {
 		cache_log_save_at_stop(log);
@@ -282,7 +285,10 @@ void cache_log_stop(struct cache *c)
 
 /* ---- The removal ---- */
 
-/* Worker after worker, because each ends when it has nothing to do for a moment. */
+/*
+ * Kick the worker again and again, because each run ends when it has nothing to do
+ * for a moment.
+ */
 static void go_home_for_a_while(struct cache_log *log)
 {
 	u32 seconds = READ_ONCE(log->c->limits.settle_seconds);
@@ -293,7 +299,7 @@ static void go_home_for_a_while(struct cache_log *log)
 		cache_log_kick(log);
 		flush_work(&log->work);
 	} while (cache_log_home_is_wanted(log));
-	/* The last one has kicked it once more. */
+	/* The last run may have kicked it once more. */
 	cancel_work_sync(&log->work);
 }
 

@@ -10,8 +10,9 @@
  *
  * A segment that one extent fills becomes the block's slot in place, without a copy.
  *
- * All of it is done by one worker (cache-log-state.c).  It owns the copies of that worker,
- * too.  It must not know when a block is to leave the log, nor why it is wanted.
+ * All of it is done by one worker (cache-log-state.c).  This file owns the copies
+ * of that worker, too.  It must not know when a block is to leave the log, nor why
+ * it is wanted.
  */
 #include "cache-bio.h"
 #include "cache-log-home.h"
@@ -23,10 +24,11 @@
 /* ---- Copies ---- */
 
 /*
- * Sectors.  Twice migration_threshold, if there are no users, or they wait for room.  Half
- * of it if there are, because they wait behind the copies.  A quarter while writes are
- * paced, because these need the end of a copy now and then, and kcopyd ends none while it
- * fills the disk's queue with new ones.
+ * The sectors that may be copied at a time.  Twice migration_threshold if there are
+ * no users, or if they wait for room.  Half of it if users do I/O, because that
+ * waits behind the copies.  A quarter while writes are paced: these need the end of
+ * a copy now and then, and kcopyd ends none while it fills the disk's queue with
+ * new ones.
  */
 static u32 copy_room(struct cache_log *log)
 {
@@ -123,7 +125,7 @@ static void trace_move(struct log_move *m, int error)
 			       error);
 }
 
-/* FREE, and in no chain. */
+/* Give up a slot that is FREE and in no chain. */
 static void give_slot_up(struct cache *c, struct log_move *m)
 {
 	if (!m->slot_failed) {
@@ -142,7 +144,10 @@ static void stay_segment(struct log_move *m)
 	cache_log_push_full(m->log, m->slot);
 }
 
-/* Nothing about it is on the disk, so it stays in the log.  Next time it goes home. */
+/*
+ * Nothing about the move is on the disk, so the block stays in the log.  If a copy
+ * failed, the block goes home next time.
+ */
 static void stay(struct log_move *m, int error)
 {
 	struct cache *c = m->log->c;
@@ -238,13 +243,19 @@ bool cache_log_begin_move(struct cache_log *log, u64 block)
 	if (slot == SLOT_NONE)
 		return false;
 	m = begin(log, block, slot);
-	/* Extents over all of it leave nothing of the origin's to be seen. */
+	/*
+	 * If extents cover all of the block, they would overwrite all of a copy
+	 * from the origin.
+	 */
 	if (!log_index_covers(&log->ix, block))
 		copy_from_origin(m);
 	return true;
 }
 
-/* W5, W13: absorbed before it was published; no other can begin. */
+/*
+ * W5, W13: wait for writes that were counted in before the slot was published.  No
+ * other can begin.
+ */
 static void wait_for_writes(struct log_move *m)
 {
 	while (log_index_writes(&m->log->ix, m->block))
@@ -353,7 +364,10 @@ static void check_in_place(struct cache_log *log)
 	}
 }
 
-/* Nothing of it is in the log any more.  False: the ring has failed. */
+/*
+ * The slot is no segment any more, once nothing of it is in the log.  False: the
+ * ring has failed.
+ */
 static bool end_segment(struct log_move *m)
 {
 	struct cache_log *log = m->log;
@@ -397,7 +411,7 @@ static void copy_extent(struct log_move *m, u32 i)
 	cache_log_copy_run(log, run, c->fast, m->slot, &log->copies[i]);
 }
 
-/* The first @nr of log->runs were copied. */
+/* Wait for the copies of the first @nr of log->runs, and drop their pins. */
 static void end_extents(struct cache_log *log, u32 nr)
 {
 	cache_log_wait_for_copies(log);
@@ -464,7 +478,10 @@ static void become_valid(struct log_move *m, u32 marks)
 	atomic_inc(&c->nr_resident);
 	if (marks & SLOT_INTENT)
 		atomic_inc(&c->nr_intents);
-	/* In one step, because an eviction must find that the policy knows it. */
+	/*
+	 * Under one lock, because an eviction that finds the slot VALID relies on
+	 * the policy knowing it.
+	 */
 	spin_lock(&c->policy_lock);
 	while (!slot_try_change(s, &old, word + (old & SLOT_PIN_MASK)))
 		;

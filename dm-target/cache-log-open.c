@@ -30,7 +30,7 @@ void cache_log_sort_blocks(u64 *blocks, u32 nr)
 	sort(blocks, nr, sizeof(*blocks), by_number, NULL);
 }
 
-/* Each share had as many of the last appends as any other. */
+/* Choose the shares anew: each had as many of the last appends as any other. */
 static void choose_shares_locked(struct cache_log *log)
 {
 	u32 i;
@@ -52,7 +52,7 @@ static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 	return &log->open[i];
 }
 
-/* At the end of this segment, all in one piece. */
+/* Place the write at the end of this segment, in one piece. */
 static bool place_locked(struct cache_log *log, struct log_open *open,
 			 struct log_write *w)
 {

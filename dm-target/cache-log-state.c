@@ -25,7 +25,10 @@
  * never be without a pin.  Not chosen by measurement.
  */
 #define PLACE_PATIENCE		(30 * HZ)
-/* A ring could not be written, or the flag not be set: so long it is not tried again. */
+/*
+ * After a ring that could not be written, or a flag that could not be set, so much
+ * time passes before the next try.
+ */
 #define START_BACKOFF		(5 * HZ)
 
 /* ---- The flag ---- */
@@ -111,7 +114,7 @@ static void give_place_back(struct cache_log *log)
 	log->has_header = false;
 }
 
-/* The next one is before it. */
+/* Give the place up.  The next one lies before it. */
 static void give_place_up(struct cache_log *log, const char *why)
 {
 	u32 end = log->c->map.nr_slots - log->skipped;
@@ -178,7 +181,7 @@ static void refuse(struct cache_log *log, const char *why)
 	give_place_back(log);
 }
 
-/* So many slots still wait to be empty: for too long? */
+/* Have @waits slots of the place, and never fewer, been in use for too long? */
 static bool is_late(struct cache_log *log, u32 waits)
 {
 	if (waits < log->place_waits) {
@@ -189,8 +192,9 @@ static bool is_late(struct cache_log *log, u32 waits)
 }
 
 /*
- * Can the header be written, which has one place only?  It is tried before anything leaves
- * the ring's place, because no other place would be any better.
+ * Can the header be written, which has one place only?  It is written before
+ * anything leaves the ring's place, because if it cannot be written, no other place
+ * for the ring would be any better.
  */
 static bool clear_header(struct cache_log *log)
 {
@@ -336,8 +340,8 @@ static void report_clean(struct cache *c)
 }
 
 /*
- * W1: cleared after the last GONE is durable.  Absorbers are out: those that were
- * counted in are seen in the index, and others see the state.
+ * W1: cleared after the last GONE is durable.  Nothing is absorbed any more: writes
+ * that were counted in are seen in the index, and others see the state.
  */
 bool cache_log_clear_flag(struct cache_log *log)
 {
@@ -485,7 +489,10 @@ void cache_log_work(struct work_struct *work)
 	if (log->state == CACHE_LOG_DRAINS && !READ_ONCE(log->c->quiescing))
 		try_clear(log);
 	rest(log);
-	/* The origin takes what waits when the cache was given up. */
+	/*
+	 * If the cache was given up, the log does not count, and the origin takes
+	 * what waits.
+	 */
 	if (cache_log_is_hopeless(log) && cache_log_counts(log))
 		cache_log_give_up_on_room(log);
 	progress |= cache_log_next_turns(log);
@@ -494,7 +501,10 @@ void cache_log_work(struct work_struct *work)
 			cache_log_kick(log);
 		return;
 	}
-	/* A write to the origin that is in the way, say, wakes nobody. */
+	/*
+	 * A write to the origin may be in the way, and does not wake this worker at
+	 * its end.
+	 */
 	if (!progress)
 		usleep_range(1000, 2000);
 	cache_log_kick(log);

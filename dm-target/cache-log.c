@@ -17,16 +17,17 @@
 #include <linux/vmalloc.h>
 
 /*
- * The index may take 64 MiB, some 3.5 GiB of scattered 4 KiB.  A cache whose
- * slots cannot hold so many extents has less, but room for writes that are not recorded
- * yet (UNLOGGED_MAX of cache-log-io.c), which take 136 bytes each.
+ * The index may take 64 MiB, some 3.5 GiB of scattered 4 KiB.  In a cache whose
+ * slots cannot hold so many extents it may take less, but never less than
+ * LOG_MIN_BYTES.  That is room enough for the writes that may wait to be recorded
+ * (UNLOGGED_MAX of cache-log-io.c), which take 136 bytes each.
  */
 #define LOG_MAX_BYTES		(64ULL << 20)
 #define LOG_MIN_BYTES		(1ULL << 20)
 #define LOG_EXTENT_BYTES	72	/* of memory, for one alone in its block */
 /* An extent of 4 KiB, in sectors: what a scattered write is taken to be. */
 #define LOG_EXTENT_SECTORS	8
-#define LOG_NR_PIECES		16	/* children of reads that are always there */
+#define LOG_NR_PIECES		16	/* parts of reads, for when memory is short */
 #define LOG_TRIES		3	/* of a ring block that needs no flush */
 /*
  * On a full cache the log has an eighth of the slots, because blocks have to leave for
@@ -37,8 +38,8 @@
 #define LOG_SPARE_SHARE		16
 /*
  * A discard looks for so many of its blocks itself.  The rest is left to log.work,
- * because users' bios wait behind the worker that a discard has.  Not chosen by
- * measurement.
+ * because a discard runs in the worker of deferred bios, behind which users' bios
+ * wait.  Not chosen by measurement.
  */
 #define LOG_DISCARD_LOOKS	1024
 
@@ -128,7 +129,10 @@ static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
 {
 	struct cache_log *log = ctx;
 
-	/* By itself, because others have to know if it fails. */
+	/*
+	 * The flush is a request of its own, because others have to know if it
+	 * fails.
+	 */
 	if (flags & LOG_PREFLUSH && cache_flush_fast(log->c))
 		return -EIO;
 	return dev_io(log, write_opf(flags & ~LOG_PREFLUSH), sector, sectors, data);
@@ -189,7 +193,10 @@ static u32 new_segment(struct cache_log *log)
 	if (slot == SLOT_NONE)
 		return SLOT_NONE;
 	slot_map_lend(&c->map, slot);
-	/* Counted before anything is in it, see cache_log_is_open_for(). */
+	/*
+	 * Counted before anything is in it, because stop_dirtying() goes by the
+	 * count; see look_again() in cache-log-io.c.
+	 */
 	atomic_inc(&log->nr_segments);
 	if (!log_segment_open(&log->ix, slot, true)) {
 		if (!READ_ONCE(log->above_mark) && cache_log_share(log) >= LOG_HIGH_MARK)
@@ -346,7 +353,10 @@ static void flushing_write_ended(struct compat_io *io, unsigned long error)
 {
 	struct flushing_write *w = container_of(io, struct flushing_write, io);
 
-	/* At once: a flush from above may be the next that the device does. */
+	/*
+	 * Noted here, because the device may serve a user's flush next, which has
+	 * to fail, too.
+	 */
 	if (error)
 		WRITE_ONCE(w->c->degrade.fast_flush_failed, true);
 	w->error = error ? -EIO : 0;
@@ -371,8 +381,9 @@ static int flush_and_write(struct cache_log *log, const struct log_io *io)
 }
 
 /*
- * W9: a block whose write needed a flush is not written again, because the next flush
- * proves nothing about what the first one dropped: then the cache device cannot flush.
+ * W9: a block whose write needed a flush is not tried again, because the next flush
+ * proves nothing about what the first one dropped.  Its failure counts as a flush
+ * that failed.
  */
 static int write_ring_block(struct cache_log *log, const struct log_io *io)
 {
@@ -426,7 +437,7 @@ static void end_logged(struct bio *bio, int error)
 	bio_endio(bio);
 }
 
-/* Nothing had to be recorded: then a flush is the device's own. */
+/* If nothing had to be recorded (!@began), the device itself serves the flush. */
 static void end_flush(struct cache *c, struct bio *bio, int error, bool began)
 {
 	if (error) {
@@ -466,7 +477,7 @@ static void ring_failed(struct cache_log *log, int error)
 		return;
 	WRITE_ONCE(c->degrade.fast_flush_failed, true);
 	WRITE_ONCE(log->failed, true);
-	/* Then the table is refused, and the disk keeps the log. */
+	/* During recovery the table is refused instead, and the disk keeps the log. */
 	if (!log->begun)
 		return;
 	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
@@ -679,7 +690,10 @@ bool cache_log_none_goes_home(struct cache_log *log)
 		return true;
 	if (!READ_ONCE(log->failed))
 		return false;
-	/* Write-back may have to end first, and a suspend has stopped it. */
+	/*
+	 * Write-back may have to clean the cache first, and a suspend has stopped
+	 * it.
+	 */
 	return cache_log_backs_off(log) || !cache_writable(c) || READ_ONCE(c->quiescing);
 }
 
@@ -696,7 +710,10 @@ bool cache_log_is_stuck(struct cache *c, u64 block)
 	       cache_log_is_hopeless(log) && cache_log_has_block(log, block);
 }
 
-/* The index may take so much: room for extents of 4 KiB in all slots. */
+/*
+ * The memory that the index may take: room for extents of 4 KiB in all slots,
+ * within bounds.
+ */
 static u64 bytes_for(const struct cache *c)
 {
 	u64 extents = div_u64((u64)c->map.nr_slots * c->block_sectors,

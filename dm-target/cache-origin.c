@@ -75,7 +75,7 @@ static int by_block(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/* A piece from anywhere in its block, but the first of the block of sector 0. */
+/* A piece from anywhere in its block; the first piece of block 0. */
 static struct cache_piece piece_of(struct cache *c, const struct witness *w)
 {
 	u32 sectors = min(c->block_sectors, COMPARE_SECTORS);
@@ -148,8 +148,9 @@ int cache_origin_compare(struct cache *c, struct origin_result *result)
 /*
  * A page that its owner changes while writethrough writes it to both devices leaves
  * two different copies, and they stay so if the owner does not write it again: a
- * page of swap, of a deleted file, of a virtual machine.  So one or two blocks of 32
- * prove nothing.  A file system does not change its superblock so.
+ * page of swap, of a deleted file, of a virtual machine.  So one or two blocks of
+ * 32 prove nothing.  A difference in block 0 does prove it, because a file system
+ * does not change its superblock so.
  */
 static u32 may_differ(u32 nr_compared)
 {

@@ -4,10 +4,10 @@
  * policies' settings.
  *
  * It owns the list of policy modules that are loaded and the rules by which a
- * setting is accepted: the key and the range come from the policy's table, so
- * that every policy refuses alike. It must not know any policy by name, nor what
- * a key means. Which keys it lets pass though the policy does not have them is
- * said in policies/known-keys.h and policies/shipped-keys.h.
+ * setting is accepted: the key and the range come from the policy's table, so that
+ * every policy refuses alike. It must not know any policy by name, nor what a key
+ * means. policies/known-keys.h and policies/shipped-keys.h list the keys that it
+ * lets pass although the policy does not have them.
  */
 #include "cache.h"
 #include "../policies/known-keys.h"

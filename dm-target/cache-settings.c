@@ -9,7 +9,7 @@
  *
  * It owns the record's text in memory and the order in which table, record and
  * defaults win.  It must not know how the record lies in the superblock, nor what a
- * setting does, but for the mode and the default of max_intents.
+ * setting does, except for the mode and the default of max_intents.
  */
 #include "../metadata/cache-record.h"
 #include "cache-table.h"
@@ -94,7 +94,10 @@ int cache_settings_note_own(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
 	c->settings.own = true;
-	/* Without room the next load does not know, and overlooks more. */
+	/*
+	 * If the record has no room, the next load does not know this, and
+	 * overlooks more differences.
+	 */
 	if (cache_record_put(c->settings.record, "own", "1"))
 		return 0;
 	return cmd_record_set(c->cmd, c->settings.record,

@@ -67,7 +67,7 @@ size_t slot_map_bytes(const struct slot_map *map)
  * bucket.  The block number stays as it was, so no walker takes a link for a block.
  */
 #define FREE_LINK	BIT(30)
-#define FREE_LINK_MASK	SLOT_MAX_NR	/* as a link: the last one */
+#define FREE_LINK_MASK	SLOT_MAX_NR	/* as a link: the end of the list */
 
 static u32 to_free_link(u32 slot)
 {
@@ -134,8 +134,8 @@ void slot_map_free(struct slot_map *map, u32 slot)
 #define FILTER_BATCH	1024
 
 /*
- * Slots that are kept now leave the free list, @slot and what follows it.  For a moment
- * fewer slots than are free can be had.
+ * Put the free slots back, from @slot on; those that are kept now become LENT
+ * instead.  Meanwhile slot_map_alloc() finds fewer slots than are free.
  */
 static void filter_free_slots(struct slot_map *map, u32 slot)
 {
@@ -244,7 +244,10 @@ static u32 chain_find_locked(struct slot_map *map, u32 bucket, u64 block)
 	return SLOT_NONE;
 }
 
-/* A walker that finds it here sees a slot without a block, and starts again. */
+/*
+ * A walker that finds the slot by this block sees by its state that it has none,
+ * and starts again.
+ */
 void slot_map_set_block(struct slot_map *map, u32 slot, u64 block)
 {
 	struct slot *s = slot_at(map, slot);
@@ -253,7 +256,7 @@ void slot_map_set_block(struct slot_map *map, u32 slot, u64 block)
 	WRITE_ONCE(s->block_hi, upper_32_bits(block));
 }
 
-/* Pins come and go meanwhile, so the state is all that changes. */
+/* Only the state of the word is changed, because pins come and go meanwhile. */
 int slot_map_insert_lent(struct slot_map *map, u32 slot)
 {
 	struct slot *s = slot_at(map, slot);

@@ -7,8 +7,9 @@
  * is compared again while writes to both devices are kept from its slot, and the
  * slot must not have become dirty meanwhile.
  *
- * This file owns what counts as a difference then, and the extent of one call, for
- * which a suspend waits.  It must not know who asks, nor how fast it goes on.
+ * This file owns what counts as a difference then, and how much one call does,
+ * because a suspend waits for the call.  It must not know who asks, nor how fast it
+ * goes on.
  */
 #include "cache-compare.h"
 #include "cache-verify.h"
@@ -21,11 +22,12 @@
 /* And it looks at so many slots, most of which may be free. */
 #define SLOTS_MAX	65536U
 /*
- * A write-back that begins and ends within a comparison makes the copies differ
- * without a trace.  So many in a row are no accident.  Not chosen by measurement.
+ * If a write-back begins and ends within a comparison, the copies seem to differ,
+ * and nothing shows why.  So many differences in a row are no accident.  Not chosen
+ * by measurement.
  */
 #define CONFIRMATIONS	3
-/* For writes to the slot to end: so many times 10 ms. */
+/* Tries, 10 ms apart, while writes to the slot have to end. */
 #define CLAIM_TRIES	100
 #define CLAIM_MSECS	10
 
@@ -36,7 +38,7 @@ enum finding {
 	FOUND_DIFFERENT,
 };
 
-/* Are both copies equal, by I2, but for writes under way? */
+/* Is the block clean (I2), with no write under way? */
 static bool is_clean(u32 word)
 {
 	return slot_state(word) == SLOT_VALID &&
@@ -130,7 +132,10 @@ static int verify_slot(struct cache *c, u32 slot, u32 *pieces,
 	return r;
 }
 
-/* The slot of a block that differs may be in use just now. */
+/*
+ * Tried more than once, because the slot of a block that differs may be in use just
+ * now.
+ */
 static int drop(struct cache *c, const struct cache_piece *p,
 		struct verify_result *result)
 {

@@ -173,8 +173,9 @@ static bool pin_for_grant(struct slot *s)
 }
 
 /*
- * Grant a VALID slot to the next bio, or open it.  No grant of it is under way.  If
- * the state changes meanwhile, its end comes here again, or wakes all.
+ * Grant a VALID slot, of which no grant is under way, to the next bio, or open it.
+ * If its state changes meanwhile, the end of the new state comes here again, or
+ * wakes all bios.
  */
 static void grant_or_open(struct cache *c, struct wait_bucket *wb, u32 slot,
 			  struct bio_list *woken)

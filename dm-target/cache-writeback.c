@@ -78,7 +78,10 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
 
 /* ---- How many at a time ---- */
 
-/* Room for @sectors; when it was all taken, go on at @low. */
+/*
+ * Room for @sectors under way.  When all of it was taken, copies begin again at
+ * @low.
+ */
 static void set_room(struct cache *c, u32 sectors, u32 low)
 {
 	u32 block = min(c->block_sectors, sectors);
@@ -304,7 +307,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 		if (cache_reserve_is_short(c))
 			cache_want_slots(c);
 	} else {
-		/* It may go home without a commit now. */
+		/* The block may go home without a commit now. */
 		cache_kick_writeback(c);
 	}
 	end_migration(c, m);
@@ -497,7 +500,10 @@ static unsigned int collect_dirty(struct cache *c)
 	return nr;
 }
 
-/* The item with which to begin: the first behind @next, or the first of all. */
+/*
+ * The item with which to begin: the first from writeback.next on, or the first of
+ * all.
+ */
 static unsigned int first_to_try(struct cache *c, unsigned int nr)
 {
 	unsigned int i;
@@ -559,7 +565,10 @@ void cache_writeback_work(struct work_struct *work)
 
 	/* No dirty block was found for the remaining requests; drop them. */
 	atomic_set(&c->writeback.nr_wanted, 0);
-	/* Not for a smaller batch: its blocks may be under way already. */
+	/*
+	 * No kick after a smaller batch, because its blocks may be under way
+	 * already.
+	 */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Users yield to a drain: while everything dirty has to go home, because the
- * policy says so, requests for the origin wait for their turn.  They do not where
- * the mode alone says so: nobody waits for what a power cut left in writethrough,
- * or for the rest of a cache that has failed.
+ * Users yield to a drain: while everything dirty has to go home, because the policy
+ * says so, requests for the origin wait for their turn.  If only the mode says so,
+ * they do not wait, because nobody waits for the blocks that a power cut left in
+ * writethrough, or for the rest of a cache that has failed.
  *
  * A disk serves its requests in turn.  Many users would leave next to nothing of
  * it to write-back, and a drain would take as many times longer as there are
@@ -46,7 +46,10 @@ bool cache_yield(struct cache *c, struct bio *bio)
 		return false;
 
 	spin_lock_irqsave(&y->lock, flags);
-	/* Asked again under the lock: a block on its way has yet to come here. */
+	/*
+	 * Asked again under the lock.  If it is still so, the end of a block that
+	 * is on its way will take the lock, and find the bio.
+	 */
 	waits = cache_drains(c) && !y->stalled && !y->nr_suspending;
 	if (waits) {
 		cache_leave_submitter(bio);
@@ -74,7 +77,7 @@ static struct bio *next_bio(struct cache_yield *y)
 	return bio_list_pop(&y->bios[y->last]);
 }
 
-/* The turns that one more block gives, which has gone home. */
+/* The turns that a block gives that has just gone home. */
 static u32 turns_of_block(struct cache *c, struct cache_yield *y)
 {
 	u32 turn = min(TURN_BLOCKS * c->block_sectors, TURN_SECTORS);
@@ -87,7 +90,7 @@ static u32 turns_of_block(struct cache *c, struct cache_yield *y)
 	return turns;
 }
 
-/* Move the bios that have so many @turns to @go. */
+/* Move the next bios, as many as there are @turns, to @go. */
 static void take_turns(struct cache_yield *y, u32 turns, struct bio_list *go)
 {
 	struct bio *bio;
@@ -105,7 +108,10 @@ static void let_go(struct cache *c, struct bio_list *go)
 		cache_defer_bio(c, bio, STEP_MAP);
 }
 
-/* The last block on its way lets all go on: a drain may make no progress. */
+/*
+ * The last block on its way lets all bios go on, because without one the drain may
+ * make no progress.
+ */
 void cache_yield_turns(struct cache *c)
 {
 	struct cache_yield *y = &c->yield;
@@ -121,8 +127,8 @@ void cache_yield_turns(struct cache *c)
 }
 
 /*
- * A block may stay on its way for long, because a device does not answer.  Then
- * nobody waits until a block has ended again.
+ * A block may stay on its way for long, because a device does not answer.  Then no
+ * request waits until a block has ended again.
  */
 void cache_yield_tick(struct cache *c)
 {
