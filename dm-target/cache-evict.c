@@ -50,7 +50,7 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 old;
 
-	/* Without INTENT, because the disk may have lost the bit. */
+	/* The slot gets no INTENT, because the disk may have lost the bit. */
 	old = atomic_xchg(&s->word, m->was_dirty ?
 			  SLOT_VALID | SLOT_ALL_DIRTY : SLOT_VALID);
 	if (old & SLOT_INTENT)

@@ -395,7 +395,10 @@ static int load_mapping(struct cache *c, struct cache_table *t,
 	r = check_known(c, known);
 	if (!r)
 		r = cache_check_origin(c, t, before);
-	/* Before slots go home, because the log's extents of their blocks are older. */
+	/*
+	 * The log's extents of mapped blocks leave before any slot goes home,
+	 * because they are older.
+	 */
 	if (!r)
 		r = cache_log_leave_mapped(c);
 	return r ? r : drop_past_end(c);
@@ -642,7 +645,10 @@ void cache_store(struct cache *c)
 	else if (cache_intents_clear_all(c))
 		DMERR("dirty bits could not be taken back before suspend");
 
-	/* Also after a failed flush: the metadata's own commit may succeed. */
+	/*
+	 * Done also after a failed flush, because the metadata's own commit may
+	 * succeed.
+	 */
 	mutex_lock(&c->md_lock);
 	if (cache_writable(c)) {
 		r = commit_state(c);

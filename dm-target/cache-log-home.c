@@ -596,7 +596,7 @@ static bool discard_some(struct cache_log *log, struct cache_discard *d)
 	u32 passes, nr;
 	int r;
 
-	/* Again, because not all runs of a block may leave at a time. */
+	/* Several passes, because not all runs of a block may leave at a time. */
 	for (passes = 0; passes < DISCARD_PASSES; passes++) {
 		d->cursor = first;
 		nr = collect_discarded(log, d);

@@ -35,7 +35,7 @@ static int recover_ring(struct cache_log *log, u32 nr_slots)
 	struct log_position pos;
 	int r;
 
-	/* After a reset the head may be in the device's cache only. */
+	/* After a reset the ring's head may be in the device's cache only. */
 	r = blkdev_issue_flush(c->fast);
 	if (r)
 		return r;

@@ -281,7 +281,10 @@ bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
 	struct log_run run;
 	bool whole;
 
-	/* It is on the list of whole segments, or becomes one that is like any other. */
+	/*
+	 * The segment of such a block is on the list of whole ones, until it is
+	 * mapped or becomes one like any other.
+	 */
 	if (!READ_ONCE(log->nr_whole) || !cache_admit_stands(c) ||
 	    !may_begin(log, block) ||
 	    log_index_collect(&log->ix, block, &run, 1, false) != 1)
@@ -499,7 +502,7 @@ static void become_valid(struct log_move *m, u32 marks)
 static void stay_in_both(struct log_move *m, int error)
 {
 	become_valid(m, 0);
-	/* It counts as a dirty slot now. */
+	/* It counts as a dirty slot now, and as a segment no more. */
 	if (m->in_place)
 		atomic_dec(&m->log->nr_segments);
 	trace_move(m, error);

@@ -151,7 +151,10 @@ void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
 		WRITE_ONCE(log->nr_room, log->nr_room + 1);
 		bio_list_add(&log->room, bio);
 	}
-	/* Under the lock: afterwards the last bio, and the cache, may be gone. */
+	/*
+	 * Kicked under the lock, because afterwards the last bio, and the cache,
+	 * may be gone.
+	 */
 	cache_log_kick(log);
 	if (READ_ONCE(log->paces))
 		hand_out_soon(log);

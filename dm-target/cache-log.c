@@ -573,7 +573,10 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio)
 {
 	unsigned long flags;
 
-	/* Queued under the lock: afterwards the last bio, and the cache, may be gone. */
+	/*
+	 * Queued under the lock, because afterwards the last bio, and the cache,
+	 * may be gone.
+	 */
 	spin_lock_irqsave(&log->lock, flags);
 	bio_list_add(&log->flushes, bio);
 	queue_work(log->wq, &log->ring_work);

@@ -92,7 +92,9 @@ static int parse_devices(struct parser *p)
 
 /*
  * Count the arrays of mappings, dirty bits and hints, each with a second copy
- * while it is rewritten, and the blocks that every metadata has.
+ * while it is rewritten, and the blocks that every metadata has.  An array block
+ * has 509 mappings, 32,576 dirty bits or 1,018 hints; a node of the mapping's tree
+ * points to 126 array blocks at least.
  */
 static u64 metadata_blocks_needed(u32 nr_slots)
 {

@@ -359,7 +359,7 @@ static bool queue_clean(struct cache *c, struct migration *m)
 {
 	bool says_clean = disk_can_say_clean(c);
 
-	/* Before nr_dirty falls, because give_up() looks at it after nr_dirty. */
+	/* Set before nr_dirty falls, because give_up() looks at it after nr_dirty. */
 	if (!says_clean)
 		WRITE_ONCE(c->degrade.went_home_unsaid, true);
 	m->op.kind = says_clean ? COMMIT_CLEAR_DIRTY : COMMIT_HOME;
