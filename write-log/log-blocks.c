@@ -56,7 +56,11 @@ void log_index_free(struct log_index *ix, void *p, size_t bytes)
 	atomic64_sub(bytes, &ix->bytes);
 }
 
-/* Buckets for so many bytes of blocks: 2 to 4 blocks of the least class each. */
+/*
+ * Log2 of a number of buckets: one for each @bytes_each of @max_bytes, or up to
+ * twice as much. So a bucket of the hash has 2 to 4 blocks, if all are of the least
+ * class.
+ */
 static unsigned int bits_for(u64 max_bytes, u32 bytes_each)
 {
 	u64 nr = div_u64(max_bytes, bytes_each);
@@ -162,7 +166,7 @@ static void replace_block(struct log_index *ix, struct log_block **link,
 	new->class = class;
 	INIT_LIST_HEAD(&new->round);
 	if (!list_empty(&old->round)) {
-		/* Its place, because it may be next. */
+		/* It takes the old one's place in the round, because it may be next. */
 		list_add_tail(&new->round, &old->round);
 		list_del_init(&old->round);
 	}
@@ -182,14 +186,20 @@ static void init_block(struct log_block *b, u64 block, u8 class)
 /* Room for the block's extents and @more. */
 static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
-	/* The first write to a block meets nobody. */
+	/* The first write to a block meets no extent, so it splits none. */
 	if (!b || (!b->nr && !b->reserved && more == LOG_WRITE_ROOM))
 		return more ? 1 : 0;
-	/* A sector is SEEN in one extent at most, and RING in one. */
+	/*
+	 * A sector is SEEN in one extent at most, and RING in one, so there are
+	 * never more.
+	 */
 	return min(b->nr + b->reserved + more, 2 * ix->block_sectors);
 }
 
-/* The class that has room for @more extents: the block's own, if it has; or -EFBIG. */
+/*
+ * The class that has room for @more extents: the block's own, if that has it; or
+ * -EFBIG.
+ */
 static int class_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
 	u32 room = room_needed(ix, b, more);

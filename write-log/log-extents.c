@@ -30,7 +30,7 @@ u32 log_add_extent(struct log_block *b, struct log_extent e)
 	return i;
 }
 
-/* Keep the extents that have SEEN or RING. */
+/* Drop the extents that have neither SEEN nor RING. */
 static void drop_extents(struct log_block *b)
 {
 	u32 i, n = 0;
@@ -42,8 +42,8 @@ static void drop_extents(struct log_block *b)
 }
 
 /*
- * Split the extent with @flag (and at this place, if there is one) that has the
- * border inside. There is at most one.
+ * Split the extent with @flag that has the border inside; if @place is not NULL,
+ * only one that lies there. There is at most one.
  */
 void log_split_at(struct log_block *b, u32 border, u16 flag,
 		  const struct log_run *place)
@@ -80,8 +80,9 @@ bool log_has_flag(const struct log_block *b, const struct log_run *range,
 }
 
 /*
- * Take a flag off what a range of sectors has at this place, or at any. Returns
- * false if no extent has changed, as with most writes.
+ * Take a flag off the extents of a range of sectors; if @place is not NULL, only
+ * off those that lie there. Returns false if no extent has changed, as with most
+ * writes.
  */
 bool log_clear_flag(struct log_index *ix, struct log_block *b,
 		    const struct log_run *range, u16 flag,
@@ -179,9 +180,9 @@ struct log_runs log_count_runs(const struct log_index *ix,
 }
 
 /*
- * The block had runs as @before says. The sums change in one step, because
- * log_ring_admits() reads nr_ring meanwhile, and a sum without the block's runs
- * would admit writes for which there is no room.
+ * Before its change the block had the runs of @before. The sums change in one step,
+ * because log_ring_admits() reads nr_ring meanwhile, and a sum without the block's
+ * runs would admit writes for which there is no room.
  */
 void log_recount_runs(struct log_index *ix, const struct log_block *b,
 		      struct log_runs before)
@@ -216,7 +217,7 @@ void log_ring_changed(struct log_index *ix, struct log_block **link,
 	log_block_shrink(ix, link);
 }
 
-/* How many of the block's @n runs can leave at a time: room limits it. */
+/* How many of the block's @n runs can leave at a time; the block's room limits them. */
 u32 log_may_leave(const struct log_index *ix, const struct log_block *b,
 		  u32 n)
 {

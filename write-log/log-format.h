@@ -46,8 +46,8 @@ static_assert(sizeof(struct log_disk_header) == LOG_HEADER_BYTES);
 
 /*
  * VALID	these sectors of the origin are at this place of the log
- * GONE		this place left the log: of its sectors those whose last record
- *		names this very place
+ * GONE		this place left the log; it counts for those of its sectors whose
+ *		last record names this very place
  * FREE		nothing of this segment is in the log; the other fields are 0
  */
 enum log_kind {

@@ -13,14 +13,17 @@
 #include "log-index.h"
 
 /*
- * Extents that one write may add to its block. When it is seen: itself, and one
- * more at each of its borders; later, because it hides the middle of an unlogged
- * one, one more when that is recorded. When it is recorded: itself, one more
- * where it splits a run, and one at each of its borders that lies inside a
+ * Extents that one write may add to its block. When it is seen, 3: itself, and one
+ * more at each of its borders. Later 1: if it hides the middle of an unlogged
+ * extent, that is split when it is recorded. When the write is recorded, 4: itself,
+ * one more where it splits a run, and one at each of its borders that lies inside a
  * lengthened extent.
  */
 #define LOG_WRITE_ROOM	8
-/* A run that leaves may be split off at both ends, in the ring and the index. */
+/*
+ * A run that leaves may split an extent at each of its ends, once for RING and once
+ * for SEEN.
+ */
 #define LOG_LEAVE_ROOM	4
 
 /* ---- Memory (log-blocks.c) ---- */
@@ -96,7 +99,7 @@ int log_open_segment(struct log_index *ix, u32 slot, bool nowait, bool bounded);
 void log_count_in_segment(struct log_index *ix, u32 slot, struct log_change c);
 
 /**
- * log_release_in_segment() - the ring relies on some sectors less, once it is durable
+ * log_release_in_segment() - the ring is about to rely on fewer sectors
  * @ix: the index
  * @slot: the segment
  * @sectors: whose record is superseded in a block that is not durable yet

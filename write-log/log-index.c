@@ -89,7 +89,7 @@ static struct log_write *lengthened_by(struct log_index *ix,
 	return w;
 }
 
-/* List the write, or lengthen the last one: then return true. */
+/* List the write. Returns true if it lengthens the one that was seen last instead. */
 static bool list_unlogged(struct log_index *ix, struct log_write *w)
 {
 	struct log_write *longer;
@@ -205,7 +205,10 @@ void log_index_lookup(struct log_index *ix, u64 block, u16 sector, u32 sectors,
 		run->sectors = min(end, run->sector + run->sectors) - sector;
 		run->at += sector - run->sector;
 		run->sector = sector;
-		/* Before the lock is let go: then the segment stays (W6). */
+		/*
+		 * Pinned before the lock is released, so that the segment stays
+		 * (W6).
+		 */
 		ix->ops->pin(ix->ctx, run->slot);
 	}
 	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
@@ -236,7 +239,7 @@ bool log_index_has(struct log_index *ix, u64 block)
 
 /* ---- Going home, and into the cache ---- */
 
-/* The runs of SEEN extents; returns how many, of which @runs gets @max. */
+/* The runs of SEEN extents. Returns how many there are; @runs gets the first @max. */
 static u32 seen_runs(const struct log_block *b, struct log_run *runs, u32 max)
 {
 	struct log_run run = { .slot = LOG_NO_SLOT };
@@ -256,7 +259,7 @@ static u32 seen_runs(const struct log_block *b, struct log_run *runs, u32 max)
 	return n;
 }
 
-/* Pin the first @n of the runs that readers find; how many there are. */
+/* Pin the first @n of the runs that readers find. Returns how many were pinned. */
 static u32 collect_and_pin(struct log_index *ix, const struct log_block *b,
 			   struct log_run *runs, u32 n)
 {
@@ -268,7 +271,7 @@ static u32 collect_and_pin(struct log_index *ix, const struct log_block *b,
 	return n;
 }
 
-/* How many runs can leave, at most @max; -EFBIG if it has runs and none can. */
+/* How many runs can leave, at most @max; -EFBIG if the block has runs and none can. */
 static int count_to_leave(struct log_index *ix, u64 block, u32 max)
 {
 	const struct log_block *b;

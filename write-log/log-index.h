@@ -57,7 +57,7 @@ static_assert(sizeof(struct log_extent) == 12);
 /* Is a block to go into the cache instead of home?  The higher, the stronger. */
 enum log_keep {
 	LOG_KEEP_NOT,
-	LOG_KEEP_IF_COVERED,	/* as the next, and if readers find all of it here */
+	LOG_KEEP_IF_COVERED,	/* as LOG_KEEP_IF_FREE, if readers find all of it here */
 	LOG_KEEP_IF_FREE,	/* while slots are free, which was why it is wanted */
 	LOG_KEEP,
 };
@@ -165,7 +165,7 @@ struct log_index {
 /**
  * log_index_init() - an empty index
  * @ix: the index
- * @ops: what its system does for it
+ * @ops: the functions that it calls
  * @ctx: the argument of @ops
  * @block_sectors: sectors in a block of the cache, at most LOG_MAX_BLOCK
  * @max_bytes: what it may use, all told; decides how large its hash is

@@ -81,18 +81,24 @@ static bool block_is_good(const struct loader *l, const struct log_disk_block *b
 	       !(le32_to_cpu(b->flags) & ~LOG_BLOCK_SYNC);
 }
 
-/* Read blocks of the ring from @place on, at most to its end; how many in @nr. */
+/*
+ * Read blocks of the ring from @place on, at most to its end. *@nr receives how
+ * many.
+ */
 static int read_places(struct loader *l, u32 place, u64 want, u32 *nr)
 {
 	*nr = min3(want, (u64)LOG_BURST, (u64)l->geo->ring_blocks - place);
-	/* The place of a block is that of its sequence number. */
+	/*
+	 * log_ring_sector() takes a sequence number, and one below ring_blocks is
+	 * its own place.
+	 */
 	return l->dev->read(l->dev->ctx, log_ring_sector(l->geo, place),
 			    *nr * LOG_BLOCK_SECTORS, l->blocks);
 }
 
 /*
- * For the tests: the end of the unbroken chain in the place of the last block
- * with SYNC.
+ * For the tests, which break W11 so: the head is not the last block with SYNC, but
+ * the end of the unbroken chain behind it.
  */
 static int follow_chain(struct loader *l, struct log_position *pos)
 {
@@ -133,7 +139,10 @@ static int find_head(struct loader *l, struct log_position *pos)
 		}
 		cond_resched();
 	}
-	/* Behind the last number there is none that recovery would believe. */
+	/*
+	 * A head so high is refused, because recovery believes no block above
+	 * LOG_MAX_SEQ, and the ring could not go on.
+	 */
 	if (!pos->head || pos->head > LOG_MAX_SEQ / 2)
 		return -EUCLEAN;
 	return log_keeps(W11_HEAD) ? 0 : follow_chain(l, pos);
@@ -176,15 +185,19 @@ static int replay_record(struct loader *l, const struct log_disk_record *rec)
 	case LOG_GONE:
 		return log_index_replay_gone(l->ix, &run);
 	default:
-		/* FREE is written of a segment of which nothing stands. */
+		/*
+		 * Our code writes FREE only of a segment in which the ring relies
+		 * on nothing.
+		 */
 		return log_segment_get(l->ix, run.slot, &s) && s.ring ?
 		       -EUCLEAN : 0;
 	}
 }
 
 /*
- * No ring of ours is so full that it can't go on, at no record: what was played
- * back of it is a part of what the ring said then. So this bounds the memory,
+ * Is more than half of all records live? No ring of ours is so full, because it
+ * could not go on. Nor is one after any of the records that are played back,
+ * because these are a part of what the ring said then. So this bounds the memory,
  * too.
  */
 static bool is_too_full(const struct loader *l)

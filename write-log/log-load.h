@@ -28,7 +28,7 @@ int log_load_header(const struct log_dev *dev, u32 block_sectors, u32 nr_slots,
 
 struct log_position {
 	u64 head;	/* the last block with SYNC */
-	u64 tail;	/* that it names */
+	u64 tail;	/* the tail that the head names */
 };
 
 /**
@@ -36,7 +36,7 @@ struct log_position {
  * @dev: the cache device
  * @geo: the log's shape
  * @origin_sectors: what lies past them is refused
- * @records: in a block at most; LOG_RECORDS but in tests
+ * @records: in a block, at most; LOG_RECORDS except in tests
  * @ix: empty; of as many sectors in a block as @geo has
  * @pos: receives the head and the tail
  *

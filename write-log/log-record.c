@@ -6,7 +6,10 @@
  */
 #include "log-index-internal.h"
 
-/* A record that is played back: itself, and the other half of what it splits. */
+/*
+ * Extents that a record adds when it is played back: itself, and one for each of
+ * the two extents, SEEN and RING, that it may split.
+ */
 #define REPLAY_ROOM	3
 
 /* ---- The ring's writer ---- */
@@ -46,7 +49,10 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 {
 	u32 end = run->sector + run->sectors, next = run->sector, i;
 
-	/* Extents that readers find come first. */
+	/*
+	 * The extents that readers find get RING, and the gaps between them become
+	 * extents.
+	 */
 	log_split_at(b, run->sector, LOG_SEEN, run);
 	log_split_at(b, end, LOG_SEEN, run);
 	for (i = 0; i < b->nr; i++) {
@@ -79,8 +85,8 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 }
 
 /*
- * The same for one extent, whose sectors have no RING. Runs on either side of it were
- * two, and may be one with it now. It is of this round.
+ * The same for one extent. The runs on either side of it may be one run with it
+ * now. It counts as recorded in this round.
  */
 static void set_ring_of(struct log_index *ix, struct log_block *b,
 			struct log_extent *e)
@@ -154,7 +160,10 @@ void log_index_begin_round(struct log_index *ix)
 	ix->nr_old = ix->nr_ring;
 }
 
-/* The block to look at next; it goes to the end of the list if @done. */
+/*
+ * The block to look at next. If the first one is @done, it goes to the end of the
+ * list before.
+ */
 static bool first_of_round(struct log_index *ix, u64 *block, bool done)
 {
 	struct log_block *b;
@@ -177,7 +186,7 @@ static bool first_of_round(struct log_index *ix, u64 *block, bool done)
 	return any;
 }
 
-/* The first run that is to be repeated; it counts as recorded. */
+/* The first run that is to be repeated. It counts as recorded from here on. */
 static bool repeat_in_block(struct log_index *ix, struct log_block *b,
 			    struct log_run *run)
 {

@@ -91,7 +91,7 @@ static void seal_block(struct log_disk_block *b, u64 tail, bool sync)
 	b->csum = cpu_to_le32(log_block_csum(b));
 }
 
-/* All of the ring's place is written, because a part that cannot be is found now. */
+/* Write all of the ring's place, because a part that cannot be written is found now. */
 static int wipe_ring(const struct log_dev *dev, const struct log_geometry *geo,
 		     const void *zeros, u32 blocks)
 {
@@ -180,8 +180,8 @@ static u32 blocks_for(const struct log_ring *ring, u64 runs)
 
 /*
  * May a block with records be written? The free blocks must exceed what ends this
- * round and one round more, because a cut forgets the one that is under way. The
- * block's own records count twice: each may split a run.
+ * round and one round more, because a power cut forgets the round that is under
+ * way. The block's own records count twice: each may split a run.
  */
 static bool has_reserve(const struct log_ring *ring)
 {
@@ -221,7 +221,7 @@ static u32 room_in(const struct log_ring *ring, const struct log_disk_block *b)
 	return ring->records - le16_to_cpu(b->nr);
 }
 
-/* VALID of what was seen, while there is room for @keep records more. */
+/* Add VALID records of what was seen, as long as room for @keep records is left. */
 static void add_seen(struct log_ring *ring, struct log_disk_block *b, u32 keep)
 {
 	while (ring->pending && room_in(ring, b) > keep) {
@@ -247,7 +247,7 @@ static void add_departed(struct log_ring *ring, struct log_disk_block *b,
 		log_index_leave(ring->ix, run);
 }
 
-/* The next of which a run is to be put. */
+/* The next departure that has a run to be put. */
 static struct log_departure *first_leaving(struct log_ring *ring)
 {
 	struct log_departure *d;
@@ -262,7 +262,7 @@ static struct log_departure *first_leaving(struct log_ring *ring)
 	return NULL;
 }
 
-/* GONE and FREE. */
+/* Add GONE and FREE records of what leaves, likewise. */
 static void add_leaving(struct log_ring *ring, struct log_disk_block *b,
 			u32 keep)
 {
@@ -412,8 +412,8 @@ bool log_ring_begin(struct log_ring *ring)
 	unsigned long flags;
 
 	/*
-	 * Take the leaving writes before those that were seen: then the VALID of
-	 * all that leaves is in this batch or an earlier one (W10).
+	 * Take the departures before the writes that were seen, because then the
+	 * VALID of all that leaves is in this batch or an earlier one (W10).
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	list_splice_tail_init(&ring->queued, &ring->leaving);
@@ -423,7 +423,7 @@ bool log_ring_begin(struct log_ring *ring)
 	return ring->busy;
 }
 
-/* All is durable: what left leaves the index (W6). */
+/* All of the batch is durable, so the runs that left the log leave the index (W6). */
 static void end_batch(struct log_ring *ring)
 {
 	struct log_departure *d;
@@ -476,7 +476,7 @@ void log_ring_end(struct log_ring *ring, int error)
 	log_index_settle(ring->ix);
 }
 
-/* The batch that is under way, to its end. */
+/* Write the batch that is under way, to its end. */
 static int write_to_end(struct log_ring *ring, const struct log_dev *dev)
 {
 	struct log_io io;
