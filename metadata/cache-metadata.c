@@ -1082,8 +1082,8 @@ static void name_policy(struct cmd *cmd, const char *name,
 }
 
 /*
- * Hints of no policy. There must be an array of them, because tools walk the
- * hints of any metadata that was shut down cleanly.
+ * Store hints of no policy, all zero. There must be an array of hints, because
+ * tools walk the hints of any metadata that was shut down cleanly.
  */
 static int zero_hints(struct cmd *cmd, u32 length)
 {

@@ -48,9 +48,9 @@ struct cmd;
  * @format: metadata format for a device that has to be formatted, 1 or 2;
  *	ignored for one that is formatted already
  * @may_format: format a device whose first 4096 bytes are all zero
- * @cache_blocks: cache blocks that a device that has to be formatted is for.
- *	cache_check 0.9.0 refuses metadata of none at all, which a power cut
- *	between formatting and cmd_resize() would leave.
+ * @cache_blocks: number of cache blocks, for a device that has to be formatted.
+ *	cache_check 0.9.0 refuses metadata of none at all, which a power cut between
+ *	formatting and cmd_resize() would leave.
  */
 struct cmd_geometry {
 	u32 data_block_size;
@@ -62,9 +62,9 @@ struct cmd_geometry {
 /**
  * struct cmd_stats - the counters that the superblock keeps (they wrap)
  * @read_hits: requests to read a cached block
- * @read_misses: requests to read another
+ * @read_misses: requests to read a block that is not cached
  * @write_hits: requests to write a cached block
- * @write_misses: requests to write another
+ * @write_misses: requests to write a block that is not cached
  */
 struct cmd_stats {
 	u32 read_hits;

@@ -9,8 +9,8 @@
  */
 #include "cache-record.h"
 
-#define SHORT_KEY_LEN	12	/* of five words, and the end */
-#define DIGITS_LEN	8	/* a u32 in base 36, and the end */
+#define SHORT_KEY_LEN	12	/* two letters of each of five words, and the NUL */
+#define DIGITS_LEN	8	/* a u32 in base 36, and the NUL */
 
 /*
  * The line "= mith1Z141Z3secuMH34" holds two settings. An older module sees one
@@ -18,7 +18,10 @@
  */
 #define PACKED_KEY	"="
 #define EMPTY_PACKED_LEN	3	/* with a space and a newline */
-/* Where a text is worked on, a packed line with one setting more has room. */
+/*
+ * The copy of a text that is worked on has room for a packed line with one more
+ * setting.
+ */
 #define WORK_BYTES	(CACHE_RECORD_BYTES + EMPTY_PACKED_LEN +	\
 			 SHORT_KEY_LEN + DIGITS_LEN)
 
@@ -193,7 +196,7 @@ static void remove_packed(char *text, const char *name)
 		remove_lines(text, PACKED_KEY);
 }
 
-/* A malformed line goes, because nothing behind it can be found. */
+/* The malformed rest of a line goes, because nothing in it can be found. */
 static void add_packed(char *text, const char *name, u32 value)
 {
 	char setting[SHORT_KEY_LEN + DIGITS_LEN];
@@ -225,7 +228,7 @@ static void forget(char *text, const char *name)
 
 /*
  * Only a key of letters and a number can be told apart in the packed line. So a
- * mode has a line of its own, and the session, which older modules replace.
+ * mode has a line of its own, and so has the session, which older modules replace.
  */
 static bool can_pack(const char *line, char name[SHORT_KEY_LEN], u32 *value)
 {
@@ -261,7 +264,10 @@ static bool pack_one(char *text)
 	return false;
 }
 
-/* A line while there is room, because older modules read it as well. */
+/*
+ * The setting gets a line of its own while there is room, because older modules
+ * read that as well.
+ */
 static int add_setting(char *text, const char *name, const char *value)
 {
 	const char *end;

@@ -126,7 +126,7 @@ static inline u64 mul_u32_u32(u32 a, u32 b)
  * Return: the register, not inverted.
  */
 u32 crc32c(u32 crc, const void *data, size_t len);
-/** os_crc32c_by_table() - the same by a table, which no processor lacks */
+/** os_crc32c_by_table() - the same by a table, for any processor */
 u32 os_crc32c_by_table(u32 crc, const void *data, size_t len);
 
 /* ---- Bits ---- */

@@ -200,7 +200,7 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 
 /* ---- Cursors ---- */
 
-/* Array blocks that a cursor has on the way, as a walk of the tree has. */
+/* Array blocks that a cursor has on the way: as many as a walk of the tree has. */
 #define CURSOR_WINDOW	32
 
 void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,

@@ -43,9 +43,9 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
  * @a: the kind of array
  * @root: its root
  * @length: its length, in elements
- * @k: the array block that is held
+ * @k: number of the array block that is held
  * @prefetched: array blocks below this were asked for
- * @b: the same; its buf is NULL if none is held
+ * @b: the array block that is held; its buf is NULL if none is
  *
  * Keeps the last array block held: nothing may be changed while it is in use.
  */

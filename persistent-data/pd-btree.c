@@ -413,8 +413,8 @@ static void even_out(struct pd_node *left, struct pd_node *right)
 }
 
 /*
- * Merges or evens out the children @i and @i + 1 of @parent, both held for
- * writing.  After a merge only the left one is left.
+ * Merges or evens out the children @i and @i + 1 of @parent, both held for writing.
+ * After a merge only the left one remains.
  */
 static int balance_children(const struct pd_btree *bt, struct pd_node *parent,
 			    u32 i, struct pd_block *left,
@@ -516,7 +516,7 @@ static int enter_for_remove(const struct pd_btree *bt, struct pd_block *cur,
 	return 0;
 }
 
-/* Makes an only child the root; entering it is all that is left to do. */
+/* As long as the root has only one child, makes that the root. */
 static int drop_thin_root(const struct pd_btree *bt, u64 *root)
 {
 	struct pd_block b;

@@ -12,7 +12,7 @@
  * superblock's buffer is not marked dirty before all that it points to has been
  * flushed.
  *
- * Context: all functions may sleep. The caller serialises them per device, but
+ * Context: all functions may sleep. The caller serialises them per device, except
  * for pd_device_nr_blocks() and pd_device_read_only(). Blocks are PD_BLOCK_SIZE
  * bytes and counted from 0. Errors: -EIO, -ENOMEM, -EROFS.
  */

@@ -190,7 +190,7 @@ void pd_sm_destroy(struct pd_sm *sm)
 	os_free(sm);
 }
 
-/* Take the counts of bitmap @i, but for entries past the end of the device. */
+/* Take the counts of bitmap @i, except for entries past the end of the device. */
 static void take_counts(struct pd_sm *sm, u32 i, const u8 *counts)
 {
 	struct map *m = sm->maps + i;
