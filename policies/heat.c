@@ -68,7 +68,10 @@
 
 /* Hits per promotion, in fixed point. */
 #define YIELD_ONE		1024
-/* An unknown class has this yield, which passes, because promotions teach. */
+/*
+ * A class of which nothing is known has this yield, so that it is promoted, because
+ * promotions teach.
+ */
 #define YIELD_FIRST		YIELD_ONE
 /* The same for new blocks, if a warm cache has blocks to lose. */
 #define YIELD_WARY		(YIELD_ONE / 2)
@@ -83,8 +86,8 @@
 #define YIELD_STREAM		(YIELD_ONE / 4)
 /*
  * The cost, in hits, of reading the rest of a block for a write. A write within a
- * stream would not seek without that read, and does with it. Half of the value
- * loses up to .008 of the disk's time.
+ * stream would not seek without that read, and does with it. With half of the
+ * value, up to .008 less of the disk's time is saved.
  */
 #define YIELD_FETCH		(YIELD_ONE / 4)
 #define YIELD_FETCH_STREAM	YIELD_ONE
@@ -92,7 +95,7 @@
 #define YIELD_MAX_COST		(8 * YIELD_ONE)
 /* A class that yields less is poor: it hardly ever pays. */
 #define YIELD_POOR		(YIELD_ONE / 4)
-/* A class below this part of the mean is poor, too, if that is less. */
+/* If this part of the mean is less than YIELD_POOR, it is the bound instead. */
 #define POOR_OF_MEAN(mean)	((mean) * 3 / 4)
 
 /* The share of the misses that are of poor classes, in fixed point. */
@@ -110,10 +113,10 @@
  */
 #define PRICE_SIXTEENTHS	{ 0, 6, 13, 15, 18, 24 }
 /*
- * Bounds of the price: as of a mean yield of 16/72 and of 16/18 of a hit, so
- * .18 and .72 of a hit at level 2. Counters that stop at 3 hits make a mean
- * above that mean little. The upper bound matters: twice the value costs 16 to
- * 18 promotions more in 1000 accesses.
+ * Bounds of the price: as of a mean yield of 16/72 and of 16/18 of a hit, so .18
+ * and .72 of a hit at level 2. The counters stop at 3 hits, so a higher mean says
+ * little. The upper bound matters: twice the value costs 16 to 18 promotions more
+ * in 1000 accesses.
  */
 #define PRICE_LEAST(n)		((n) * YIELD_ONE / 72)
 #define PRICE_MOST(n)		((n) * YIELD_ONE / 18)
@@ -138,7 +141,7 @@
 #define GHOST_AGAIN_SOON	(GHOST_WINDOW / 8)
 #define GHOST_AGAIN_LATER	(GHOST_WINDOW * 3 / 8)
 #define GHOST_OFTEN_SOON	(GHOST_WINDOW / 4)
-/* Stands for a class: the block was evicted, and from which queue. */
+/* In place of a class: the block was evicted, from this queue. */
 #define GHOST_FROM_SMALL	62
 #define GHOST_FROM_MAIN		63
 
@@ -377,7 +380,7 @@ static u32 region_heat(struct heat *h, u32 entry)
 		  REGION_TIME_MASK;
 	u32 heat = (entry >> REGION_HEAT_SHIFT) & REGION_HEAT_MAX;
 
-	/* The heat has eight bits. */
+	/* The heat has eight bits, so nothing is left of it after eight halvings. */
 	return age < 8 ? heat >> age : 0;
 }
 
@@ -736,7 +739,10 @@ static u32 heat_share(struct heat *h, u64 level)
 			  PRICE_LEAST(n), PRICE_MOST(n));
 	s32 left = clamp(READ_ONCE(h->lead) + LEAD_LOST, 0, LEAD_LOST);
 
-	/* Eight bits of the share of poor misses go, so that 32 bits do. */
+	/*
+	 * The share of poor misses is shortened by eight bits, so that the product
+	 * fits 32.
+	 */
 	share -= share * (READ_ONCE(h->poor) >> 8) * POOR_DISCOUNT /
 		 (POOR_ONE >> 8) / 16;
 	return level > HEAT_DEFAULT_LEVEL ? share : share * left / LEAD_LOST;
@@ -1173,10 +1179,10 @@ static void rival_size(struct heat *h, u32 nr)
 static int heat_allocate(struct heat *h, u32 nr)
 {
 	/*
-	 * Ghost 3 bytes a slot, regions a half, streams a quarter, all by what
-	 * 10 bytes a slot leave to the queues' links: from 2 to 6 bytes of
-	 * ghost save the same. A region covers many blocks, a stream many
-	 * regions.
+	 * The ghost has 3 bytes a slot, the regions half a byte, the streams a
+	 * quarter. The sum fits into 10 bytes a slot beside the queues' links. A
+	 * ghost of 2 to 6 bytes saves the same. Regions and streams have less,
+	 * because a region covers many blocks, and a stream many regions.
 	 */
 	h->nr_buckets = max_t(u32, 1, (u64)nr * 3 / 4 / GHOST_WAYS);
 	h->nr_region_sets = max_t(u32, 1, nr / 8 / REGION_WAYS);

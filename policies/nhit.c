@@ -88,7 +88,10 @@ static u32 nhit_now(struct nhit *n)
 	return (READ_ONCE(n->misses) >> n->time_shift) & NHIT_TIME_MASK;
 }
 
-/* The entry of @bucket that was visited first; an empty one before those. */
+/*
+ * The entry of @bucket that was not visited for longest; an empty one, if there is
+ * one.
+ */
 static u32 *nhit_oldest(struct nhit *n, u32 *bucket)
 {
 	u32 *oldest = bucket;
