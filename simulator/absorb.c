@@ -19,9 +19,9 @@ struct segment {
 };
 
 struct block {
-	struct absorbed left;	/* but for first, end and whole */
+	struct absorbed left;	/* all but first, end and whole */
 	u32 covered;
-	u32 segment_of[];	/* a sector */
+	u32 segment_of[];	/* of a sector */
 };
 
 struct absorb {
@@ -83,7 +83,7 @@ void absorb_destroy(struct absorb *log)
 
 /* ---- Looking things up ---- */
 
-/* A request that begins within a sector may touch one more than it is long. */
+/* A request that begins within a sector may touch one sector more than it is long. */
 static u32 end_of(const struct absorb *log, const struct access *a)
 {
 	return min(a->first + a->sectors, log->accesses->block_sectors);

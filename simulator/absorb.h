@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The write log of a simulated cache: which sectors of which blocks lie in
- * which segment, and which blocks leave it first. A segment is a slot that the
- * cache lends. The rules are those of docs/policies.md, "The write log". This
- * part must not know of policies, of the disk, or what becomes of a block that
- * leaves.
+ * The write log of a simulated cache: which sectors of which blocks lie in which
+ * segment, and which blocks leave it first. A segment is a slot that the cache
+ * lends. The rules are those of docs/policies.md, "With the write log". This part
+ * must not know of policies, of the disk, or what becomes of a block that leaves.
  */
 #ifndef HEARTH_SIMULATOR_ABSORB_H
 #define HEARTH_SIMULATOR_ABSORB_H

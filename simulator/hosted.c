@@ -21,9 +21,9 @@ struct hosted {
 	struct model m;
 	struct cache_policy *policy;
 	u16 *words;
-	u32 *slot_of;		/* an id */
-	u32 *id_of;		/* a slot */
-	u64 *block_of;		/* a slot */
+	u32 *slot_of;		/* of an id */
+	u32 *id_of;		/* of a slot */
+	u64 *block_of;		/* of a slot */
 	u32 *by_block;		/* ids, in the order of their blocks */
 	u32 *free;
 	u32 nr_free;
@@ -182,7 +182,7 @@ static bool log_wants(const struct hosted *h, const struct access *a)
 	       !((a->flags & CACHE_IO_FULL_BLOCK) || a->large);
 }
 
-/* This may empty the log by a batch, in which the block itself may be. */
+/* May send a batch out of the log, and the block itself with it. */
 static void make_room(struct hosted *h, const struct access *a)
 {
 	if (!log_wants(h, a) || absorb_fits(h->log, a))
@@ -251,7 +251,7 @@ static enum cache_verdict ask(struct hosted *h, const struct access *a,
 	return h->policy->ops->miss(h->policy, h->m.accesses->blocks[a->id], io);
 }
 
-/* The extents of a block that is promoted are laid over it. */
+/* Promote a block. The extents that the log has of it are laid over it. */
 static enum outcome promote(struct hosted *h, u32 id, enum cache_verdict verdict)
 {
 	struct absorbed left;

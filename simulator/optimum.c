@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Belady's MIN (L. A. Belady, IBM Systems Journal 5, 1966): knows the future,
- * and evicts the block whose next use is furthest away. "MIN" inserts every
- * miss; "MIN-bypass" lets a miss pass when every cached block is used sooner.
- * It bounds hit ratios. It does not bound the origin's time, because it must
- * not know that some misses are cheap.
+ * Belady's MIN (L. A. Belady, IBM Systems Journal 5, 1966): knows the future, and
+ * evicts the block whose next use is furthest away. "MIN" inserts every miss;
+ * "MIN-bypass" lets a miss pass when every cached block is used sooner. It bounds
+ * hit ratios. It does not bound the origin's time, because it does not know that
+ * some misses are cheap.
  *
  * It must not know streams or what a miss costs: run.c keeps the account.
  */

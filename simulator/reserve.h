@@ -14,7 +14,7 @@
 
 struct reserve {
 	u32 most;		/* slots */
-	u32 nr;			/* slots; what it was at short_at */
+	u32 nr;			/* slots; what it was at short_s */
 	double now_s;
 	double short_s;		/* when it was last too small */
 	bool evicting;		/* slots are free when the next miss comes */

@@ -41,7 +41,10 @@ static void charge_ahead(struct account *acc, double bytes)
 	acc->partial_s += origin_s(false, bytes);
 }
 
-/* Blocks that leave the write log: "partial" has the head there. */
+/*
+ * Charge the blocks that leave the write log. For "partial" the disk's head is
+ * there already.
+ */
 static void charge_trips(struct account *acc, struct model *m,
 			 double block_bytes)
 {

@@ -13,7 +13,7 @@
 #include "run.h"
 #include "svg.h"
 
-/* Chosen: more than the tables of docs/policies.md need. */
+/* More than the tables of docs/policies.md need. */
 #define MAX_TRACES	16
 #define MAX_POLICIES	32
 #define MAX_SIZES	64

@@ -59,7 +59,7 @@ static void put_points(FILE *f, const struct curve *c, unsigned int i)
 	fputs("end\n", f);
 }
 
-/* @column: of put_points().  A curve that is not known there is left out. */
+/* @column: of put_points().  A curve that has no values there is left out. */
 static void put_plot(FILE *f, const struct curve *curves, unsigned int nr,
 		     const char *title, const char *key, unsigned int column)
 {

@@ -29,8 +29,8 @@ struct trace {
  * trace_read() - read a trace from a file, which may be compressed
  * @t: receives the trace; trace_free() frees it
  * @path: the file; "-" is standard input
- * @format: bin, msr, spc, blkparse, fio, fiolog; or NULL to tell it from the name
- *	and the first line
+ * @format: bin, msr, spc, blkparse, bpftrace, fio or fiolog; NULL to tell it from
+ *	the name and the first line
  *
  * Return: 0; or -1, after a message on standard error.
  */
