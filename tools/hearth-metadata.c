@@ -151,7 +151,10 @@ static void print_log(struct cmd *cmd, const struct volume_log *l)
 		puts("no write log is in use");
 }
 
-/* Without the flag a log may be any old one, and what is wrong with it no fault. */
+/*
+ * Without the flag no log is in use. One that is there is an old one, and nothing
+ * in it is a fault.
+ */
 static int check_log(struct cmd *cmd, const struct options *o)
 {
 	bool in_use = cmd_log_flag(cmd);

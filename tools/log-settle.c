@@ -99,7 +99,10 @@ static int write_buffer(struct settler *s)
 	return 0;
 }
 
-/* Adds sectors to the buffer, which is written when they do not continue it. */
+/*
+ * Adds sectors to the buffer, which is written first if they do not continue it or
+ * do not fit.
+ */
 static int add(struct settler *s, u64 from, u64 to, u32 sectors)
 {
 	const struct log_dev *cache = &s->v->cache;
@@ -160,8 +163,8 @@ static int any_discard(void *ctx, u64 dblock)
 }
 
 /*
- * dm-cache promotes a block whose discard bit is set without reading the origin. If
- * the metadata was left unclean, the bits are void anyhow.
+ * dm-cache promotes a block whose discard bit is set without reading the origin, so
+ * no bit may stay set. If the metadata was left unclean, the bits are void anyhow.
  */
 static int clear_discards(struct cmd *cmd)
 {
@@ -174,7 +177,7 @@ static int clear_discards(struct cmd *cmd)
 	return cmd_set_discard_geometry(cmd, sectors, nr);
 }
 
-/* Every other field stays, CLEAN_SHUTDOWN included: it speaks of the mappings. */
+/* Every other field stays. CLEAN_SHUTDOWN does, because it speaks of the mappings. */
 static int clear_flag(struct settler *s)
 {
 	struct cmd *cmd = s->v->cmd;

@@ -80,7 +80,7 @@ struct settle_options {
 /**
  * struct settle_volume - the devices of a stopped volume
  * @cmd: its metadata, opened for writing if not for a dry run
- * @cache: the cache device; is only read but for the log's header
+ * @cache: the cache device; nothing of it is written but the log's header
  * @cache_sectors: its size
  * @origin: the origin. A write of no sectors with LOG_PREFLUSH flushes it.
  * @origin_sectors: its size
@@ -99,8 +99,9 @@ struct settle_volume {
  * @room: bytes of @why
  *
  * The origin is written in ascending order, and flushed before the flag is cleared.
- * Nothing else of the metadata changes, but for discard bits (all are cleared, if any
- * is set, because they may stand for sectors that were written) and the dirty bits of
+ * Nothing else of the metadata changes, except for discard bits (all are cleared,
+ * if any is set, because they may stand for sectors that were written) and the
+ * dirty bits of
  * @kept_slots. Last of all the log's header is wiped, so that nothing believes the
  * ring again; if that fails, the settlement is complete all the same.
  *

@@ -72,8 +72,8 @@ static int put_block(void *ctx, u32 cblock, u64 oblock, bool dirty, u32 hint,
 }
 
 /*
- * Every cache_restore refuses an element that it does not know; an attribute would
- * be overlooked by 0.9.
+ * The flag is an element, because every cache_restore refuses an element that it
+ * does not know. cache_restore 0.9 would overlook an attribute.
  */
 static void put_log(FILE *out)
 {

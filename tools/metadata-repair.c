@@ -87,7 +87,7 @@ static int write_block_0(const struct pd_backend *out, const void *data)
 
 /* ---- Room ---- */
 
-#define NODE_ENTRIES	252u	/* of 4 KiB: 254 have room, and it is a multiple of 3 */
+#define NODE_ENTRIES	252u	/* a node of 4 KiB has room for 254; a multiple of 3 */
 
 /* Nodes of a tree that was filled in ascending order, so each was split in halves. */
 static u64 nodes_for(u64 entries)

@@ -390,8 +390,9 @@ static void doubt_what_is_past_the_end(struct salvage *s)
 /* ---- Dirty bits ---- */
 
 /*
- * A bit of a block that is certainly not mapped: then this is not the bitset
- * of this mapping, or what cache_restore 0.9 writes.  None of it is certain.
+ * Does the word have a bit of a block that is certainly not mapped?  Then this is
+ * not the bitset of this mapping, or one that cache_restore 0.9 has written.  None
+ * of its bits is certain.
  */
 static bool contradicts(const struct salvage *s, u64 cblock, u64 word)
 {

@@ -12,8 +12,9 @@
  * two whole trees disagree is lost.  All mapped blocks are dirty, because the
  * newest dirty bits cannot be told either.
  *
- * A tree is whole if it has all the array blocks of such a mapping, and if there is
- * a space map, whole as well, that counts all its blocks as used.
+ * A tree is whole if it has all the array blocks of a mapping of that many cache
+ * blocks, and if there is a space map, whole as well, that counts all its blocks as
+ * used.
  *
  * It must not write: metadata-repair.c does.
  */
