@@ -41,8 +41,8 @@ hearth_fail() {
     exit 1
 }
 
-# Is only one half hearth's? The kernel's own dm-cache opens a volume as well; one half
-# of each does not.
+# Is only one of dm-cache and dm-cache-smq hearth's? Two of hearth's open a volume, and so do
+# two of the kernel's own, but not one of each.
 hearth_half() {
     hearth_ours dm-cache dm-hearth && ! hearth_ours dm-cache-smq dm-cache-heat
 }
@@ -51,7 +51,7 @@ hearth_checker_missing() {
     [[ $1 ]] && ! find_binary "$1" > /dev/null
 }
 
-# Is everything there without which no image is made?
+# Is everything there that an image must have?
 hearth_complete() {
     hearth_modinfo dm-cache > /dev/null && ! hearth_half && ! hearth_checker_missing "$(hearth_checker)"
 }
