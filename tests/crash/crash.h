@@ -252,7 +252,7 @@ bool world_wait_log(struct world *w, unsigned int seconds);
 struct recording {
 	uint64_t seed;
 	uint32_t nr_configs;
-	bool absorbs;		/* writes of the load, which miss, go to a write log */
+	bool absorbs;		/* writes of the load that miss go to a write log */
 	char script[16];
 	struct config configs[MAX_CONFIGS];
 	uint64_t end;		/* offset of the log's end */

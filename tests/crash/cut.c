@@ -427,7 +427,10 @@ static uint8_t *copy_of_disk(struct crash *x, int disk)
 	return memcpy(copy, x->w.memory[disk], bytes);
 }
 
-/* Settles the log of a copy of the disks, which then have the same without a log. */
+/*
+ * Settles the log on a copy of the disks.  The copy must hold the same then,
+ * without a log.
+ */
 static bool settled_by_tool(struct crash *x, const struct config *c)
 {
 	uint64_t meta_sectors = x->w.head->disk_sectors[DISK_META];

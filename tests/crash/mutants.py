@@ -149,8 +149,8 @@ MUTANTS = {
         "if (slot_word(s) ||\n\t\t    !log_index_has"),
 }
 
-# The same for rules about devices that fail, or whose content is another one; the last words are the
-# suite and the test that notices it.
+# The same for rules about devices that fail, or whose content somebody else has changed. The
+# last words are the suite and the test that has to notice that.
 SUITE_MUTANTS = {
     "home-without-flush": (
         "dm-target/cache-commit.c",
@@ -199,7 +199,7 @@ SUITE_MUTANTS = {
         "if (word & SLOT_TOUCHED)",
         "if (!c)",
         "origin three_blocks_changed writethrough"),
-    # Old records are written over what has gone home, when a table is built anew.
+    # When an engine is built anew, old records are written over what has gone home.
     "log-failed-but-not-forgotten": (
         "dm-target/cache-log-state.c",
         "if (commit_flag(log->c, false)) {\n\t\tset_state(log, CACHE_LOG_UNKNOWN);\n\t\treturn;\n\t}\n",
@@ -385,7 +385,7 @@ def test_repair(names):
 
 
 def noticed_by_unit(name):
-    """Says which of the repair's unit tests has noticed it."""
+    """Says which of the repair's unit tests has noticed the broken rule."""
     where = next(TREE.glob("tests/*/test-repair.c")).parent
     program = TREE / "build/unit/test-repair"
     with broken(name, *REPAIR_MUTANTS[name]):

@@ -252,7 +252,7 @@ static const char *const modes[] = {
 };
 
 static const char *const policies[] = {
-	/* the engine takes intents back all the time */
+	/* with so few intents the engine takes some back all the time */
 	"lru 6 max_promote_share 100 seq_cutoff 0 max_intents 6",
 	"lru 4 max_promote_share 100 seq_cutoff 0",
 	"smq 10 read_level 0 write_level 0 full_write_level 0 seq_cutoff 0 max_promote_share 100",
@@ -260,7 +260,10 @@ static const char *const policies[] = {
 
 static const uint32_t blocks[] = { 64, 128, 192, 256 };
 
-/* The seeds of which the suite says so have a write log. */
+/*
+ * Does the recording of this seed have a write log? Seeds with 3 as their hundreds
+ * do.
+ */
 static bool absorbs(uint64_t seed)
 {
 	return seed % 1000 / 100 == 3;
@@ -284,10 +287,10 @@ static const struct script *choose(struct config *c, uint64_t seed)
 	if (absorbs(seed)) {
 		strcpy(c->mode, "writeback");
 		add_setting(c, "absorb 1");
-		/* Then a log outlives a restart. */
+		/* So a log outlives a restart. */
 		if (n / 4 % 2 == 0)
 			add_setting(c, "settle_seconds 0");
-		/* Then more blocks go into the cache. */
+		/* So more blocks go into the cache. */
 		if (n / 2 % 2 == 0)
 			add_setting(c, "dirty_low 90");
 	}

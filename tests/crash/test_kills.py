@@ -71,7 +71,7 @@ def put_programs(root):
 
 
 def put_modules(root, version):
-    """The modules with the modules that they need, in the order of loading."""
+    """Puts the modules, and those that they need, into the image, listed in the order of loading."""
     order = []
     for name in MODULES:
         lines = output("/sbin/modprobe", "-d", str(hearthguest.BUILD / "kernel"), "-S", version,
@@ -132,7 +132,7 @@ class Machine:
         self.process = None
 
     def said(self, word):
-        """The complete lines of this boot, as pairs of numbers."""
+        """Returns the complete lines of this boot that begin with word, as pairs of numbers."""
         text = self.acks.read_text(errors="replace").replace("\r", "")
         return [tuple(map(int, m)) for m in re.findall(rf"^{word} (\d+) (\d+)\n", text, re.M)]
 

@@ -47,7 +47,6 @@ void content_take_line(void *ctx, const char *msg);
  * @gone: mapped blocks that are named as unmapped now
  * @guessed: blocks named as dirty because nothing tells their state
  * @other_hints: blocks with another hint than before
- * @other_hints: have another hint than before
  */
 struct repair_outcome {
 	u32 lost_dirty;

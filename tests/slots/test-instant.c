@@ -29,7 +29,7 @@ static void a_deadline_ends(void **state)
 	near_deadline(MOST / 2);
 }
 
-/* time_before() says that these are still to come. */
+/* By time_before() these deadlines would still be to come. */
 static void an_old_deadline_is_over(void **state)
 {
 	unsigned long at = 1000000, age;

@@ -29,7 +29,7 @@ static enum slot_state state_of(struct slot_map *map, u32 slot)
 	return slot_state(slot_word(slot_at(map, slot)));
 }
 
-/* All free slots, each once; they are taken. */
+/* Take all free slots, and see that each is there once. */
 static u32 take_all(struct slot_map *map, u8 *seen)
 {
 	u32 slot, nr = 0;
@@ -80,7 +80,7 @@ static void test_kept(void **state)
 	slot_map_exit(&map);
 }
 
-/* Ranges that change keep what both have. */
+/* When the ranges change, slots of both the old and the new ones stay kept. */
 static void test_other_range(void **state)
 {
 	const struct slot_range first[SLOT_NR_KEPT] = { { 10, 20 } };
@@ -114,7 +114,10 @@ static void test_lent(void **state)
 	slot_list_push(&map, &head, a);
 	slot_list_push(&map, &head, b);
 
-	/* As many readers as there may be; a slot that is full looks no different. */
+	/*
+	 * So many readers that their count reaches bits which mean something else
+	 * in other slots.
+	 */
 	for (u32 i = 0; i < 3000; i++)
 		slot_pin_lent(slot_at(&map, a));
 	assert_int_equal(state_of(&map, a), SLOT_LENT);
