@@ -3,10 +3,10 @@
  * The write log of an engine: its object, its segments, and the worker that writes
  * its ring.
  *
- * It owns the slots that are lent to the log, the room at the end of the open
- * segment, and the order in which records become durable.  Index and ring are those
- * of write-log/, which know no kernel.  It must not know why a write is absorbed
- * (cache-log-io.c), nor where extents go (cache-log-home.c).
+ * It owns the slots that are lent to the log, and the order in which records become
+ * durable. cache-log-open.c owns the segments that are open.  Index and ring are
+ * those of write-log/, which know no kernel.  It must not know why a write is
+ * absorbed (cache-log-io.c), nor where extents go (cache-log-home.c).
  */
 #include "cache-bio.h"
 #include "cache-instant.h"
