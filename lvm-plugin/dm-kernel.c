@@ -218,6 +218,31 @@ void dm_free_caches(struct dm_device *devices, unsigned int nr)
 	free(devices);
 }
 
+bool dm_all_targets(uint32_t major, uint32_t minor,
+		    bool (*is)(const char *type, const char *words))
+{
+	struct dm_task *task = new_task(DM_DEVICE_TABLE, NULL);
+	uint64_t start, length;
+	char *type, *words;
+	void *next = NULL;
+	bool all = true;
+
+	if (!task)
+		return false;
+	dm_task_set_major(task, major);
+	dm_task_set_minor(task, minor);
+	/* The table of an encrypted device has its key: it is wiped afterwards. */
+	dm_task_secure_data(task);
+	if (run(task))
+		return false;
+	do {
+		next = dm_get_next_target(task, next, &start, &length, &type, &words);
+		all = type && is(type, words);
+	} while (next && all);
+	dm_task_destroy(task);
+	return all;
+}
+
 int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
 		    uint64_t *bytes)
 {

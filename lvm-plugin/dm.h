@@ -125,6 +125,19 @@ unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2
 			      unsigned int max);
 
 /**
+ * dm_all_targets() - does something hold for every target of a device?
+ * @major: the device's number
+ * @minor: the same
+ * @is: tells of one target, by its type and the words of its table
+ *
+ * Libdevmapper logs an error if the device is none of its own, so the caller looks before.
+ *
+ * Return: false as well if the device has no target, or cannot be asked.
+ */
+bool dm_all_targets(uint32_t major, uint32_t minor,
+		    bool (*is)(const char *type, const char *words));
+
+/**
  * dm_block_device() - number and size of a block device
  * @path: its node
  * @major: receives its number

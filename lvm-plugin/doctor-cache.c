@@ -66,14 +66,14 @@ static void examine_redundancy(const struct cache_info *c)
 {
 	if (!cache_writes_back(c))
 		return;
-	if (!is_on_mirror(c->cache_device))
+	if (!is_redundant(c->cache_device))
 		found(WARNING, "single-ssd", c->name,
 		      "put the cache on a mirror (LVM's raid1), or 'hearth set CACHE mode=writethrough'",
 		      "blocks are dirty on a cache device that is not mirrored; if the device is lost, so is their content");
-	else if (!is_on_mirror(c->metadata))
+	else if (!is_redundant(c->metadata))
 		found(WARNING, "single-metadata", c->name,
 		      "put the pool's metadata on a mirror as well",
-		      "the cache device is mirrored, but its metadata is not");
+		      "the cache device outlives the loss of a disk, but its metadata does not");
 }
 
 static void examine_devices(const struct cache_info *c)

@@ -503,7 +503,7 @@ static bool keeps_dirty(const char *mode)
 static void warn_of_single_ssd(const struct cache_info *c, const struct wishes *w)
 {
 	if (w->mode && keeps_dirty(w->mode) && !keeps_dirty(c->mode) &&
-	    !is_on_mirror(c->cache_device))
+	    !is_redundant(c->cache_device))
 		complain("warning: blocks will be dirty on a cache device that is not mirrored; if it is lost, so is their content (a pool on RAID 1: hearth(8), EXAMPLES)");
 }
 

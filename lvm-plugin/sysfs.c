@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Facts about block devices from /sys, and of the devices that they are made of.
+ * Facts about block devices from /sys, and of the devices that they are made of.  Only
+ * the levels of device-mapper's RAID are not in /sys; its tables have them.
  *
  * It must not know caches.
  */
@@ -65,17 +66,6 @@ long sys_number(struct device d, const char *file, long otherwise)
 	return sscanf(text, "%ld", &n) == 1 ? n : otherwise;
 }
 
-/* LVM's mirrors and RAID, or one of md. */
-static bool is_mirrored(struct device d)
-{
-	char name[256];
-
-	if (has(d, "md"))
-		return true;
-	return read_text(d, "dm/name", name, sizeof(name)) &&
-	       (strstr(name, "_rimage_") || strstr(name, "_mimage_"));
-}
-
 /* The disk that a partition is a part of; otherwise the device itself. */
 static struct device disk_of(struct device d)
 {
@@ -94,30 +84,45 @@ static bool is_same(struct device d, struct device wanted)
 	return d.major == wanted.major && d.minor == wanted.minor;
 }
 
+/* NULL if nothing is below it. The caller closes it. */
+static DIR *open_below(struct device d)
+{
+	char path[400];
+
+	path_of(path, sizeof(path), d, "slaves");
+	return opendir(path);
+}
+
+/* The next device directly below @d, of open_below(); false after the last. */
+static bool next_below(struct device d, DIR *dir, struct device *below)
+{
+	char path[400], text[32];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "slaves/%s/dev", e->d_name);
+		if (e->d_name[0] != '.' && read_text(d, path, text, sizeof(text)) &&
+		    sscanf(text, "%u:%u", &below->major, &below->minor) == 2)
+			return true;
+	}
+	return false;
+}
+
 /* Looks at one device on the way down; true ends the search. */
 typedef bool (*looker)(struct device d, const void *arg);
 
 /* Does @look say so of @d, or of a device below it, @depth levels down? */
 static bool search(struct device d, looker look, const void *arg, int depth)
 {
-	struct dirent *e;
-	struct device s;
-	char path[400];
+	struct device below;
 	bool hit = false;
-	char text[32];
 	DIR *dir;
 
 	if (look(d, arg))
 		return true;
-	path_of(path, sizeof(path), d, "slaves");
-	dir = depth ? opendir(path) : NULL;
-	while (dir && !hit && (e = readdir(dir))) {
-		snprintf(path, sizeof(path), "slaves/%s/dev", e->d_name);
-		if (e->d_name[0] != '.' &&
-		    read_text(d, path, text, sizeof(text)) &&
-		    sscanf(text, "%u:%u", &s.major, &s.minor) == 2)
-			hit = search(s, look, arg, depth - 1);
-	}
+	dir = depth ? open_below(d) : NULL;
+	while (!hit && next_below(d, dir, &below))
+		hit = search(below, look, arg, depth - 1);
 	if (dir)
 		closedir(dir);
 	return hit;
@@ -133,26 +138,77 @@ static bool is_on_it(struct device d, const void *disk)
 	return is_same(disk_of(d), *(const struct device *)disk);
 }
 
-static bool is_mirror(struct device d, const void *arg)
-{
-	(void)arg;
-	return is_mirrored(d);
-}
-
 bool stands_on(struct device d, struct device wanted)
 {
 	return search(d, is_it, &wanted, MAX_DEPTH);
-}
-
-bool is_on_mirror(struct device d)
-{
-	return search(d, is_mirror, NULL, MAX_DEPTH);
 }
 
 bool shares_disk(struct device d, struct device other)
 {
 	other = disk_of(other);
 	return search(d, is_on_it, &other, MAX_DEPTH);
+}
+
+/* ---- Redundancy ---- */
+
+/* RAID 0 and the other levels of md keep one copy. */
+static bool level_is_redundant(const char *level)
+{
+	return !strncmp(level, "raid", 4) && strcmp(level, "raid0");
+}
+
+static bool target_is_redundant(const char *type, const char *words)
+{
+	char level[16];
+
+	if (!strcmp(type, "mirror"))
+		return true;
+	return !strcmp(type, "raid") && sscanf(words, "%15s", level) == 1 &&
+	       level_is_redundant(level);
+}
+
+/* The mirror by which pvmove copies is not whole before it goes away. */
+static bool is_pvmove(struct device d)
+{
+	char name[DM_NAME_MAX], uuid[DM_NAME_MAX + 2], vg[DM_NAME_MAX], lv[DM_NAME_MAX];
+
+	return device_dm_name(d, name, sizeof(name), uuid, sizeof(uuid)) &&
+	       lvm_split_name(name, uuid, vg, lv) && !strncmp(lv, "pvmove", 6);
+}
+
+static bool layer_is_redundant(struct device d)
+{
+	char level[32];
+
+	if (read_line(d, "md/level", level, sizeof(level)))
+		return level_is_redundant(level);
+	return has(d, "dm/name") && !is_pvmove(d) &&
+	       dm_all_targets(d.major, d.minor, target_is_redundant);
+}
+
+/* If the device itself is not, all devices below it have to be. */
+static bool has_redundancy(struct device d, int depth)
+{
+	struct device below;
+	bool any = false, all = true;
+	DIR *dir;
+
+	d = disk_of(d);
+	if (layer_is_redundant(d))
+		return true;
+	dir = depth ? open_below(d) : NULL;
+	while (all && next_below(d, dir, &below)) {
+		any = true;
+		all = has_redundancy(below, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	return any && all;
+}
+
+bool is_redundant(struct device d)
+{
+	return has_redundancy(d, MAX_DEPTH);
 }
 
 /* ---- Names ---- */
@@ -210,26 +266,18 @@ static void add_node(char *nodes, size_t len, const char *node)
 
 static void add_disks(struct device d, char *nodes, size_t len, int depth)
 {
-	char path[400], text[32], node[NODE_LEN];
-	bool below = false;
-	struct dirent *e;
-	struct device s;
-	DIR *dir;
+	DIR *dir = depth ? open_below(d) : NULL;
+	struct device below;
+	char node[NODE_LEN];
+	bool any = false;
 
-	path_of(path, sizeof(path), d, "slaves");
-	dir = depth ? opendir(path) : NULL;
-	while (dir && (e = readdir(dir))) {
-		snprintf(path, sizeof(path), "slaves/%s/dev", e->d_name);
-		if (e->d_name[0] == '.' ||
-		    !read_text(d, path, text, sizeof(text)) ||
-		    sscanf(text, "%u:%u", &s.major, &s.minor) != 2)
-			continue;
-		below = true;
-		add_disks(s, nodes, len, depth - 1);
+	while (next_below(d, dir, &below)) {
+		any = true;
+		add_disks(below, nodes, len, depth - 1);
 	}
 	if (dir)
 		closedir(dir);
-	if (below)
+	if (any)
 		return;
 	device_node(d, node);
 	add_node(nodes, len, node);

@@ -30,12 +30,15 @@ long sys_number(struct device d, const char *file, long otherwise);
 bool stands_on(struct device d, struct device wanted);
 
 /**
- * is_on_mirror() - is this device a mirror or RAID of LVM's or md's, or does it stand on one?
+ * is_redundant() - does this device outlive the loss of any one disk below it?
  * @d: the device
  *
- * Return: true if so; RAID 0 counts as well, although it keeps one copy.
+ * Asks for a mirror, or RAID of another level than 0, of md's or device-mapper's, above each
+ * disk. A disk that is missing already makes no difference.
+ *
+ * Return: true if it does.
  */
-bool is_on_mirror(struct device d);
+bool is_redundant(struct device d);
 
 /**
  * shares_disk() - do two devices lie on one disk?

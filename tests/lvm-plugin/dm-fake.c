@@ -10,7 +10,7 @@
  * "log"; a message in "refuse" fails.  A line of "devices" is a block device: PATH
  * MAJOR:MINOR BYTES, followed by "busy" if another program has claimed the device,
  * or by "file" if it is no block device.  deps/MAJOR:MINOR has the numbers of the devices
- * that a table names, one a line.
+ * that a table names, one a line.  tables/MAJOR:MINOR is a table, as dmsetup prints it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -224,7 +224,6 @@ int dm_cache_version(uint32_t version[3])
 	return 0;
 }
 
-/* Finds the line of "devices" that begins with @path. */
 unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
 			      unsigned int max)
 {
@@ -241,6 +240,27 @@ unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2
 	return nr;
 }
 
+bool dm_all_targets(uint32_t major, uint32_t minor,
+		    bool (*is)(const char *type, const char *words))
+{
+	char *text, *line, *save = NULL, name[64], type[32];
+	bool all, any = false;
+	int len;
+
+	snprintf(name, sizeof(name), "tables/%u:%u", major, minor);
+	text = whole_file(in_fake(name, ""));
+	all = text;
+	for (line = text ? strtok_r(text, "\n", &save) : NULL; line && all;
+	     line = strtok_r(NULL, "\n", &save)) {
+		any = true;
+		all = sscanf(line, "%*u %*u %31s %n", type, &len) == 1 &&
+		      is(type, line + len);
+	}
+	free(text);
+	return any && all;
+}
+
+/* Finds the line of "devices" that begins with @path. */
 static int find_device(const char *path, uint32_t *major, uint32_t *minor,
 		       uint64_t *bytes, char *word)
 {

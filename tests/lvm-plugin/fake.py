@@ -18,6 +18,8 @@ import lists  # noqa: E402
 COUNTERS = [counter.name for counter in lists.COUNTERS]
 LATENCIES = lists.LATENCIES
 BUCKETS = 24
+# As dmsetup prints it.
+RAID1 = "0 2048 raid raid1 3 0 region_size 4096 2 253:20 253:21 253:22 253:23\n"
 
 
 class Fake:
@@ -100,6 +102,11 @@ class Fake:
             self.write(f"sys/dev/block/{number}/dm/uuid", "LVM-abc\n")
         for i, lower in enumerate(below):
             self.write(f"sys/dev/block/{number}/slaves/s{i}/dev", f"{lower}\n")
+
+    def mirror(self, number):
+        """Makes a block device one of RAID 1, by device-mapper."""
+        self.write(f"sys/dev/block/{number}/dm/name", "vg-fast\n")
+        self.write(f"tables/{number}", RAID1)
 
     def environment(self, **kw):
         return {**os.environ, "HEARTH_FAKE": str(self.path),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fake import Fake
+from fake import RAID1, Fake
 
 RELEASE = os.uname().release
 OURS = f"/usr/lib/modules/{RELEASE}/updates/dm-cache.ko"
@@ -55,6 +55,7 @@ def healthy(dm, **kw):
                     "retired_blocks": 0} | kw.pop("stats", {}), **kw)
     for device in ("253:1", "253:2"):
         slave(dm, device, device + "0", "vg-fast_rimage_0")
+        dm.mirror(device)
 
 
 def findings(dm, code=6):
@@ -180,17 +181,98 @@ def test_metadata_full(sound):
     assert "98% of the metadata" in only(sound, "warning", "metadata-full")
 
 
+LINEAR = "0 2048 linear 8:16 2048\n"
+
+
 def test_redundancy(sound):
-    (sound.path / "sys/dev/block/253:10/dm/name").write_text("vg-plain\n")
+    sound.write("tables/253:1", LINEAR)
     only(sound, "warning", "single-ssd")
     healthy(sound, features="2 metadata2 writethrough", mode="writethrough")
-    (sound.path / "sys/dev/block/253:10/dm/name").write_text("vg-plain\n")
+    sound.write("tables/253:1", LINEAR)
     assert {f["level"] for f in findings(sound, 0)} == {"fine"}
     healthy(sound)
-    (sound.path / "sys/dev/block/253:20/dm/name").write_text("vg-plain\n")
+    sound.write("tables/253:2", LINEAR)
     only(sound, "warning", "single-metadata")
-    (sound.path / "sys/dev/block/253:20/md").mkdir()
+
+
+@pytest.mark.parametrize("table, is_redundant", [
+    ("0 2048 raid raid0 3 0 region_size 1024 2 253:20 253:21 253:22 253:23\n", False),
+    ("0 2048 raid raid0 1 128 2 - 253:21 - 253:23\n", False),
+    ("0 2048 striped 2 128 253:21 0 253:23 0\n", False),
+    (RAID1, True),
+    ("0 2048 raid raid10 3 128 raid10_copies 2 2 253:20 253:21 253:22 253:23\n", True),
+    ("0 2048 raid raid4 1 128 3 - 253:21 - 253:23 - 253:25\n", True),
+    ("0 2048 raid raid5_ls 1 128 3 - 253:21 - 253:23 - 253:25\n", True),
+    ("0 2048 raid raid6_zr 1 128 5 - 253:21 - 253:23 - 253:25 - 253:27 - 253:29\n", True),
+    ("0 2048 mirror core 1 1024 2 253:21 0 253:23 0\n", True),
+    # LVM puts a longer volume together of several targets.
+    (RAID1 + "2048 2048 linear 8:16 2048\n", False), ("", False)])
+def test_redundancy_by_the_table_of_dm(sound, table, is_redundant):
+    sound.write("tables/253:1", table)
+    if is_redundant:
+        assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    else:
+        only(sound, "warning", "single-ssd")
+
+
+def ssd_on(dm, *disks):
+    """Puts the cache device on these, and makes it no RAID of its own."""
+    for leg in (dm.path / "sys/dev/block/253:1/slaves").iterdir():
+        (leg / "dev").unlink(missing_ok=True)
+    dm.write("tables/253:1", LINEAR)
+    for disk in disks:
+        slave(dm, "253:1", disk)
+
+
+@pytest.mark.parametrize("level, is_redundant", [
+    ("raid0", False), ("linear", False), ("container", False), ("", False),
+    ("raid1", True), ("raid10", True), ("raid4", True), ("raid5", True), ("raid6", True)])
+def test_redundancy_by_the_level_of_md(sound, level, is_redundant):
+    ssd_on(sound, "9:0")
+    sound.write("sys/dev/block/9:0/md/level", f"{level}\n")
+    if is_redundant:
+        assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    else:
+        only(sound, "warning", "single-ssd")
+
+
+def test_redundancy_of_nested_devices(sound):
+    """RAID 0 outlives the loss of a disk if each of its legs does. A partition is on its array."""
+    ssd_on(sound, "259:3")
+    sound.device("259:3", "md0p1")
+    sound.write("sys/dev/block/259:3/partition", "1\n")
+    array = sound.path / "sys/devices/md0"
+    array.mkdir(parents=True)
+    for name, target in (("259:3", array / "md0p1"), ("9:0", array)):
+        link = sound.path / "sys/dev/block" / name
+        if link.exists():
+            link.rename(target)
+        link.symlink_to(target)
+    sound.write("sys/dev/block/9:0/dev", "9:0\n")
+    sound.write("sys/dev/block/9:0/md/level", "raid0\n")
+    for leg in ("253:30", "253:31"):
+        slave(sound, "9:0", leg, f"vg-leg{leg[-1]}")
+        sound.write(f"tables/{leg}", RAID1)
     assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    sound.write("tables/253:31", LINEAR)
+    only(sound, "warning", "single-ssd")
+    sound.write("sys/dev/block/9:0/md/level", "raid1\n")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+def test_a_volume_on_two_disks_of_which_one_is_a_mirror(sound):
+    sound.write("sys/dev/block/9:0/md/level", "raid1\n")
+    ssd_on(sound, "9:0")
+    assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+    ssd_on(sound, "9:0", "8:16")
+    only(sound, "warning", "single-ssd")
+
+
+def test_the_mirror_of_a_pvmove_is_no_redundancy(sound):
+    ssd_on(sound, "253:30")
+    sound.device("253:30", "dm-30", "vg-pvmove0", below=["8:16", "8:32"])
+    sound.write("tables/253:30", "0 2048 mirror core 1 1024 2 8:16 0 8:32 0 1 handle_errors\n")
+    only(sound, "warning", "single-ssd")
 
 
 def test_tools(sound):

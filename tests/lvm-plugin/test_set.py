@@ -284,8 +284,7 @@ def test_a_single_ssd_is_warned_of(lv):
         assert "warning: blocks will be dirty on a cache device that is not mirrored" in said(f"mode={mode}")
     assert "warning" in said(preset=("--preset", "database"))
     assert said("mode=writearound") == said("read_level=1") == ""
-    lv.write("sys/dev/block/253:1/slaves/leg/dev", "253:20\n")
-    lv.write("sys/dev/block/253:20/dm/name", "vg-fast_cdata_rimage_0\n")
+    lv.mirror("253:1")
     assert said("mode=writeback") == ""
 
 
@@ -300,8 +299,7 @@ def settings(absorb):
 def test_writeback_turns_the_write_log_on(lv):
     lv.cache(**WRITETHROUGH, settings=settings(0))
     lv.cache(listing=2, settings=settings(1))
-    lv.write("sys/dev/block/253:1/slaves/leg/dev", "253:20\n")
-    lv.write("sys/dev/block/253:20/dm/name", "vg-fast_cdata_rimage_0\n")
+    lv.mirror("253:1")
     why = lv.complaint(0, "set", "vg/lv", "mode=writeback")
     assert "absorb=on" in why and "'hearth set vg/lv absorb=off' ends that" in why
     assert "stock dm-cache refuses the volume until 'hearth settle vg/lv'" in why
