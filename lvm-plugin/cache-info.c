@@ -99,16 +99,14 @@ static void version_text(char *text, size_t len, const uint32_t v[3], bool own)
 		fclose(f);
 }
 
-static int read_all(struct caches *cs)
+static int read_into(struct caches *cs)
 {
 	uint32_t version[3] = { 0 };
 	unsigned int i;
 	char text[32];
 	bool own;
-	int r;
+	int r = dm_list_caches(&cs->devices, &cs->nr_devices);
 
-	memset(cs, 0, sizeof(*cs));
-	r = dm_list_caches(&cs->devices, &cs->nr_devices);
 	if (r)
 		return r;
 	/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
@@ -128,6 +126,18 @@ static int read_all(struct caches *cs)
 		strcpy(c->health, "unknown");
 	}
 	return 0;
+}
+
+/* After an error there is nothing in @cs, because the callers free it only after success. */
+static int read_all(struct caches *cs)
+{
+	int r;
+
+	memset(cs, 0, sizeof(*cs));
+	r = read_into(cs);
+	if (r)
+		caches_free(cs);
+	return r;
 }
 
 int caches_read(struct caches *cs)

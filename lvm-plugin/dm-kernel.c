@@ -167,8 +167,11 @@ static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 	if (look_at(name, &d))
 		return 0;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
-	if (!more)
+	if (!more) {
+		free(d.table);
+		free(d.status);
 		return -ENOMEM;
+	}
 	*devices = more;
 	more[(*nr)++] = d;
 	return 0;

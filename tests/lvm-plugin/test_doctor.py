@@ -537,6 +537,13 @@ def test_without_device_mapper(sound):
         "hearth: only root may talk to device-mapper\n")
 
 
+@pytest.mark.parametrize("command, error, code", [
+    ("status", errno.EACCES, 4), ("status", errno.ENODEV, 4), ("doctor", errno.EACCES, 4), ("doctor", errno.ENODEV, 6)])
+def test_nothing_leaks_where_device_mapper_cannot_be_asked(sound, command, error, code):
+    """AddressSanitizer ends a command that leaks with a code of its own."""
+    sound.run(command, code=code, env={"HEARTH_FAKE_ERROR": str(error), "ASAN_OPTIONS": "detect_leaks=1"})
+
+
 def kernel(dm, release, where="updates"):
     """A kernel is installed, with hearth or without it."""
     dm.write(f"lib/modules/{release}/kernel/x.ko", "")
