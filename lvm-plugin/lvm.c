@@ -259,9 +259,6 @@ char *lvm_without_brackets(char *name)
 	return name;
 }
 
-/* The names of other volumes that hearth makes from it have so many bytes more. */
-#define SUFFIX_LEN	16
-
 bool lvm_take_name(const char *from, char *name, char *vg, char *lv)
 {
 	const char *slash;
@@ -269,8 +266,7 @@ bool lvm_take_name(const char *from, char *name, char *vg, char *lv)
 	if (!strncmp(from, "/dev/", 5))
 		from += 5;
 	slash = strchr(from, '/');
-	if (!slash || strchr(slash + 1, '/') ||
-	    strlen(from) >= DM_NAME_MAX - SUFFIX_LEN) {
+	if (!slash || strchr(slash + 1, '/') || strlen(from) >= DM_NAME_MAX) {
 		complain("%s: must be VG/LV", from);
 		return false;
 	}

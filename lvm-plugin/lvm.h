@@ -29,8 +29,7 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
  * @from: VG/LV, perhaps below /dev
  * @name: of 2 * DM_NAME_MAX bytes; receives VG/LV
  * @vg: of DM_NAME_MAX bytes; receives the volume group
- * @lv: of DM_NAME_MAX bytes; receives the volume, and leaves room for a suffix of
- *	hearth's
+ * @lv: of DM_NAME_MAX bytes; receives the volume
  *
  * Does not look whether there is such a volume.
  *

@@ -24,8 +24,9 @@
 #define GIB		1073741824.0
 #define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
 #define POOL_LEN	(2 * DM_NAME_MAX + 32)
-/* LVM's suffix of a pool that is attached to a volume. */
+/* LVM's suffixes of a pool that is attached to a volume, and of its data. */
 #define ATTACHED	"_cpool"
+#define DATA		"_cdata"
 
 struct making {
 	const struct options *o;
@@ -38,11 +39,17 @@ struct making {
 
 /* ---- Names ---- */
 
-static int split_name(struct making *m, const char *name)
+static int take_name(struct making *m, const char *name)
 {
 	if (!lvm_take_name(name, m->name, m->vg, m->lv))
 		return EXIT_USAGE;
 	snprintf(m->pool, sizeof(m->pool), "%s_cache", m->name);
+	/* LVM would say so when the device is in the group already. */
+	if (strlen(m->pool) + strlen(ATTACHED DATA) >= DM_NAME_MAX) {
+		complain("%s: this name is too long: with %s behind it, LVM takes %d bytes",
+			 m->name, "_cache" ATTACHED DATA, DM_NAME_MAX - 1);
+		return EXIT_USAGE;
+	}
 	return EXIT_OK;
 }
 
@@ -239,7 +246,7 @@ static int already_cached(struct making *m)
 
 	attached_pool(m, pool);
 	if (!strcmp(pool, m->pool) && pool_exists(m, ATTACHED) &&
-	    pool_is_on_device(m, ATTACHED "_cdata", device))
+	    pool_is_on_device(m, ATTACHED DATA, device))
 		return set_all(m);
 	complain("%s: it is cached already, by %s", m->name, pool);
 	return EXIT_FAILED;
@@ -259,7 +266,7 @@ static int check_pool(const struct making *m)
 {
 	char device[FIELD_LEN];
 
-	if (pool_is_on_device(m, "_cdata", device))
+	if (pool_is_on_device(m, DATA, device))
 		return EXIT_OK;
 	complain("%s: an earlier run made %s on %s; name that device, or 'lvremove %s'",
 		 m->name, m->pool, device, m->pool);
@@ -359,7 +366,7 @@ int hearth_cache(const struct options *o)
 	char type[64];
 	int r;
 
-	r = split_name(&m, o->args[0]) ?: check_words(&m) ?: volume_is(&m, type, sizeof(type));
+	r = take_name(&m, o->args[0]) ?: check_words(&m) ?: volume_is(&m, type, sizeof(type));
 	if (r)
 		return r;
 	take_device(&m, o->args[1]);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "presets.h"
+#include "sysfs.h"
 
 static const struct preset presets[] = {
 	{ "general", {
@@ -54,19 +55,7 @@ const char *preset_name(unsigned int i)
 /* The target sets seq_cutoff by the same rule, because streams cost a disk little. */
 static bool origin_is_rotational(const struct cache_info *c)
 {
-	char path[400];
-	int value = 1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u/queue/rotational",
-		 dm_root(), c->origin.major, c->origin.minor);
-	f = fopen(path, "r");
-	if (!f)
-		return true;
-	if (fscanf(f, "%d", &value) != 1)
-		value = 1;
-	fclose(f);
-	return value;
+	return sys_number(c->origin, "queue/rotational", 1);
 }
 
 const char *preset_pair(const char *pair, const struct cache_info *c, char *buf,

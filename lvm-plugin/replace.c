@@ -739,23 +739,6 @@ static void print_result(const struct plan *p, int code)
 					      p->item[MODE]);
 }
 
-static int split_name(struct plan *p, const char *name)
-{
-	const char *slash;
-
-	if (!strncmp(name, "/dev/", 5))
-		name += 5;
-	slash = strchr(name, '/');
-	if (!slash || strchr(slash + 1, '/') || strlen(name) >= DM_NAME_MAX) {
-		complain("%s: must be VG/LV", name);
-		return EXIT_USAGE;
-	}
-	snprintf(p->vg, sizeof(p->vg), "%.*s", (int)(slash - name), name);
-	snprintf(p->lv, sizeof(p->lv), "%s", slash + 1);
-	snprintf(p->name, sizeof(p->name), "%s", name);
-	return EXIT_OK;
-}
-
 /* Takes the device and the size from the command line into the plan. */
 static void take_options(struct plan *p)
 {
@@ -812,7 +795,7 @@ int hearth_replace(const struct options *o)
 	if (!p)
 		abort();
 	p->o = o;
-	r = split_name(p, o->args[0]) ?: caches_read(&cs);
+	r = lvm_take_name(o->args[0], p->name, p->vg, p->lv) ? caches_read(&cs) : EXIT_USAGE;
 	if (r)
 		goto out;
 	catch_signals();

@@ -103,6 +103,19 @@ class Fake:
         for i, lower in enumerate(below):
             self.write(f"sys/dev/block/{number}/slaves/s{i}/dev", f"{lower}\n")
 
+    def partition(self, number, disk):
+        """Makes a block device a partition of another one, in whose directory /sys has it."""
+        devices = self.path / "sys/dev/block"
+        real = self.path / "sys/devices" / disk
+        for name, place in ((disk, real), (number, real / number)):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (devices / name).exists():
+                (devices / name).rename(place)
+            place.mkdir(exist_ok=True)
+            (devices / name).symlink_to(place)
+        self.write(f"sys/dev/block/{disk}/dev", f"{disk}\n")
+        self.write(f"sys/dev/block/{number}/partition", "1\n")
+
     def mirror(self, number):
         """Makes a block device one of RAID 1, by device-mapper."""
         self.write(f"sys/dev/block/{number}/dm/name", "vg-fast\n")

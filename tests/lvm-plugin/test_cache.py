@@ -97,6 +97,8 @@ def test_another_device_than_before(dm, lvm):
 def test_refused(dm, lvm):
     assert "no such volume" in dm.complaint(3, "cache", "vg/none", "/dev/new")
     assert "must be VG/LV" in dm.complaint(2, "cache", "lv", "/dev/new")
+    assert "_cache_cpool_cdata" in dm.complaint(2, "cache", "vg/" + 107 * "l", "/dev/new")
+    assert "no such volume" in dm.complaint(3, "cache", "vg/" + 106 * "l", "/dev/new")
     assert "no mode 'fast'" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--mode", "fast")
     assert "No such file" in dm.complaint(1, "cache", "vg/lv", "/dev/nosuch")
     assert "the volume itself is on this disk" in dm.complaint(1, "cache", "vg/lv", "/dev/disk")

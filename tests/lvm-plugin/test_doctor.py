@@ -239,16 +239,7 @@ def test_redundancy_by_the_level_of_md(sound, level, is_redundant):
 def test_redundancy_of_nested_devices(sound):
     """RAID 0 outlives the loss of a disk if each of its legs does. A partition is on its array."""
     ssd_on(sound, "259:3")
-    sound.device("259:3", "md0p1")
-    sound.write("sys/dev/block/259:3/partition", "1\n")
-    array = sound.path / "sys/devices/md0"
-    array.mkdir(parents=True)
-    for name, target in (("259:3", array / "md0p1"), ("9:0", array)):
-        link = sound.path / "sys/dev/block" / name
-        if link.exists():
-            link.rename(target)
-        link.symlink_to(target)
-    sound.write("sys/dev/block/9:0/dev", "9:0\n")
+    sound.partition("259:3", "9:0")
     sound.write("sys/dev/block/9:0/md/level", "raid0\n")
     for leg in ("253:30", "253:31"):
         slave(sound, "9:0", leg, f"vg-leg{leg[-1]}")

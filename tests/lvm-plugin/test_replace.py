@@ -365,3 +365,11 @@ def test_not_cached(dm, lvm):
     lvm.save()
     assert "not cached" in dm.complaint(3, "replace-ssd", "vg/lv", "/dev/new")
     dm.complaint(2, "replace-ssd", "lv", "/dev/new")
+
+
+def test_names(dm, lvm):
+    for name in ("lv", "/dev/vg/lv/x", "vg/" + 125 * "l"):
+        assert "must be VG/LV" in dm.complaint(2, "replace-ssd", name, "/dev/new")
+    # LVM's longest name of a volume that is cached leaves six bytes for _corig.
+    assert "not cached" in dm.complaint(3, "replace-ssd", "vg/" + 118 * "l", "/dev/new")
+    assert "vg/lv: its cache is as it was" in dm.run("replace-ssd", "/dev/vg/lv", "/dev/gone", code=1).stderr

@@ -91,6 +91,16 @@ def test_preset_and_what_overrides_it(lv):
     assert "message vg-lv seq_cutoff 64" in lv.log()
 
 
+def test_preset_on_a_partition_of_an_ssd(lv):
+    """A partition has no queue/; its disk has."""
+    lv.cache(settings=PRESET_KEYS)
+    lv.write("sys/dev/block/8:16/queue/rotational", "0\n")
+    lv.partition("253:3", "8:16")
+    assert "seq_cutoff 0" in lv.out("set", "vg/lv", "--dry-run", "--preset", "database")
+    lv.write("sys/dev/block/8:16/queue/rotational", "1\n")
+    assert "seq_cutoff 64" in lv.out("set", "vg/lv", "--dry-run", "--preset", "database")
+
+
 @pytest.mark.parametrize("name", ["general", "database", "read-mostly", "streaming", "low-wear"])
 def test_presets_name_the_same_keys(lv, name):
     lv.cache(settings=PRESET_KEYS)
