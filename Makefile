@@ -61,11 +61,13 @@ build/man/%: man/%.in build/lists scripts/man-page
 	mv $@.new $@
 
 # All that the packages ship to be read, in the places that the documents' links lead to.
+# In the tree the link of a page with a template leads to the template.
 documents: man
 	rm -rf build/documents
 	mkdir -p build/documents
 	cp -r --parents $(wildcard *.md) docs $(wildcard tests/README.md tests/*/README.md) build/documents
 	cp -r build/man build/documents/man
+	sed -i 's|(\(man/[a-z-]*\.[78]\)\.in)|(\1)|g' build/documents/*.md
 
 # A target that tests, benches or demonstrates runs setup first, once. The modules
 # are made afterwards, because setup may bring the kernel's headers.
