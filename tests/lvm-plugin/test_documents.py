@@ -47,7 +47,7 @@ class Cache:
         for name, n in counters.items():
             self.count[name] += n
         for device, amounts in (more or {}).items():
-            for place, n in zip((2, 6, 9, 10), amounts):
+            for place, n in zip((2, 6, 9, 10), amounts, strict=True):
                 self.io[device][place] += n
         for device, (reads, read_ms, writes, write_ms) in io.items():
             for place, n in ((0, reads), (3, read_ms), (4, writes), (7, write_ms)):
