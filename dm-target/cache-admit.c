@@ -152,7 +152,7 @@ static u8 migration_share(struct cache *c, u64 used)
 
 static bool migrations_run(struct cache *c)
 {
-	return !READ_ONCE(c->quiescing) && !cache_flush_failed(c) &&
+	return !READ_ONCE(c->life.quiescing) && !cache_flush_failed(c) &&
 	       !READ_ONCE(c->degrade.fast_dead);
 }
 
@@ -319,7 +319,7 @@ bool cache_admit_begin(struct cache *c, bool reader)
 
 bool cache_admit_stands(struct cache *c)
 {
-	return cache_writable(c) && !READ_ONCE(c->quiescing);
+	return cache_writable(c) && !READ_ONCE(c->life.quiescing);
 }
 
 /*

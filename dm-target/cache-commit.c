@@ -389,7 +389,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 	lockdep_assert_held(&c->commit.lock);
 	/* A bio that parks afterwards, or a suspend, sees that something lingers. */
 	smp_mb();
-	if (READ_ONCE(c->quiescing) || nr >= LINGER_OPS)
+	if (READ_ONCE(c->life.quiescing) || nr >= LINGER_OPS)
 		return false;
 	if ((op->kind == COMMIT_CLEAR_DIRTY || op->kind == COMMIT_HOME) &&
 	    (nr >= atomic_read(&c->nr_dirty) ||

@@ -202,7 +202,7 @@ static void set_health(struct cache *c, enum cache_health health)
 	lockdep_assert_held(&c->md_lock);
 	/* A CPU that sees the new health sees what was done before. */
 	smp_store_release(&c->health, health);
-	c->tell_tables(c);
+	c->life.tell_tables(c);
 }
 
 static void go_without_fence(struct cache *c)
@@ -414,7 +414,7 @@ static void abandon_fast(struct cache *c)
 	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
 	      atomic_read(&c->nr_dirty));
-	c->tell_tables(c);
+	c->life.tell_tables(c);
 }
 
 static void fast_failed(struct cache *c)
@@ -440,7 +440,7 @@ void cache_degrade_work(struct work_struct *work)
 	take_held(c, &bios);
 	mutex_lock(&c->md_lock);
 	/* When this engine is suspended, another one may have the metadata. */
-	if (c->degrade.unfenced && !READ_ONCE(c->quiescing))
+	if (c->degrade.unfenced && !READ_ONCE(c->life.quiescing))
 		retry_fence(c);
 	else
 		fast_failed(c);

@@ -42,7 +42,7 @@ static void tell_tables(struct cache *c)
 	struct cache_table *t;
 
 	mutex_lock(&engines_lock);
-	list_for_each_entry(t, &c->tables, running)
+	list_for_each_entry(t, &c->life.tables, running)
 		dm_table_event(t->ti->table);
 	mutex_unlock(&engines_lock);
 }
@@ -55,7 +55,7 @@ static void tick_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct cache, tick.work);
 	u64 ios = cache_user_ios(c);
 
-	if (READ_ONCE(c->quiescing))
+	if (READ_ONCE(c->life.quiescing))
 		return;
 	if (ios != c->tick.ios_seen) {
 		c->tick.ios_seen = ios;
@@ -127,10 +127,10 @@ static void init_locks(struct cache *c)
 	INIT_LIST_HEAD(&c->commit.ops);
 	mutex_init(&c->md_lock);
 	mutex_init(&c->settings.lock);
-	INIT_LIST_HEAD(&c->list);
-	INIT_LIST_HEAD(&c->tables);
-	c->tell_tables = tell_tables;
-	kref_init(&c->ref);
+	INIT_LIST_HEAD(&c->life.list);
+	INIT_LIST_HEAD(&c->life.tables);
+	c->life.tell_tables = tell_tables;
+	kref_init(&c->life.ref);
 	cache_admit_init(c);
 	INIT_WORK(&c->wait.deferred_work, cache_deferred_work);
 	INIT_DELAYED_WORK(&c->commit.work, cache_commit_work);
@@ -185,10 +185,10 @@ static int alloc_clients(struct cache *c)
 
 static void destroy_engine(struct kref *ref)
 {
-	struct cache *c = container_of(ref, struct cache, ref);
+	struct cache *c = container_of(ref, struct cache, life.ref);
 
 	mutex_lock(&engines_lock);
-	list_del(&c->list);
+	list_del(&c->life.list);
 	mutex_unlock(&engines_lock);
 
 	cache_log_end_pace(c->log);
@@ -266,7 +266,7 @@ static int build_engine(struct cache_table *t, struct cache *before,
 			 ilog2(t->block_sectors) : -1;
 	c->part_shift = order_base_2(t->block_sectors) - ilog2(SLOT_NR_PARTS);
 	cache_reserve_init(c, t->nr_slots);
-	c->quiescing = true;
+	c->life.quiescing = true;
 	c->writeback.backoff = jiffies;
 	c->intents.last_wanted = jiffies;
 	set_devices(c, t);
@@ -275,7 +275,7 @@ static int build_engine(struct cache_table *t, struct cache *before,
 	if (!r)
 		r = cache_load(c, t, before);
 	if (r) {
-		kref_put(&c->ref, destroy_engine);
+		kref_put(&c->life.ref, destroy_engine);
 		return r;
 	}
 	report_size(c);
@@ -290,7 +290,7 @@ static struct cache *find_engine(dev_t dev)
 	struct cache *c;
 
 	lockdep_assert_held(&engines_lock);
-	list_for_each_entry(c, &engines, list)
+	list_for_each_entry(c, &engines, life.list)
 		if (c->metadata_dev == dev)
 			return c;
 	return NULL;
@@ -303,7 +303,7 @@ static struct cache *find_engine(dev_t dev)
  */
 static bool still_fits(struct cache *c, struct cache_table *t)
 {
-	return cache_writable(c) && !c->broken && !c->degrade.fast_dead &&
+	return cache_writable(c) && !c->life.broken && !c->degrade.fast_dead &&
 	       !cache_flush_failed(c) &&
 	       !(c->checked.put_off && t->mode != MODE_PASSTHROUGH) &&
 	       c->block_sectors == t->block_sectors &&
@@ -374,9 +374,9 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 
 	mutex_lock(&engines_lock);
 	c = find_engine(t->metadata->bdev->bd_dev);
-	if (c && !kref_get_unless_zero(&c->ref))
+	if (c && !kref_get_unless_zero(&c->life.ref))
 		c = NULL;
-	live = c && !list_empty(&c->tables);
+	live = c && !list_empty(&c->life.tables);
 	mutex_unlock(&engines_lock);
 
 	*why = "its block size is not the table's";
@@ -387,7 +387,7 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 	if (r == -EIO && c && can_stay(c, t))
 		r = 0;
 	if (c)
-		kref_put(&c->ref, destroy_engine);
+		kref_put(&c->life.ref, destroy_engine);
 	return r;
 }
 
@@ -462,11 +462,11 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 	mutex_lock(&engines_lock);
 	*c = find_engine(me->dev);
 	/* An engine that is being destroyed has nothing to hand over. */
-	if (*c && !kref_get_unless_zero(&(*c)->ref))
+	if (*c && !kref_get_unless_zero(&(*c)->life.ref))
 		*c = NULL;
-	me->shares = *c && !list_empty(&(*c)->tables) &&
+	me->shares = *c && !list_empty(&(*c)->life.tables) &&
 		     list_empty(&t->running);
-	if (me->shares && ((*c)->stopping || !may_share(*c, t)))
+	if (me->shares && ((*c)->life.stopping || !may_share(*c, t)))
 		r = -EBUSY;
 	if (is_claimed(me->dev))
 		r = -EBUSY;
@@ -476,7 +476,7 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 	if (r) {
 		DMERR("%s", in_use);
 		if (*c)
-			kref_put(&(*c)->ref, destroy_engine);
+			kref_put(&(*c)->life.ref, destroy_engine);
 	}
 	return r;
 }
@@ -490,7 +490,7 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 static bool left_meanwhile(const struct resuming *me, struct cache *c)
 {
 	lockdep_assert_held(&engines_lock);
-	return me->shares && (c->stopping || list_empty(&c->tables));
+	return me->shares && (c->life.stopping || list_empty(&c->life.tables));
 }
 
 /*
@@ -505,10 +505,10 @@ static void adopt_engine(struct cache_table *t, const struct resuming *me,
 	lockdep_assert_held(&engines_lock);
 	if (old != *c) {
 		if (old)
-			list_del_init(&old->list);
-		list_add(&(*c)->list, &engines);
+			list_del_init(&old->life.list);
+		list_add(&(*c)->life.list, &engines);
 	}
-	list_add(&t->running, &(*c)->tables);
+	list_add(&t->running, &(*c)->life.tables);
 	swap(t->cache, *c);
 }
 
@@ -528,7 +528,7 @@ static int end_resume(struct cache_table *t, struct resuming *me,
 	if (r)
 		DMERR("%s", in_use);
 	if (c)
-		kref_put(&c->ref, destroy_engine);
+		kref_put(&c->life.ref, destroy_engine);
 	return r;
 }
 
@@ -581,7 +581,7 @@ static int rebuild_engine(struct cache_table *t, struct cache *suspended,
 	r = stay_with_engine(suspended, t);
 	if (r)
 		return r;
-	kref_get(&suspended->ref);
+	kref_get(&suspended->life.ref);
 	*result = suspended;
 	return 0;
 }
@@ -593,7 +593,7 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 	int r;
 
 	if (me->shares) {
-		kref_get(&suspended->ref);
+		kref_get(&suspended->life.ref);
 		*result = suspended;
 		return 0;
 	}
@@ -602,7 +602,7 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 		if (!r)
 			r = reuse_engine(suspended, t);
 		if (!r)
-			kref_get(&suspended->ref);
+			kref_get(&suspended->life.ref);
 		*result = suspended;
 		return r;
 	}
@@ -612,7 +612,7 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 		return r;
 	r = check_mode(*result, t);
 	if (r)
-		kref_put(&(*result)->ref, destroy_engine);
+		kref_put(&(*result)->life.ref, destroy_engine);
 	return r;
 }
 
@@ -626,10 +626,10 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 static void keep_engine(struct cache_table *t, struct cache *c)
 {
 	if (c)
-		kref_get(&c->ref);
+		kref_get(&c->life.ref);
 	swap(t->kept, c);
 	if (c)
-		kref_put(&c->ref, destroy_engine);
+		kref_put(&c->life.ref, destroy_engine);
 }
 
 /*
@@ -662,7 +662,7 @@ int cache_engine_resume(struct cache_table *t)
 	else if (suspended && cache_alone_knows(suspended))
 		keep_engine(t, suspended);
 	if (suspended)
-		kref_put(&suspended->ref, destroy_engine);
+		kref_put(&suspended->life.ref, destroy_engine);
 out:
 	memalloc_noio_restore(noio);
 	return r;
@@ -671,7 +671,7 @@ out:
 /* Resume: I/O and background work may start. */
 void cache_engine_run(struct cache *c)
 {
-	WRITE_ONCE(c->quiescing, false);
+	WRITE_ONCE(c->life.quiescing, false);
 	WRITE_ONCE(c->tick.last_io, jiffies);
 	/* Said only now, because before the table was not among those that are told. */
 	if (c->checked.untold)
@@ -687,7 +687,8 @@ void cache_engine_run(struct cache *c)
 static bool runs_alone(struct cache_table *t)
 {
 	lockdep_assert_held(&engines_lock);
-	return list_is_singular(&t->cache->tables) && !list_empty(&t->running);
+	return list_is_singular(&t->cache->life.tables) &&
+	       !list_empty(&t->running);
 }
 
 /* Presuspend: start nothing new in the background. */
@@ -697,7 +698,7 @@ void cache_engine_quiesce(struct cache_table *t)
 
 	mutex_lock(&engines_lock);
 	if (runs_alone(t)) {
-		WRITE_ONCE(c->quiescing, true);
+		WRITE_ONCE(c->life.quiescing, true);
 		wake_up_all(&c->wait.migrations);
 		/*
 		 * If the log's ring has failed, bios may wait that end only when
@@ -753,7 +754,7 @@ static bool leave_engine(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	last = runs_alone(t);
 	if (last)
-		c->stopping = true;
+		c->life.stopping = true;
 	else
 		list_del_init(&t->running);
 	mutex_unlock(&engines_lock);
@@ -764,7 +765,7 @@ static void stop_engine(struct cache_table *t)
 {
 	struct cache *c = t->cache;
 
-	WRITE_ONCE(c->quiescing, true);
+	WRITE_ONCE(c->life.quiescing, true);
 	wake_up_all(&c->wait.migrations);
 	drain_work(c);
 	cache_log_stop(c);
@@ -777,7 +778,7 @@ static void stop_engine(struct cache_table *t)
 
 	mutex_lock(&engines_lock);
 	list_del_init(&t->running);
-	c->stopping = false;
+	c->life.stopping = false;
 	mutex_unlock(&engines_lock);
 }
 
@@ -816,7 +817,7 @@ static bool begin_removal(struct cache_table *t, struct resuming *me)
 
 	mutex_lock(&engines_lock);
 	last = c && dm_post_suspending(t->ti) && list_empty(&t->running) &&
-	       list_empty(&c->tables) && kref_read(&c->ref) == 1 &&
+	       list_empty(&c->life.tables) && kref_read(&c->life.ref) == 1 &&
 	       find_engine(c->metadata_dev) == c && has_devices(c, t) &&
 	       !is_claimed(c->metadata_dev);
 	if (last) {
@@ -861,7 +862,7 @@ void cache_engine_put(struct cache_table *t)
 	settle_log(t);
 	keep_engine(t, NULL);
 	if (t->cache)
-		kref_put(&t->cache->ref, destroy_engine);
+		kref_put(&t->cache->life.ref, destroy_engine);
 }
 
 struct cache *cache_engine_borrow(struct cache_table *t)
@@ -871,12 +872,12 @@ struct cache *cache_engine_borrow(struct cache_table *t)
 	mutex_lock(&engines_lock);
 	c = t->cache;
 	if (c)
-		kref_get(&c->ref);
+		kref_get(&c->life.ref);
 	mutex_unlock(&engines_lock);
 	return c;
 }
 
 void cache_engine_return(struct cache *c)
 {
-	kref_put(&c->ref, destroy_engine);
+	kref_put(&c->life.ref, destroy_engine);
 }

@@ -6,11 +6,28 @@
 #ifndef HEARTH_CACHE_ENGINE_H
 #define HEARTH_CACHE_ENGINE_H
 
+#include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
 struct cache;
 struct cache_table;
+
+/* An engine among the others: the tables that have it, and whether it is to work. */
+struct cache_life {
+	struct kref ref;
+	struct list_head list;		/* all engines; guarded by engines_lock */
+	struct list_head tables;	/* resumed on it; engines_lock */
+	bool stopping;			/* the last of them is going; engines_lock */
+	bool broken;			/* not to be taken over by another table */
+	bool quiescing;			/* no background work may start; racy reads */
+	/*
+	 * Raise an event of every table in @tables.  Set once, by the owner of
+	 * the list, for the files below it.  May sleep: takes engines_lock.
+	 */
+	void (*tell_tables)(struct cache *c);
+};
 
 /* Once a second while the engine runs; the tick's own, but for last_io. */
 struct cache_tick {

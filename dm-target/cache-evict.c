@@ -219,7 +219,7 @@ void cache_evict_work(struct work_struct *work)
 	struct cache *c = container_of(work, struct cache, evict.work);
 	unsigned int tries = 4, nr;
 
-	while (tries-- && !READ_ONCE(c->quiescing) && cache_writable(c)) {
+	while (tries-- && !READ_ONCE(c->life.quiescing) && cache_writable(c)) {
 		nr = min(cache_reserve_wanted(c), EVICT_BATCH);
 		if (!nr)
 			break;

@@ -62,7 +62,7 @@ static void begin_copies(struct cache_log *log, struct log_batch *b)
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
-		if (READ_ONCE(log->c->quiescing) && log->serves && !is_in_haste(log))
+		if (READ_ONCE(log->c->life.quiescing) && log->serves && !is_in_haste(log))
 			break;
 		begin_copy(log, b, i);
 	}
@@ -266,7 +266,7 @@ bool cache_log_home_is_wanted(struct cache_log *log)
 		return true;
 	if (log->leaves)
 		return time_before(jiffies, log->leave_until);
-	if (READ_ONCE(c->quiescing))
+	if (READ_ONCE(c->life.quiescing))
 		return false;
 	return READ_ONCE(log->state) != CACHE_LOG_ON || full || is_idle(c);
 }

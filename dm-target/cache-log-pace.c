@@ -313,7 +313,7 @@ bool cache_log_is_pressed(struct cache_log *log)
 		return true;
 	return READ_ONCE(log->nr_room) &&
 	       (!READ_ONCE(log->paces) || READ_ONCE(log->is_tight) ||
-		READ_ONCE(log->c->quiescing));
+		READ_ONCE(log->c->life.quiescing));
 }
 
 /* The origin takes a write whose block has nothing in the log. */

@@ -336,7 +336,7 @@ static void report_clean(struct cache *c)
 {
 	/* lvm2, for one, waits for a clean cache. */
 	if (!atomic_read(&c->nr_dirty))
-		c->tell_tables(c);
+		c->life.tell_tables(c);
 }
 
 /*
@@ -426,7 +426,7 @@ static void steer(struct cache_log *log)
 
 	switch (log->state) {
 	case CACHE_LOG_OFF:
-		if (READ_ONCE(log->c->quiescing))
+		if (READ_ONCE(log->c->life.quiescing))
 			return;
 		if (wanted)
 			try_start(log);
@@ -486,7 +486,8 @@ void cache_log_work(struct work_struct *work)
 	log->serves = true;
 	steer(log);
 	progress = pass(log);
-	if (log->state == CACHE_LOG_DRAINS && !READ_ONCE(log->c->quiescing))
+	if (log->state == CACHE_LOG_DRAINS &&
+	    !READ_ONCE(log->c->life.quiescing))
 		try_clear(log);
 	rest(log);
 	/*

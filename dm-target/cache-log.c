@@ -697,7 +697,7 @@ bool cache_log_none_goes_home(struct cache_log *log)
 	 * Write-back may have to clean the cache first, and a suspend has stopped
 	 * it.
 	 */
-	return cache_log_backs_off(log) || !cache_writable(c) || READ_ONCE(c->quiescing);
+	return cache_log_backs_off(log) || !cache_writable(c) || READ_ONCE(c->life.quiescing);
 }
 
 bool cache_log_is_hopeless(struct cache_log *log)

@@ -217,7 +217,7 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 	p = create_policy(c, to);
 	if (!p) {
 		/* The old policy's words are overwritten: start again from disk. */
-		c->broken = true;
+		c->life.broken = true;
 		kvfree(hints);
 		return -ENOMEM;
 	}

@@ -39,7 +39,7 @@ struct cache_table {
 	char **argv;
 	char why[CACHE_WHY_LEN];	/* what ti->error points to */
 
-	struct list_head running;	/* on cache->tables while resumed */
+	struct list_head running;	/* on life.tables while resumed */
 	/*
 	 * Set from the first resume on.  A resume may replace it, under
 	 * engines_lock, so a call that may come meanwhile borrows it.

@@ -74,7 +74,7 @@ static bool claim_units(struct cache *c, struct cache_bio *cb)
 	for (tries = 0; tries < CLAIM_TRIES; tries++) {
 		if (cache_claim_all_units(c, cb))
 			return true;
-		if (READ_ONCE(c->quiescing))
+		if (READ_ONCE(c->life.quiescing))
 			return false;
 		msleep(CLAIM_MSECS);
 	}
@@ -120,7 +120,7 @@ static int verify_slot(struct cache *c, u32 slot, u32 *pieces,
 	};
 	for (sectors = c->block_sectors; sectors && *found == FOUND_EQUAL && !r;
 	     sectors -= p->sectors, p->offset += p->sectors) {
-		if (READ_ONCE(c->quiescing))
+		if (READ_ONCE(c->life.quiescing))
 			*found = FOUND_SKIPPED;
 		p->sectors = min(sectors, COMPARE_SECTORS);
 		if (*found == FOUND_EQUAL)
@@ -186,11 +186,11 @@ int cache_verify(struct cache *c, u32 first, bool may_drop,
 
 	*result = (struct verify_result) { .next = first, .slot = SLOT_NONE };
 	while (!r && result->next < end && pieces < PIECES_MAX &&
-	       !result->nr_differ && !READ_ONCE(c->quiescing)) {
+	       !result->nr_differ && !READ_ONCE(c->life.quiescing)) {
 		if (!(result->next % SLOT_SCAN_RESCHED))
 			cond_resched();
 		r = verify_slot(c, result->next, &pieces, &p, &found);
-		if (r || READ_ONCE(c->quiescing))
+		if (r || READ_ONCE(c->life.quiescing))
 			break;
 		r = count(c, &p, found, may_drop, result);
 		result->next++;

@@ -290,13 +290,13 @@ void cache_commit_kick_lingering(struct cache *c)
 
 void cache_want_slots(struct cache *c)
 {
-	if (!READ_ONCE(c->quiescing))
+	if (!READ_ONCE(c->life.quiescing))
 		queue_work(c->bg_wq, &c->evict.work);
 }
 
 void cache_kick_writeback(struct cache *c)
 {
-	if (!READ_ONCE(c->quiescing))
+	if (!READ_ONCE(c->life.quiescing))
 		queue_work(c->bg_wq, &c->writeback.work);
 }
 

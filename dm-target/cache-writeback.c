@@ -64,7 +64,7 @@ static bool backs_off(struct cache *c)
 
 static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
-	if (READ_ONCE(c->quiescing) || !cache_may_go_home(c) ||
+	if (READ_ONCE(c->life.quiescing) || !cache_may_go_home(c) ||
 	    !atomic_read(&c->nr_dirty) || backs_off(c))
 		return CACHE_WB_NOT;
 	if (cache_all_must_go(c))
@@ -142,9 +142,9 @@ static bool may_go_on(struct cache *c)
 
 static void wait_for_room(struct cache *c)
 {
-	while (!has_room(c) && !READ_ONCE(c->quiescing)) {
+	while (!has_room(c) && !READ_ONCE(c->life.quiescing)) {
 		wait_event(c->wait.migrations,
-			   may_go_on(c) || READ_ONCE(c->quiescing));
+			   may_go_on(c) || READ_ONCE(c->life.quiescing));
 		measure_room(c);
 	}
 }
@@ -299,7 +299,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	leave_writeback(c, m->slot, error ? marks_given_back(c, m) : 0);
 	/* lvm2, for one, waits for a clean cache. */
 	if (atomic_dec_and_test(&c->nr_dirty))
-		c->tell_tables(c);
+		c->life.tell_tables(c);
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACKS);
 		cache_lately_note(c, m->block);

@@ -82,7 +82,6 @@
 #include <linux/device-mapper.h>
 #include <linux/dm-io.h>
 #include <linux/dm-kcopyd.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mempool.h>
 #include <linux/mutex.h>
@@ -131,17 +130,7 @@ struct cache_device_id {
 };
 
 struct cache {
-	struct kref ref;
-	struct list_head list;		/* all engines; guarded by engines_lock */
-	struct list_head tables;	/* resumed on it; engines_lock */
-	bool stopping;			/* the last of them is going; engines_lock */
-	bool broken;			/* not to be taken over by another table */
-	bool quiescing;			/* no background work may start */
-	/*
-	 * Raise an event of every table in @tables.  Set once, by the owner of
-	 * the list, for the files below it.  May sleep: takes engines_lock.
-	 */
-	void (*tell_tables)(struct cache *c);
+	struct cache_life life;
 
 	/*
 	 * Set while suspended, constant while I/O runs.  The pointers are those of
