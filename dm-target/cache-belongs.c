@@ -141,7 +141,7 @@ static int forget_odd_blocks(struct cache *c, const char *name,
  */
 static bool is_unsure(struct cache *c, const struct origin_result *result)
 {
-	return !c->settings.own && bdev_max_discard_sectors(c->origin) &&
+	return !c->settings.own && bdev_max_discard_sectors(c->dev.origin) &&
 	       result->nr_differ <= result->nr_compared / 2;
 }
 

@@ -111,7 +111,7 @@ static inline void cache_leave_submitter(struct bio *bio)
 /* The bio goes to the origin; its sector stays, because it is the origin's. */
 static inline void cache_remap_origin(struct cache *c, struct bio *bio)
 {
-	bio_set_dev(bio, c->origin);
+	bio_set_dev(bio, c->dev.origin);
 }
 
 /* Where in @slot, on the cache device, the @sector of @block lies.  Sectors. */
@@ -127,7 +127,7 @@ static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 {
 	bio->bi_iter.bi_sector = cache_slot_sector(c, slot,
 						   bio->bi_iter.bi_sector, block);
-	bio_set_dev(bio, c->fast);
+	bio_set_dev(bio, c->dev.fast);
 }
 
 /* The parts of its block that the bio touches. */

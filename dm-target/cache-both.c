@@ -208,7 +208,7 @@ static void issue_fast_leg(struct cache *c, struct bio *bio,
 {
 	struct bio *leg = &cb->fast_leg;
 
-	if (bio_init_clone(c->fast, leg, bio, GFP_NOIO)) {
+	if (bio_init_clone(c->dev.fast, leg, bio, GFP_NOIO)) {
 		cb->fast_status = BLK_STS_RESOURCE;
 		atomic_dec(&cb->legs);
 		return;

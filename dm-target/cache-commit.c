@@ -96,10 +96,10 @@ static void flush_devices(struct cache *c, unsigned int devices)
 	init_completion(&fw.done);
 	devices &= ~before;
 	if (devices & FLUSH_ORIGIN)
-		submit_flush(&origin, c->origin,
+		submit_flush(&origin, c->dev.origin,
 			     &c->degrade.origin_flush_failed, &fw);
 	if (devices & FLUSH_FAST)
-		submit_flush(&fast, c->fast, &c->degrade.fast_flush_failed,
+		submit_flush(&fast, c->dev.fast, &c->degrade.fast_flush_failed,
 			     &fw);
 	if (!atomic_dec_and_test(&fw.pending))
 		wait_for_completion_io(&fw.done);

@@ -81,12 +81,12 @@ static void read_pair(struct comparison *cmp, const struct cache_piece *p, u32 i
 {
 	struct cache *c = cmp->c;
 	struct dm_io_region copy = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, p->slot) + p->offset,
 		.count = p->sectors,
 	};
 	struct dm_io_region original = {
-		.bdev = c->origin,
+		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, p->block) + p->offset,
 		.count = p->sectors,
 	};

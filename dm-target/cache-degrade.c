@@ -351,7 +351,7 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_free)
 {
 	struct dm_io_region where = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, slot),
 		.count = PAGE_SECTORS,
 	};

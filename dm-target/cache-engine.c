@@ -99,12 +99,12 @@ static bool is_device(const struct cache_device_id *id,
 
 static void set_devices(struct cache *c, struct cache_table *t)
 {
-	c->dev = disk_devt(dm_disk(dm_table_get_md(t->ti->table)));
-	c->origin = t->origin->bdev;
-	c->fast = t->fast->bdev;
-	c->metadata = t->metadata->bdev;
-	c->origin_id = device_id(c->origin);
-	c->fast_id = device_id(c->fast);
+	c->dev.volume = disk_devt(dm_disk(dm_table_get_md(t->ti->table)));
+	c->dev.origin = t->origin->bdev;
+	c->dev.fast = t->fast->bdev;
+	c->dev.metadata = t->metadata->bdev;
+	c->dev.origin_id = device_id(c->dev.origin);
+	c->dev.fast_id = device_id(c->dev.fast);
 	c->origin_sectors = t->ti->len;
 	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
 	c->table_mode = t->mode;
@@ -260,7 +260,7 @@ static int build_engine(struct cache_table *t, struct cache *before,
 	if (!c)
 		return -ENOMEM;
 	init_locks(c);
-	c->metadata_dev = t->metadata->bdev->bd_dev;
+	c->dev.metadata_dev = t->metadata->bdev->bd_dev;
 	c->block_sectors = t->block_sectors;
 	c->block_shift = is_power_of_2(t->block_sectors) ?
 			 ilog2(t->block_sectors) : -1;
@@ -291,7 +291,7 @@ static struct cache *find_engine(dev_t dev)
 
 	lockdep_assert_held(&engines_lock);
 	list_for_each_entry(c, &engines, life.list)
-		if (c->metadata_dev == dev)
+		if (c->dev.metadata_dev == dev)
 			return c;
 	return NULL;
 }
@@ -309,7 +309,7 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 	       c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
-	       c->metadata == t->metadata->bdev &&
+	       c->dev.metadata == t->metadata->bdev &&
 	       cmd_reread_matches(c->cmd) == 1;
 }
 
@@ -324,9 +324,9 @@ static bool same_stack(struct cache *c, struct cache_table *t)
 	return c->block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
 	       c->origin_sectors == t->ti->len &&
-	       c->metadata == t->metadata->bdev &&
-	       is_device(&c->fast_id, t->fast->bdev) &&
-	       is_device(&c->origin_id, t->origin->bdev);
+	       c->dev.metadata == t->metadata->bdev &&
+	       is_device(&c->dev.fast_id, t->fast->bdev) &&
+	       is_device(&c->dev.origin_id, t->origin->bdev);
 }
 
 /*
@@ -798,8 +798,9 @@ void cache_engine_suspend(struct cache_table *t)
 /* The table holds the engine's devices open. */
 static bool has_devices(const struct cache *c, const struct cache_table *t)
 {
-	return c->origin == t->origin->bdev && c->fast == t->fast->bdev &&
-	       c->metadata == t->metadata->bdev;
+	return c->dev.origin == t->origin->bdev &&
+	       c->dev.fast == t->fast->bdev &&
+	       c->dev.metadata == t->metadata->bdev;
 }
 
 /*
@@ -818,10 +819,10 @@ static bool begin_removal(struct cache_table *t, struct resuming *me)
 	mutex_lock(&engines_lock);
 	last = c && dm_post_suspending(t->ti) && list_empty(&t->running) &&
 	       list_empty(&c->life.tables) && kref_read(&c->life.ref) == 1 &&
-	       find_engine(c->metadata_dev) == c && has_devices(c, t) &&
-	       !is_claimed(c->metadata_dev);
+	       find_engine(c->dev.metadata_dev) == c && has_devices(c, t) &&
+	       !is_claimed(c->dev.metadata_dev);
 	if (last) {
-		me->dev = c->metadata_dev;
+		me->dev = c->dev.metadata_dev;
 		me->shares = false;
 		list_add(&me->list, &resumings);
 	}

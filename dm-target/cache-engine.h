@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct block_device;
 struct cache;
 struct cache_table;
 
@@ -27,6 +28,29 @@ struct cache_life {
 	 * the list, for the files below it.  May sleep: takes engines_lock.
 	 */
 	void (*tell_tables)(struct cache *c);
+};
+
+/*
+ * Which device it is, also after it was closed.  A pointer does not say that: the
+ * kernel may give its memory to another device.
+ */
+struct cache_device_id {
+	dev_t dev;
+	u64 diskseq;	/* never given to another disk, as a dev_t may be */
+	sector_t start;	/* of a partition, because another may get its dev_t */
+};
+
+/*
+ * Set while suspended, constant while I/O runs.  The pointers are those of the last
+ * table, and point to nothing once that is gone.
+ */
+struct cache_devices {
+	dev_t metadata_dev;		/* the engine's key; set once */
+	dev_t volume;			/* for trace events */
+	struct block_device *origin;
+	struct block_device *fast;	/* the cache device */
+	struct block_device *metadata;
+	struct cache_device_id origin_id, fast_id;
 };
 
 /* Once a second while the engine runs; the tick's own, but for last_io. */

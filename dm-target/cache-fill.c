@@ -374,8 +374,8 @@ static void origin_read_work(struct work_struct *work)
 	if (bio)
 		serve_reader(fill);
 	cache_admit_write_begins(c);
-	fill_io(fill, REQ_OP_WRITE, c->fast, cache_block_start(c, fill->slot),
-		slot_written);
+	fill_io(fill, REQ_OP_WRITE, c->dev.fast,
+		cache_block_start(c, fill->slot), slot_written);
 }
 
 static void origin_read(struct compat_io *io, unsigned long error)
@@ -404,12 +404,12 @@ static void copy_large_block(struct fill *fill)
 {
 	struct cache *c = fill->c;
 	struct dm_io_region from = {
-		.bdev = c->origin,
+		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, fill->block),
 		.count = c->block_sectors,
 	};
 	struct dm_io_region to = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, fill->slot),
 		.count = c->block_sectors,
 	};
@@ -431,7 +431,7 @@ static void start_copy(struct fill *fill)
 		copy_large_block(fill);
 		return;
 	}
-	fill_io(fill, REQ_OP_READ, c->origin,
+	fill_io(fill, REQ_OP_READ, c->dev.origin,
 		cache_block_start(c, fill->block), origin_read);
 }
 
@@ -457,7 +457,7 @@ static bool promote_overwrite(struct cache *c, struct bio *bio)
 	cb->fill = fill;
 	cb->kind = BIO_OVERWRITE;
 	bio->bi_iter.bi_sector = cache_block_start(c, fill->slot);
-	bio_set_dev(bio, c->fast);
+	bio_set_dev(bio, c->dev.fast);
 	submit_bio_noacct(bio);
 	return true;
 }

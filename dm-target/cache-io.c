@@ -562,7 +562,7 @@ static noinline int map_flush(struct cache *c, struct bio *bio)
 	}
 	if (fast && unlikely(READ_ONCE(c->log)) && cache_log_flush(c, bio))
 		return DM_MAPIO_SUBMITTED;
-	bio_set_dev(bio, fast ? c->fast : c->origin);
+	bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);
 	return DM_MAPIO_REMAPPED;
 }
 

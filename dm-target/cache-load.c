@@ -38,7 +38,7 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	int r;
 
 	lockdep_assert_held(&c->md_lock);
-	r = pd_device_open_bdev(c->metadata, false, &c->pd);
+	r = pd_device_open_bdev(c->dev.metadata, false, &c->pd);
 	if (!r)
 		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
 	if (r)
@@ -49,7 +49,8 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 /* Has @before used this origin up to now, and has nobody used the metadata since? */
 static bool follows(struct cache *c, struct cache *before)
 {
-	const struct cache_device_id *a = &c->origin_id, *b = &before->origin_id;
+	const struct cache_device_id *a = &c->dev.origin_id;
+	const struct cache_device_id *b = &before->dev.origin_id;
 
 	lockdep_assert_held(&c->md_lock);
 	return c->settings.session &&
@@ -145,7 +146,8 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 	int r;
 
 	lockdep_assert_held(&c->md_lock);
-	r = cmd_extend(c->cmd, bdev_nr_sectors(c->metadata) / CMD_BLOCK_SECTORS);
+	r = cmd_extend(c->cmd,
+		       bdev_nr_sectors(c->dev.metadata) / CMD_BLOCK_SECTORS);
 	if (r)
 		return r;
 	if (cmd_log_flag(c->cmd)) {
@@ -193,12 +195,12 @@ static void copy_done(int read_err, unsigned long write_err, void *context)
 static int copy_home(struct cache *c, u32 slot, u64 block)
 {
 	struct dm_io_region from = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, slot),
 		.count = c->block_sectors,
 	};
 	struct dm_io_region to = {
-		.bdev = c->origin,
+		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, block),
 		.count = c->block_sectors,
 	};
@@ -216,7 +218,8 @@ static int copy_home(struct cache *c, u32 slot, u64 block)
  */
 static int check_past_end(struct cache *c)
 {
-	u64 on_device = div_u64(bdev_nr_sectors(c->origin), c->block_sectors);
+	u64 on_device = div_u64(bdev_nr_sectors(c->dev.origin),
+				c->block_sectors);
 	u64 block, last = 0;
 	u32 i, nr = 0;
 
@@ -233,7 +236,7 @@ static int check_past_end(struct cache *c)
 	if (!nr)
 		return 0;
 	DMERR("unable to shrink origin to %llu sectors: %u blocks past its end are dirty, up to sector %llu",
-	      (u64)bdev_nr_sectors(c->origin), nr,
+	      (u64)bdev_nr_sectors(c->dev.origin), nr,
 	      (u64)cache_block_start(c, last + 1));
 	return -EFBIG;
 }
@@ -256,7 +259,7 @@ static int save_past_end(struct cache *c)
 		}
 		nr++;
 	}
-	return nr ? blkdev_issue_flush(c->origin) : 0;
+	return nr ? blkdev_issue_flush(c->dev.origin) : 0;
 }
 
 static void report_past_end(struct cache *c, u32 nr, u32 nr_dirty)
@@ -446,7 +449,8 @@ void cache_follow_mode(struct cache *c, enum dm_cache_mode mode)
  */
 static void doubt_metadata(struct cache *c, struct cache *before)
 {
-	bool vouched = before && before->metadata_dev == c->metadata_dev &&
+	bool vouched = before &&
+		       before->dev.metadata_dev == c->dev.metadata_dev &&
 		       READ_ONCE(before->health) == HEALTH_READ_ONLY &&
 		       !before->degrade.unchecked;
 

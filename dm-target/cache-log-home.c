@@ -50,7 +50,7 @@ static void begin_copy(struct cache_log *log, struct log_batch *b, u32 i)
 	copy->move = NULL;
 	copy->batch = b;
 	atomic_inc(&b->nr_copying);
-	cache_log_copy_run(log, &b->runs[i], log->c->origin, b->runs[i].block, copy);
+	cache_log_copy_run(log, &b->runs[i], log->c->dev.origin, b->runs[i].block, copy);
 }
 
 /*

@@ -167,7 +167,7 @@ static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 	cb->logged.fua = bio->bi_opf & REQ_FUA;
 	bio->bi_opf &= ~REQ_FUA;
 	bio->bi_iter.bi_sector = cache_block_start(c, w->run.slot) + w->run.at;
-	bio_set_dev(bio, c->fast);
+	bio_set_dev(bio, c->dev.fast);
 }
 
 static void wait_until(struct cache_log *log, struct bio *bio, enum absorbed why)
@@ -307,7 +307,7 @@ static void send_to(struct cache *c, struct bio *bio, const struct log_run *run)
 		return;
 	}
 	bio->bi_iter.bi_sector = cache_block_start(c, run->slot) + run->at;
-	bio_set_dev(bio, c->fast);
+	bio_set_dev(bio, c->dev.fast);
 }
 
 /* The first sectors of the bio, as far as @run goes, are read by a bio of their own. */

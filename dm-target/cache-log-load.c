@@ -36,13 +36,13 @@ static int recover_ring(struct cache_log *log, u32 nr_slots)
 	int r;
 
 	/* After a reset the ring's head may be in the device's cache only. */
-	r = blkdev_issue_flush(c->fast);
+	r = blkdev_issue_flush(c->dev.fast);
 	if (r)
 		return r;
 	r = log_load_header(&log->dev, c->block_sectors, nr_slots, &log->geo);
 	if (r)
 		return r;
-	r = log_load(&log->dev, &log->geo, bdev_nr_sectors(c->origin),
+	r = log_load(&log->dev, &log->geo, bdev_nr_sectors(c->dev.origin),
 		     LOG_RECORDS, &log->ix, &pos);
 	if (r)
 		return r;

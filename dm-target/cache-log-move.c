@@ -86,8 +86,8 @@ static void begin_copy(struct cache_log *log, struct log_copy *copy,
 		   atomic_read(&log->copying) + sectors <= room);
 	copy->log = log;
 	copy->sectors = sectors;
-	copy->from_fast = from->bdev == log->c->fast;
-	copy->to_fast = to->bdev == log->c->fast;
+	copy->from_fast = from->bdev == log->c->dev.fast;
+	copy->to_fast = to->bdev == log->c->dev.fast;
 	atomic_add(sectors, &log->copying);
 	dm_kcopyd_copy(log->c->copier, from, 1, to, 0, copied, copy);
 }
@@ -97,7 +97,7 @@ void cache_log_copy_run(struct cache_log *log, const struct log_run *run,
 {
 	struct cache *c = log->c;
 	struct dm_io_region segment = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, run->slot) + run->at,
 		.count = run->sectors,
 	};
@@ -172,12 +172,12 @@ static void copy_from_origin(struct log_move *m)
 {
 	struct cache *c = m->log->c;
 	struct dm_io_region from = {
-		.bdev = c->origin,
+		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, m->block),
 		.count = c->block_sectors,
 	};
 	struct dm_io_region to = {
-		.bdev = c->fast,
+		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, m->slot),
 		.count = c->block_sectors,
 	};
@@ -411,7 +411,7 @@ static void copy_extent(struct log_move *m, u32 i)
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, run->sectors);
 	log->copies[i].move = m;
 	log->copies[i].batch = NULL;
-	cache_log_copy_run(log, run, c->fast, m->slot, &log->copies[i]);
+	cache_log_copy_run(log, run, c->dev.fast, m->slot, &log->copies[i]);
 }
 
 /* Wait for the copies of the first @nr of log->runs, and drop their pins. */

@@ -98,7 +98,7 @@ static int dev_io(struct cache_log *log, blk_opf_t opf, u64 sector, u32 sectors,
 		  const void *data)
 {
 	struct dm_io_region where = {
-		.bdev = log->c->fast,
+		.bdev = log->c->dev.fast,
 		.sector = sector,
 		.count = sectors,
 	};
@@ -366,7 +366,7 @@ static void flushing_write_ended(struct compat_io *io, unsigned long error)
 static int flush_and_write(struct cache_log *log, const struct log_io *io)
 {
 	struct dm_io_region where = {
-		.bdev = log->c->fast,
+		.bdev = log->c->dev.fast,
 		.sector = io->sector,
 		.count = io->sectors,
 	};
@@ -450,7 +450,7 @@ static void end_flush(struct cache *c, struct bio *bio, int error, bool began)
 		bio_endio(bio);
 		return;
 	}
-	bio_set_dev(bio, c->fast);
+	bio_set_dev(bio, c->dev.fast);
 	submit_bio_noacct(bio);
 }
 

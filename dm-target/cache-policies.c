@@ -121,7 +121,7 @@ static struct cache_policy *create_policy(struct cache *c,
 		.nr_slots = c->map.nr_slots,
 		.block_sectors = c->block_sectors,
 		.origin_blocks = c->origin_blocks,
-		.rotational = compat_bdev_rotational(c->origin),
+		.rotational = compat_bdev_rotational(c->dev.origin),
 		.words = &c->map.slots[0].policy,
 		.word_stride = sizeof(struct slot),
 	};

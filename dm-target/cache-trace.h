@@ -44,7 +44,7 @@ DECLARE_EVENT_CLASS(dm_cache_copy,
 	),
 
 	TP_fast_assign(
-		__entry->dev = c->dev;
+		__entry->dev = c->dev.volume;
 		__entry->slot = slot;
 		__entry->block = block;
 		__entry->why = why;
@@ -85,7 +85,7 @@ TRACE_EVENT(dm_cache_demote,
 	),
 
 	TP_fast_assign(
-		__entry->dev = c->dev;
+		__entry->dev = c->dev.volume;
 		__entry->slot = slot;
 		__entry->block = block;
 		__entry->why = why;
@@ -139,7 +139,7 @@ TRACE_EVENT(dm_cache_commit,
 	),
 
 	TP_fast_assign(
-		__entry->dev = c->dev;
+		__entry->dev = c->dev.volume;
 		__entry->ops = ops;
 		__entry->intents = intents;
 		__entry->error = error;

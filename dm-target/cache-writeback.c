@@ -449,9 +449,9 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	m->why = why;
 	m->began = trace_dm_cache_writeback_enabled() ? ktime_get() : 0;
 	sectors_of_parts(c, m->parts, &first, &from.count);
-	from.bdev = c->fast;
+	from.bdev = c->dev.fast;
 	from.sector = cache_block_start(c, m->slot) + first;
-	to.bdev = c->origin;
+	to.bdev = c->dev.origin;
 	to.sector = cache_block_start(c, m->block) + first;
 	to.count = from.count;
 	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);

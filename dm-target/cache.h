@@ -119,29 +119,11 @@
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
 
-/*
- * Which device it is, also after it was closed.  A pointer does not say that: the
- * kernel may give its memory to another device.
- */
-struct cache_device_id {
-	dev_t dev;
-	u64 diskseq;	/* never given to another disk, as a dev_t may be */
-	sector_t start;	/* of a partition, because another may get its dev_t */
-};
-
 struct cache {
 	struct cache_life life;
+	struct cache_devices dev;
 
-	/*
-	 * Set while suspended, constant while I/O runs.  The pointers are those of
-	 * the last table, and point to nothing once that is gone.
-	 */
-	dev_t metadata_dev;
-	dev_t dev;			/* of the volume, for trace events */
-	struct block_device *origin;
-	struct block_device *fast;	/* the cache device */
-	struct block_device *metadata;
-	struct cache_device_id origin_id, fast_id;
+	/* Set while suspended, constant while I/O runs. */
 	sector_t origin_sectors;
 	u64 origin_blocks;		/* whole ones; a short tail is never cached */
 	u32 block_sectors;

@@ -39,20 +39,20 @@ MUTANTS = {
         "if (!c) {"),
     "origin-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(&origin, c->origin,",
-        "submit_flush(&origin, c->fast,"),
+        "submit_flush(&origin, c->dev.origin,",
+        "submit_flush(&origin, c->dev.fast,"),
     "cache-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(&fast, c->fast,",
-        "submit_flush(&fast, c->origin,"),
+        "submit_flush(&fast, c->dev.fast,",
+        "submit_flush(&fast, c->dev.origin,"),
     "users-flush-not-of-cache": (
         "dm-target/cache-io.c",
-        "bio_set_dev(bio, fast ? c->fast : c->origin);",
-        "bio_set_dev(bio, c->origin);"),
+        "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
+        "bio_set_dev(bio, c->dev.origin);"),
     "users-flush-not-of-origin": (
         "dm-target/cache-io.c",
-        "bio_set_dev(bio, fast ? c->fast : c->origin);",
-        "bio_set_dev(bio, c->fast);"),
+        "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
+        "bio_set_dev(bio, c->dev.fast);"),
     "write-without-intent": (
         "dm-target/cache-io.c",
         "cache_commit_queue(c, &cb->op);",
