@@ -95,7 +95,7 @@ static enum throttle_answer throttle_ask(struct cache *c)
 		 th->busy_ns < 0)
 		answer = THROTTLE_SHARE;
 	else if (limited)
-		th->bytes -= (s64)c->block_sectors << SECTOR_SHIFT;
+		th->bytes -= (s64)c->geo.block_sectors << SECTOR_SHIFT;
 	spin_unlock_irqrestore(&th->lock, flags);
 	return answer;
 }
@@ -145,7 +145,7 @@ static bool migration_room(struct cache *c, bool reader)
 static u8 migration_share(struct cache *c, u64 used)
 {
 	u32 room = max_t(u32, READ_ONCE(c->limits.migration_threshold),
-			 c->block_sectors);
+			 c->geo.block_sectors);
 
 	return min_t(u64, div_u64(used * 100, room), 100);
 }

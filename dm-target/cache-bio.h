@@ -118,7 +118,7 @@ static inline void cache_remap_origin(struct cache *c, struct bio *bio)
 static inline sector_t cache_slot_sector(const struct cache *c, u32 slot,
 					 sector_t sector, u64 block)
 {
-	return sector + (slot - block) * c->block_sectors;
+	return sector + (slot - block) * c->geo.block_sectors;
 }
 
 /* The bio, for @block, goes to @slot. */
@@ -135,14 +135,14 @@ static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 {
 	u32 first = bio->bi_iter.bi_sector - cache_block_start(c, block);
 
-	return slot_parts(first >> c->part_shift,
-			  (first + bio_sectors(bio) - 1) >> c->part_shift);
+	return slot_parts(first >> c->geo.part_shift,
+			  (first + bio_sectors(bio) - 1) >> c->geo.part_shift);
 }
 
 /* Does the bio touch all of its block? */
 static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 {
-	return bio_sectors(bio) == c->block_sectors;
+	return bio_sectors(bio) == c->geo.block_sectors;
 }
 
 /* ---- A bio as the policy sees it ---- */

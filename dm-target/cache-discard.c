@@ -18,8 +18,8 @@ static void discard_begin(struct cache *c, struct bio *bio,
 	sector_t begin = bio->bi_iter.bi_sector;
 	sector_t end = bio_end_sector(bio);
 
-	d->first = cache_block_of(c, begin + c->block_sectors - 1);
-	d->last = min(cache_block_of(c, end), c->origin_blocks);
+	d->first = cache_block_of(c, begin + c->geo.block_sectors - 1);
+	d->last = min(cache_block_of(c, end), c->geo.origin_blocks);
 	if (d->last < d->first)
 		d->last = d->first;
 	d->cursor = d->first;

@@ -105,8 +105,8 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->dev.metadata = t->metadata->bdev;
 	c->dev.origin_id = device_id(c->dev.origin);
 	c->dev.fast_id = device_id(c->dev.fast);
-	c->origin_sectors = t->ti->len;
-	c->origin_blocks = div_u64(t->ti->len, t->block_sectors);
+	c->geo.origin_sectors = t->ti->len;
+	c->geo.origin_blocks = div_u64(t->ti->len, t->block_sectors);
 	c->table_mode = t->mode;
 	c->mode = t->mode;
 	c->discard_passdown = cache_passes_discards(t);
@@ -247,8 +247,9 @@ static void report_size(struct cache *c)
 
 	centibytes = div_u64_rem(centibytes, 100, &rest);
 	DMINFO("hearth: %u blocks of %u sectors, %u resident, %u dirty; memory %llu KiB, %llu.%02u bytes a block",
-	       c->map.nr_slots, c->block_sectors, atomic_read(&c->nr_resident),
-	       atomic_read(&c->nr_dirty), bytes >> 10, centibytes, rest);
+	       c->map.nr_slots, c->geo.block_sectors,
+	       atomic_read(&c->nr_resident), atomic_read(&c->nr_dirty),
+	       bytes >> 10, centibytes, rest);
 }
 
 static int build_engine(struct cache_table *t, struct cache *before,
@@ -261,10 +262,11 @@ static int build_engine(struct cache_table *t, struct cache *before,
 		return -ENOMEM;
 	init_locks(c);
 	c->dev.metadata_dev = t->metadata->bdev->bd_dev;
-	c->block_sectors = t->block_sectors;
-	c->block_shift = is_power_of_2(t->block_sectors) ?
-			 ilog2(t->block_sectors) : -1;
-	c->part_shift = order_base_2(t->block_sectors) - ilog2(SLOT_NR_PARTS);
+	c->geo.block_sectors = t->block_sectors;
+	c->geo.block_shift = is_power_of_2(t->block_sectors) ?
+			     ilog2(t->block_sectors) : -1;
+	c->geo.part_shift = order_base_2(t->block_sectors) -
+			    ilog2(SLOT_NR_PARTS);
 	cache_reserve_init(c, t->nr_slots);
 	c->life.quiescing = true;
 	c->writeback.backoff = jiffies;
@@ -306,9 +308,9 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 	return cache_writable(c) && !c->life.broken && !c->degrade.fast_dead &&
 	       !cache_flush_failed(c) &&
 	       !(c->checked.put_off && t->mode != MODE_PASSTHROUGH) &&
-	       c->block_sectors == t->block_sectors &&
+	       c->geo.block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
-	       c->origin_sectors == t->ti->len &&
+	       c->geo.origin_sectors == t->ti->len &&
 	       c->dev.metadata == t->metadata->bdev &&
 	       cmd_reread_matches(c->cmd) == 1;
 }
@@ -321,9 +323,9 @@ static bool still_fits(struct cache *c, struct cache_table *t)
  */
 static bool same_stack(struct cache *c, struct cache_table *t)
 {
-	return c->block_sectors == t->block_sectors &&
+	return c->geo.block_sectors == t->block_sectors &&
 	       c->map.nr_slots == t->nr_slots &&
-	       c->origin_sectors == t->ti->len &&
+	       c->geo.origin_sectors == t->ti->len &&
 	       c->dev.metadata == t->metadata->bdev &&
 	       is_device(&c->dev.fast_id, t->fast->bdev) &&
 	       is_device(&c->dev.origin_id, t->origin->bdev);
@@ -380,7 +382,7 @@ int cache_check_metadata(struct cache_table *t, const char **why)
 	mutex_unlock(&engines_lock);
 
 	*why = "its block size is not the table's";
-	if (live && c->block_sectors != t->block_sectors)
+	if (live && c->geo.block_sectors != t->block_sectors)
 		r = -EINVAL;
 	else if (!live || !cache_writable(c))
 		r = try_metadata(t, why);

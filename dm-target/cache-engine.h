@@ -53,6 +53,15 @@ struct cache_devices {
 	struct cache_device_id origin_id, fast_id;
 };
 
+/* Sizes, as the last table gives them.  Set while suspended, constant while I/O runs. */
+struct cache_geometry {
+	sector_t origin_sectors;	/* all that the table maps */
+	u64 origin_blocks;		/* whole ones; a short tail is never cached */
+	u32 block_sectors;
+	int block_shift;		/* log2 of block_sectors, or -1 */
+	int part_shift;			/* log2 of the sectors in a part of a slot */
+};
+
 /* Once a second while the engine runs; the tick's own, but for last_io. */
 struct cache_tick {
 	struct delayed_work work;	/* on wq */

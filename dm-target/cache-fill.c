@@ -42,7 +42,7 @@ static void fill_copied(struct fill *fill)
 	while (fill->nr_pages)
 		__free_page(fill->pages[--fill->nr_pages].page);
 	if (!fill->copied)
-		atomic_sub(fill->c->block_sectors, fill->room);
+		atomic_sub(fill->c->geo.block_sectors, fill->room);
 	fill->copied = true;
 }
 
@@ -69,7 +69,7 @@ static struct fill *alloc_fill(struct cache *c, u64 block,
 	fill->block = block;
 	fill->why = why;
 	fill->room = room;
-	atomic_add(c->block_sectors, room);
+	atomic_add(c->geo.block_sectors, room);
 	if (trace_dm_cache_promote_enabled())
 		fill->began = ktime_get();
 	cache_migration_started(c);
@@ -92,7 +92,7 @@ static bool fill_add_pages(struct fill *fill, unsigned int nr_pages, gfp_t gfp)
 
 static unsigned int fill_pages_wanted(struct cache *c)
 {
-	unsigned int nr = DIV_ROUND_UP(c->block_sectors, PAGE_SECTORS);
+	unsigned int nr = DIV_ROUND_UP(c->geo.block_sectors, PAGE_SECTORS);
 
 	return nr <= FILL_MAX_PAGES ? nr : 0;
 }
@@ -290,7 +290,7 @@ static void fill_io(struct fill *fill, blk_opf_t opf,
 	struct dm_io_region where = {
 		.bdev = bdev,
 		.sector = sector,
-		.count = fill->c->block_sectors,
+		.count = fill->c->geo.block_sectors,
 	};
 	struct dm_io_request req = {
 		.bi_opf = opf,
@@ -311,7 +311,7 @@ static void slot_written_work(struct work_struct *work)
 		retire_slot(fill);
 		return;
 	}
-	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
+	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->geo.block_sectors);
 	commit_fill(fill);
 }
 
@@ -406,12 +406,12 @@ static void copy_large_block(struct fill *fill)
 	struct dm_io_region from = {
 		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, fill->block),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 	struct dm_io_region to = {
 		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, fill->slot),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 	struct bio *bio = fill->bio;
 
@@ -470,7 +470,8 @@ void cache_overwrite_done(struct cache *c, struct bio *bio, blk_status_t error)
 
 	cb->fill = NULL;
 	if (!error) {
-		cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
+		cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN,
+			       c->geo.block_sectors);
 		commit_fill(fill);
 		return;
 	}
@@ -526,10 +527,11 @@ static bool promote_alone(struct cache *c, struct bio *bio)
  */
 static void promote_behind(struct cache *c, u64 block)
 {
-	u32 nr = div_u64(READ_ONCE(c->limits.promote_ahead), c->block_sectors);
+	u32 nr = div_u64(READ_ONCE(c->limits.promote_ahead),
+			 c->geo.block_sectors);
 	struct fill *fill;
 
-	while (nr-- && ++block < c->origin_blocks &&
+	while (nr-- && ++block < c->geo.origin_blocks &&
 	       slot_map_find(&c->map, block) == SLOT_NONE && cache_admit_ahead(c)) {
 		fill = begin_fill(c, block, CACHE_PROMOTE_AHEAD,
 				  &c->admit.reading_sectors, GFP_NOWAIT);
@@ -564,7 +566,7 @@ bool cache_promote_bio(struct cache *c, struct bio *bio)
 
 	if (!cache_admit_begin(c, !write))
 		return false;
-	if (write && bio_sectors(bio) == c->block_sectors)
+	if (write && bio_sectors(bio) == c->geo.block_sectors)
 		return promote_overwrite(c, bio);
 	if (!ahead)
 		return promote_alone(c, bio);

@@ -605,7 +605,7 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->yielded = false;
 	cb->waited = false;
 	cb->fill = NULL;
-	if (unlikely(cb->block >= c->origin_blocks)) {
+	if (unlikely(cb->block >= c->geo.origin_blocks)) {
 		cb->block = CACHE_BLOCK_UNTIMED;
 		cache_remap_origin(c, bio);
 		return DM_MAPIO_REMAPPED;

@@ -131,13 +131,15 @@ static int fit_cache_size(struct cache *c, u32 nr_slots)
 
 static int fit_discards(struct cache *c)
 {
-	u64 size = c->block_sectors;
+	u64 size = c->geo.block_sectors;
 
 	lockdep_assert_held(&c->md_lock);
-	while (DIV_ROUND_UP_ULL(c->origin_sectors, size) > DISCARD_BLOCKS_MAX)
+	while (DIV_ROUND_UP_ULL(c->geo.origin_sectors, size) >
+	       DISCARD_BLOCKS_MAX)
 		size *= 2;
 	return cmd_set_discard_geometry(c->cmd, size,
-					DIV_ROUND_UP_ULL(c->origin_sectors, size));
+					DIV_ROUND_UP_ULL(c->geo.origin_sectors,
+							 size));
 }
 
 /* Make the metadata fit the devices; after an unclean stop call all blocks dirty. */
@@ -175,7 +177,7 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 static bool is_past_end(struct cache *c, struct slot *s)
 {
 	return slot_state(slot_word(s)) == SLOT_VALID &&
-	       slot_block(s) >= c->origin_blocks;
+	       slot_block(s) >= c->geo.origin_blocks;
 }
 
 struct copy_wait {
@@ -197,12 +199,12 @@ static int copy_home(struct cache *c, u32 slot, u64 block)
 	struct dm_io_region from = {
 		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, slot),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 	struct dm_io_region to = {
 		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, block),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 	struct copy_wait cw = {};
 
@@ -219,7 +221,7 @@ static int copy_home(struct cache *c, u32 slot, u64 block)
 static int check_past_end(struct cache *c)
 {
 	u64 on_device = div_u64(bdev_nr_sectors(c->dev.origin),
-				c->block_sectors);
+				c->geo.block_sectors);
 	u64 block, last = 0;
 	u32 i, nr = 0;
 

@@ -39,7 +39,8 @@ static int recover_ring(struct cache_log *log, u32 nr_slots)
 	r = blkdev_issue_flush(c->dev.fast);
 	if (r)
 		return r;
-	r = log_load_header(&log->dev, c->block_sectors, nr_slots, &log->geo);
+	r = log_load_header(&log->dev, c->geo.block_sectors, nr_slots,
+			    &log->geo);
 	if (r)
 		return r;
 	r = log_load(&log->dev, &log->geo, bdev_nr_sectors(c->dev.origin),
@@ -194,7 +195,7 @@ static int find_past_end(void *ctx, const struct log_run *run)
 	struct past_end *pe = ctx;
 	struct cache_log *log = pe->log;
 
-	if (run->block < log->c->origin_blocks ||
+	if (run->block < log->c->geo.origin_blocks ||
 	    (pe->nr && log->blocks[pe->nr - 1] == run->block))
 		return 0;
 	log->blocks[pe->nr++] = run->block;

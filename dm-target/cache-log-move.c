@@ -174,15 +174,15 @@ static void copy_from_origin(struct log_move *m)
 	struct dm_io_region from = {
 		.bdev = c->dev.origin,
 		.sector = cache_block_start(c, m->block),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 	struct dm_io_region to = {
 		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, m->slot),
-		.count = c->block_sectors,
+		.count = c->geo.block_sectors,
 	};
 
-	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->block_sectors);
+	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, c->geo.block_sectors);
 	m->copy.move = m;
 	m->copy.batch = NULL;
 	begin_copy(m->log, &m->copy, &from, &to);
@@ -272,7 +272,7 @@ static bool fills_segment(struct cache_log *log, u64 block, u32 slot)
 	if (log_index_collect(&log->ix, block, &run, 1, false) != 1)
 		return false;
 	cache_log_unpin_runs(log, &run, 1);
-	return run.slot == slot && run.sectors == log->c->block_sectors;
+	return run.slot == slot && run.sectors == log->c->geo.block_sectors;
 }
 
 bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
@@ -289,7 +289,7 @@ bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
 	    !may_begin(log, block) ||
 	    log_index_collect(&log->ix, block, &run, 1, false) != 1)
 		return false;
-	whole = run.sectors == c->block_sectors &&
+	whole = run.sectors == c->geo.block_sectors &&
 		slot_block(slot_at(&c->map, run.slot)) == block;
 	cache_log_unpin_runs(log, &run, 1);
 	return whole;
@@ -406,8 +406,9 @@ static void copy_extent(struct log_move *m, u32 i)
 	const struct log_run *run = &log->runs[i];
 	struct cache *c = log->c;
 
-	m->parts |= slot_parts(run->sector >> c->part_shift,
-			       (run->sector + run->sectors - 1) >> c->part_shift);
+	m->parts |= slot_parts(run->sector >> c->geo.part_shift,
+			       (run->sector + run->sectors - 1) >>
+			       c->geo.part_shift);
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, run->sectors);
 	log->copies[i].move = m;
 	log->copies[i].batch = NULL;

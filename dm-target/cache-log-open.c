@@ -58,7 +58,7 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 {
 	lockdep_assert_held(&log->room_lock);
 	if (open->slot == SLOT_NONE ||
-	    open->fill + w->run.sectors > log->c->block_sectors)
+	    open->fill + w->run.sectors > log->c->geo.block_sectors)
 		return false;
 	log_write_place(&log->ix, w, open->slot, open->fill);
 	open->fill += w->run.sectors;

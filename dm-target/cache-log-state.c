@@ -79,7 +79,7 @@ static bool choose_place(struct cache_log *log)
 
 	for (;; blocks /= 2) {
 		slots = DIV_ROUND_UP_ULL((u64)(blocks + 2) * LOG_BLOCK_SECTORS,
-					 c->block_sectors);
+					 c->geo.block_sectors);
 		if (slots <= most || blocks / 2 < LOG_MIN_RING)
 			break;
 	}
@@ -87,7 +87,7 @@ static bool choose_place(struct cache_log *log)
 		return false;
 	log->geo = (struct log_geometry) {
 		.id = get_random_u64(),
-		.block_sectors = c->block_sectors,
+		.block_sectors = c->geo.block_sectors,
 		.nr_slots = c->map.nr_slots,
 		.ring_slot = c->map.nr_slots - slots - log->skipped,
 		.ring_blocks = blocks,
@@ -514,7 +514,7 @@ void cache_log_work(struct work_struct *work)
 void cache_log_tick(struct cache *c)
 {
 	if (!c->log && READ_ONCE(c->limits.absorb) && cache_keeps_dirty(c) &&
-	    c->block_sectors <= LOG_MAX_BLOCK &&
+	    c->geo.block_sectors <= LOG_MAX_BLOCK &&
 	    cache_log_make(c, cache_log_work, cache_log_pace_work))
 		return;
 	if (c->log)

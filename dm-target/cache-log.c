@@ -233,7 +233,7 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 	bool taken;
 	u32 slot;
 
-	if (w->run.sectors == log->c->block_sectors)
+	if (w->run.sectors == log->c->geo.block_sectors)
 		return take_whole(log, w);
 	spin_lock_irqsave(&log->room_lock, flags);
 	taken = cache_log_append(log, w);
@@ -719,7 +719,7 @@ bool cache_log_is_stuck(struct cache *c, u64 block)
  */
 static u64 bytes_for(const struct cache *c)
 {
-	u64 extents = div_u64((u64)c->map.nr_slots * c->block_sectors,
+	u64 extents = div_u64((u64)c->map.nr_slots * c->geo.block_sectors,
 			      LOG_EXTENT_SECTORS);
 
 	return clamp_t(u64, extents * LOG_EXTENT_BYTES, LOG_MIN_BYTES,
@@ -818,8 +818,8 @@ int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work)
 			log->io = NULL;
 	}
 	if (!r)
-		r = log_index_init(&log->ix, &index_ops, c, c->block_sectors,
-				   bytes_for(c));
+		r = log_index_init(&log->ix, &index_ops, c,
+				   c->geo.block_sectors, bytes_for(c));
 	if (r) {
 		cache_log_free(log);
 		goto out;

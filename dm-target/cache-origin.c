@@ -30,7 +30,7 @@ static bool can_witness(struct cache *c, const struct slot *s)
 
 	return slot_state(word) == SLOT_VALID &&
 	       !(word & (SLOT_DIRTY | SLOT_INTENT)) &&
-	       slot_block(s) < c->origin_blocks;
+	       slot_block(s) < c->geo.origin_blocks;
 }
 
 /* The blocks that were written last come before those that the policy keeps longest. */
@@ -78,8 +78,8 @@ static int by_block(const void *a, const void *b)
 /* A piece from anywhere in its block; the first piece of block 0. */
 static struct cache_piece piece_of(struct cache *c, const struct witness *w)
 {
-	u32 sectors = min(c->block_sectors, COMPARE_SECTORS);
-	u32 room = c->block_sectors - sectors;
+	u32 sectors = min(c->geo.block_sectors, COMPARE_SECTORS);
+	u32 room = c->geo.block_sectors - sectors;
 
 	return (struct cache_piece) {
 		.slot = w->slot,

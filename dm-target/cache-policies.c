@@ -119,8 +119,8 @@ static struct cache_policy *create_policy(struct cache *c,
 {
 	struct cache_policy_params params = {
 		.nr_slots = c->map.nr_slots,
-		.block_sectors = c->block_sectors,
-		.origin_blocks = c->origin_blocks,
+		.block_sectors = c->geo.block_sectors,
+		.origin_blocks = c->geo.origin_blocks,
 		.rotational = compat_bdev_rotational(c->dev.origin),
 		.words = &c->map.slots[0].policy,
 		.word_stride = sizeof(struct slot),

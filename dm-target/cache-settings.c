@@ -226,7 +226,7 @@ static void reset_tunables(struct cache *c)
 	if (cache_keeps_dirty(c))
 		c->limits.max_intents =
 			max_t(u64, c->limits.max_intents,
-			      INTENTS_SECTORS / c->block_sectors);
+			      INTENTS_SECTORS / c->geo.block_sectors);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
 }

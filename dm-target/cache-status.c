@@ -92,7 +92,7 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 
 	cmd_usage(c->cmd, &used, &total);
 	DMEMIT("%u %llu/%llu %u %u/%u %u %u %u %u %u %u %u ",
-	       CMD_BLOCK_SECTORS, used, total, c->block_sectors,
+	       CMD_BLOCK_SECTORS, used, total, c->geo.block_sectors,
 	       cache_bypassed(c) ? 0 : atomic_read(&c->nr_resident),
 	       c->map.nr_slots,
 	       (u32)cache_stat_sum(c, STAT_READ_HITS),

@@ -118,7 +118,8 @@ static int verify_slot(struct cache *c, u32 slot, u32 *pieces,
 		/* The kernel's own target leaves a discarded block in its cache. */
 		.zeros_excused = !c->settings.own,
 	};
-	for (sectors = c->block_sectors; sectors && *found == FOUND_EQUAL && !r;
+	for (sectors = c->geo.block_sectors;
+	     sectors && *found == FOUND_EQUAL && !r;
 	     sectors -= p->sectors, p->offset += p->sectors) {
 		if (READ_ONCE(c->life.quiescing))
 			*found = FOUND_SKIPPED;

@@ -84,7 +84,7 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
  */
 static void set_room(struct cache *c, u32 sectors, u32 low)
 {
-	u32 block = min(c->block_sectors, sectors);
+	u32 block = min(c->geo.block_sectors, sectors);
 
 	c->writeback.room = sectors;
 	WRITE_ONCE(c->writeback.low, min(low, sectors - block));
@@ -153,15 +153,15 @@ static void wait_for_room(struct cache *c)
 static void copy_started(struct cache *c)
 {
 	cache_migration_started(c);
-	atomic_add(c->block_sectors, &c->admit.migrating_sectors);
+	atomic_add(c->geo.block_sectors, &c->admit.migrating_sectors);
 	atomic_inc(&c->writeback.nr_blocks);
-	atomic_add(c->block_sectors, &c->writeback.sectors);
+	atomic_add(c->geo.block_sectors, &c->writeback.sectors);
 }
 
 static void copy_ended(struct cache *c)
 {
-	atomic_sub(c->block_sectors, &c->admit.migrating_sectors);
-	atomic_sub(c->block_sectors, &c->writeback.sectors);
+	atomic_sub(c->geo.block_sectors, &c->admit.migrating_sectors);
+	atomic_sub(c->geo.block_sectors, &c->writeback.sectors);
 	if (wq_has_sleeper(&c->wait.migrations) && may_go_on(c))
 		wake_up_all(&c->wait.migrations);
 }
@@ -416,12 +416,12 @@ static bool begin_copy(struct cache *c, struct migration *m)
 static void sectors_of_parts(struct cache *c, u32 parts, sector_t *first,
 			     sector_t *nr)
 {
-	u32 from = 0, end = c->block_sectors;
+	u32 from = 0, end = c->geo.block_sectors;
 
 	/* A dirty slot has a part.  If one has none, all of it goes. */
 	if (!WARN_ON_ONCE(!parts)) {
-		from = slot_first_part(parts) << c->part_shift;
-		end = min(slot_end_part(parts) << c->part_shift, end);
+		from = slot_first_part(parts) << c->geo.part_shift;
+		end = min(slot_end_part(parts) << c->geo.part_shift, end);
 	}
 	*first = from;
 	*nr = end - from;

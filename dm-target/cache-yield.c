@@ -80,11 +80,11 @@ static struct bio *next_bio(struct cache_yield *y)
 /* The turns that a block gives that has just gone home. */
 static u32 turns_of_block(struct cache *c, struct cache_yield *y)
 {
-	u32 turn = min(TURN_BLOCKS * c->block_sectors, TURN_SECTORS);
+	u32 turn = min(TURN_BLOCKS * c->geo.block_sectors, TURN_SECTORS);
 	u32 turns;
 
 	lockdep_assert_held(&y->lock);
-	y->sectors += c->block_sectors;
+	y->sectors += c->geo.block_sectors;
 	turns = y->sectors / turn;
 	y->sectors %= turn;
 	return turns;

@@ -122,13 +122,8 @@
 struct cache {
 	struct cache_life life;
 	struct cache_devices dev;
+	struct cache_geometry geo;
 
-	/* Set while suspended, constant while I/O runs. */
-	sector_t origin_sectors;
-	u64 origin_blocks;		/* whole ones; a short tail is never cached */
-	u32 block_sectors;
-	int block_shift;		/* log2 of block_sectors, or -1 */
-	int part_shift;			/* log2 of the sectors in a part of a slot */
 	enum dm_cache_mode table_mode;	/* as the table says */
 	bool discard_passdown;
 
@@ -198,21 +193,21 @@ static inline void cache_stat_add(struct cache *c, enum cache_stat stat, u64 n)
 /* The number of the block that a target-relative sector is in. */
 static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 {
-	if (likely(c->block_shift >= 0))
-		return sector >> c->block_shift;
-	return div_u64(sector, c->block_sectors);
+	if (likely(c->geo.block_shift >= 0))
+		return sector >> c->geo.block_shift;
+	return div_u64(sector, c->geo.block_sectors);
 }
 
 /* The first sector of a block, on the origin; or of a slot, on the cache device. */
 static inline sector_t cache_block_start(const struct cache *c, u64 block)
 {
-	return block * c->block_sectors;
+	return block * c->geo.block_sectors;
 }
 
 /* Is there room (sectors) for a block more than is used?  The first always fits. */
 static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 {
-	return !used || used + c->block_sectors <= room;
+	return !used || used + c->geo.block_sectors <= room;
 }
 
 /* May a write go to the cache device alone?  Racy: the mode may change. */
