@@ -437,9 +437,9 @@ static int check_words(struct bench *b)
 
 static int make_directory(void)
 {
-	if (state_directory())
+	if (state_directory(STATE_DIRECTORY))
 		return EXIT_OK;
-	complain("%s/var/lib/hearth: %s", dm_root(), strerror(errno));
+	complain("%s" STATE_DIRECTORY ": %s", dm_root(), strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -465,8 +465,8 @@ int hearth_bench(const struct options *o)
 	int r;
 
 	catch_signals();
-	b.log = root_path("/var/lib/hearth/bench.log");
-	b.output = root_path("/var/lib/hearth/bench.fio");
+	b.log = root_path(STATE_DIRECTORY "/bench.log");
+	b.output = root_path(STATE_DIRECTORY "/bench.fio");
 	r = prepare(&b);
 	if (!r)
 		r = measure(&b);

@@ -9,14 +9,13 @@
  *
  * It must not know what a counter means.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "history.h"
+#include "state-file.h"
 #include "util.h"
 
 #define HEADER		"hearth-history 5"
@@ -45,12 +44,6 @@ bool sample_difference(const struct sample *from, const struct sample *to,
 	}
 	w->seconds = to->when - from->when;
 	return true;
-}
-
-static bool directory(char *path, size_t len)
-{
-	snprintf(path, len, "%s/run/hearth", dm_root());
-	return !mkdir(path, 0700) || errno == EEXIST;
 }
 
 static bool read_sample(FILE *f, struct sample *s)
@@ -137,19 +130,17 @@ static void write_history(const struct history *h, const char *path)
 void history_update(struct history *h, const struct cache_info *c)
 {
 	struct sample latest = sample_now(c);
+	bool kept = state_directory(HISTORY_DIRECTORY);
 	char path[512];
-	size_t len;
 
 	h->nr = 0;
-	if (directory(path, sizeof(path))) {
-		len = strlen(path);
-		snprintf(path + len, sizeof(path) - len, "/%s", c->dm->name);
+	snprintf(path, sizeof(path), "%s" HISTORY_DIRECTORY "/%s", dm_root(), c->dm->name);
+	if (kept)
 		read_history(h, path);
-	}
 	drop_stale(h, &latest);
 	thin_out(h, latest.when);
 	h->samples[h->nr++] = latest;
-	if (path[0])
+	if (kept)
 		write_history(h, path);
 }
 

@@ -19,7 +19,7 @@
 /* LVM's names have no colon.  Allocated. */
 static char *path_of(const char *what, const char *name)
 {
-	char *path = root_path("/var/lib/hearth/%s-%s", what, bare_name(name));
+	char *path = root_path(STATE_DIRECTORY "/%s-%s", what, bare_name(name));
 	char *slash = strrchr(path, '/');
 
 	/* The last slash is the one between VG and LV, if the name has one. */
@@ -57,7 +57,7 @@ void left_over_keep(const char *what, const char *name, const struct cache_info 
 	char *path = path_of(what, name);
 	struct left_over l;
 
-	if (ask(&l, c) && state_directory())
+	if (ask(&l, c) && state_directory(STATE_DIRECTORY))
 		state_file_write(path, put, &l);
 	free(path);
 }

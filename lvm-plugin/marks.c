@@ -13,14 +13,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "hearth.h"
 #include "marks.h"
+#include "state-file.h"
 #include "text.h"
 
+#define DIRECTORY	STATE_DIRECTORY "/marks"
 #define FORMAT		"hearth-mark 1"
 #define MAX_NAME	64
 
@@ -38,7 +39,7 @@ static bool good_name(const char *name)
 
 static char *path_of(const char *name)
 {
-	return root_path("/var/lib/hearth/marks/%s", name);
+	return root_path(DIRECTORY "/%s", name);
 }
 
 static int is_mark(const struct dirent *d)
@@ -151,25 +152,16 @@ static bool put_mark(FILE *out, const struct caches *cs)
 
 static bool make_directory(void)
 {
-	static const char * const parts[] = { "/var/lib/hearth", "/var/lib/hearth/marks" };
-	bool ok = true;
-	unsigned int i;
-	char *path;
-
-	for (i = 0; i < 2 && ok; i++) {
-		path = root_path("%s", parts[i]);
-		ok = !mkdir(path, 0755) || errno == EEXIST;
-		if (!ok)
-			complain("%s: %s", path, strerror(errno));
-		free(path);
-	}
-	return ok;
+	if (state_directory(DIRECTORY))
+		return true;
+	complain("%s" DIRECTORY ": %s", dm_root(), strerror(errno));
+	return false;
 }
 
 /* The old mark of that name stays until the new one is whole. */
 static int write_mark(const char *name, const struct caches *cs)
 {
-	char *path = path_of(name), *temporary = root_path("/var/lib/hearth/marks/.new");
+	char *path = path_of(name), *temporary = root_path(DIRECTORY "/.new");
 	FILE *out = fopen(temporary, "we");
 	bool ok = out && put_mark(out, cs);
 

@@ -15,7 +15,6 @@
  *
  * dmeventd's plugin runs this as well: it must not print, or end the program.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,9 @@
 #include <unistd.h>
 
 #include "record.h"
+#include "state-file.h"
 
+#define DIRECTORY	STATE_DIRECTORY "/counters"
 #define FORMAT		"hearth-counters 1"
 #define STEP		300.0	/* seconds between two lines */
 #define SPAN		(25 * 3600.0)	/* what is kept: a day, and some more */
@@ -67,17 +68,8 @@ static bool counters_known(const struct cache_info *c)
 
 static bool set_path(struct file *f, const struct cache_info *c)
 {
-	static const char * const parts[] = { "", "/counters" };
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		snprintf(f->path, sizeof(f->path), "%s/var/lib/hearth%s", dm_root(), parts[i]);
-		if (mkdir(f->path, 0755) && errno != EEXIST)
-			return false;
-	}
-	snprintf(f->path, sizeof(f->path), "%s/var/lib/hearth/counters/%s", dm_root(),
-		 c->dm->name);
-	return true;
+	snprintf(f->path, sizeof(f->path), "%s" DIRECTORY "/%s", dm_root(), c->dm->name);
+	return state_directory(DIRECTORY);
 }
 
 /* ---- Lines ---- */

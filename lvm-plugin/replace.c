@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache-info.h"
@@ -80,20 +79,7 @@ static bool type_is(const char *volume, const char *type)
 /* Allocated. */
 static char *plan_path(const struct plan *p)
 {
-	return root_path("/var/lib/hearth/replace-%s-%s", p->vg, p->lv);
-}
-
-static void make_directories(void)
-{
-	static const char * const parts[] = { "/var/lib", "/var/lib/hearth" };
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		char *path = root_path("%s", parts[i]);
-
-		mkdir(path, 0700);
-		free(path);
-	}
+	return root_path(STATE_DIRECTORY "/replace-%s-%s", p->vg, p->lv);
 }
 
 static void put_plan(FILE *out, const void *plan)
@@ -110,8 +96,7 @@ static int save_plan(const struct plan *p)
 	char *path = plan_path(p);
 	int r = EXIT_OK;
 
-	make_directories();
-	if (!state_file_write(path, put_plan, p)) {
+	if (!state_directory(STATE_DIRECTORY) || !state_file_write(path, put_plan, p)) {
 		complain("%s: %s", path, strerror(errno));
 		r = EXIT_FAILED;
 	}

@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How small files in /var/lib/hearth are written, so that a kill or a power cut leaves the
- * old file or the new one.  It must not know what is in them.
+ * The directories in which hearth keeps files, and how small files there are written, so
+ * that a kill or a power cut leaves the old file or the new one.
+ *
+ * It must not know what is in them.  dmeventd's plugin makes its directories by this: it must
+ * not print, and state_directory() must not end the program.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "state-file.h"
-#include "util.h"
 
-bool state_directory(void)
+#define PATH_LEN	512	/* no name of a directory of hearth's is near it */
+
+/* Monitoring that is not root may read what is kept there: it tells nothing that /sys hides. */
+#define MODE	0755
+
+static bool make(const char *path)
 {
-	char *path = root_path("/var/lib/hearth");
-	bool ok = !mkdir(path, 0755) || errno == EEXIST;
+	return !mkdir(path, MODE) || errno == EEXIST;
+}
 
-	free(path);
-	return ok;
+bool state_directory(const char *name)
+{
+	char path[PATH_LEN], *slash;
+
+	snprintf(path, sizeof(path), "%s%s", dm_root(), name);
+	slash = path + strlen(dm_root());
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		if (!make(path))
+			return false;
+		*slash = '/';
+	}
+	return make(path);
 }
 
 static bool write_file(const char *path, void (*put)(FILE *out, const void *what),

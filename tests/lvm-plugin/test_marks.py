@@ -311,3 +311,13 @@ def test_no_cache_to_mark(dm):
     assert "no cache is active" in dm.complaint(3, "mark", "then")
     assert "no cache of that name" in dm.complaint(3, "mark", "then", "other")
     assert dm.out("mark") == ""
+
+
+def test_all_may_read_the_directories(dm):
+    dm.cache()
+    (dm.path / "var/lib").rmdir()
+    (dm.path / "var").rmdir()
+    dm.out("mark", "then", umask=0o022)
+    dm.out("status", umask=0o022)
+    for name in ("var", "var/lib", "var/lib/hearth", "var/lib/hearth/counters", "var/lib/hearth/marks", "run/hearth"):
+        assert (dm.path / name).stat().st_mode & 0o777 == 0o755, name

@@ -354,6 +354,15 @@ def test_refused(dm, lvm, change, why):
     assert dm.log() == [] and not lvm.record()
 
 
+def test_all_may_read_the_directory_of_the_description(dm, lvm):
+    """The first command on the machine may be this one."""
+    (dm.path / "var/lib").rmdir()
+    (dm.path / "var").rmdir()
+    dm.out("replace-ssd", "vg/lv", "/dev/new", umask=0o022)
+    for name in ("var", "var/lib", "var/lib/hearth"):
+        assert (dm.path / name).stat().st_mode & 0o777 == 0o755, name
+
+
 def test_a_smaller_one(dm, lvm):
     dm.out("replace-ssd", "--size", ".015625", "vg/lv", "/dev/new")
     create = next(line for line in dm.log() if line.startswith("lvcreate"))
