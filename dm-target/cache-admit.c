@@ -192,7 +192,7 @@ static const enum cache_stat bypass_stat[NR_CACHE_VERDICTS] = {
  */
 static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 {
-	if (!mode_promotes(READ_ONCE(c->mode), op) || !cache_writable(c))
+	if (!mode_promotes(READ_ONCE(c->state.mode), op) || !cache_writable(c))
 		return STAT_BYPASS_POLICY;
 	if (op == CACHE_OP_WRITE && cache_over_dirty_limit(c, 0)) {
 		cache_kick_writeback(c);
@@ -306,7 +306,8 @@ void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		return;
 	}
 	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
-	if (cache_wants_promotion(cb) && !mode_promotes(READ_ONCE(c->mode), cb->io.op))
+	if (cache_wants_promotion(cb) &&
+	    !mode_promotes(READ_ONCE(c->state.mode), cb->io.op))
 		cb->verdict = CACHE_BYPASS_POLICY;
 }
 

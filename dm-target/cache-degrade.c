@@ -80,7 +80,7 @@ void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	spin_lock_irqsave(&c->degrade.held_lock, flags);
 	/* A suspend waits for every bio, so none may wait for ever. */
 	refused = c->degrade.nr_suspending &&
-		  READ_ONCE(c->health) == HEALTH_HOLDING;
+		  READ_ONCE(c->state.health) == HEALTH_HOLDING;
 	if (!refused) {
 		bio_list_add(&c->degrade.held, bio);
 		queue_work(c->commit_wq, &c->degrade.work);
@@ -111,7 +111,7 @@ static void release_held(struct cache *c, struct bio_list *bios)
 {
 	struct bio *bio;
 
-	if (READ_ONCE(c->health) != HEALTH_HOLDING) {
+	if (READ_ONCE(c->state.health) != HEALTH_HOLDING) {
 		while ((bio = bio_list_pop(bios)))
 			cache_defer_bio(c, bio, cache_bio(bio)->step);
 		return;
@@ -141,7 +141,7 @@ void cache_suspend_begins(struct cache *c)
 	bio_list_init(&bios);
 	spin_lock_irq(&c->degrade.held_lock);
 	c->degrade.nr_suspending++;
-	if (READ_ONCE(c->health) == HEALTH_HOLDING) {
+	if (READ_ONCE(c->state.health) == HEALTH_HOLDING) {
 		bios = c->degrade.held;
 		bio_list_init(&c->degrade.held);
 	}
@@ -201,7 +201,7 @@ static void set_health(struct cache *c, enum cache_health health)
 {
 	lockdep_assert_held(&c->md_lock);
 	/* A CPU that sees the new health sees what was done before. */
-	smp_store_release(&c->health, health);
+	smp_store_release(&c->state.health, health);
 	c->life.tell_tables(c);
 }
 
@@ -238,7 +238,7 @@ static void give_up(struct cache *c, const char *why)
 
 	lockdep_assert_held(&c->md_lock);
 	/* Reads go to the origin at once, writes when the mapping is void. */
-	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	WRITE_ONCE(c->state.mode, MODE_PASSTHROUGH);
 	fence = make_fence(c);
 	if (fence == FENCE_NONE && READ_ONCE(c->degrade.went_home_unsaid)) {
 		refuse_writes(c, why);
@@ -281,7 +281,7 @@ static bool stop_dirtying(struct cache *c)
 	lockdep_assert_held(&c->md_lock);
 	if (anything_dirty(c))
 		return false;
-	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	WRITE_ONCE(c->state.mode, MODE_PASSTHROUGH);
 	/* Pairs with count_dirty(). */
 	smp_mb();
 	return !anything_dirty(c);
@@ -289,7 +289,7 @@ static bool stop_dirtying(struct cache *c)
 
 bool cache_may_go_home(struct cache *c)
 {
-	enum cache_health health = READ_ONCE(c->health);
+	enum cache_health health = READ_ONCE(c->state.health);
 
 	return (health == HEALTH_GOOD || health == HEALTH_READ_ONLY) &&
 	       !READ_ONCE(c->degrade.origin_flush_failed) &&
@@ -298,22 +298,23 @@ bool cache_may_go_home(struct cache *c)
 
 void cache_set_failed_mode(struct cache *c)
 {
-	switch (READ_ONCE(c->health)) {
+	switch (READ_ONCE(c->state.health)) {
 	case HEALTH_GOOD:
 		if (!c->degrade.fast_dead)
 			return;
 		break;
 	case HEALTH_READ_ONLY:
-		if (c->degrade.fast_dead || c->table_mode == MODE_PASSTHROUGH)
+		if (c->degrade.fast_dead ||
+		    c->state.table_mode == MODE_PASSTHROUGH)
 			break;
 		/* Blocks that the disk calls dirty are written to both devices. */
-		WRITE_ONCE(c->mode, MODE_WRITETHROUGH);
+		WRITE_ONCE(c->state.mode, MODE_WRITETHROUGH);
 		return;
 	case HEALTH_HOLDING:
 	case HEALTH_BYPASS:
 		break;
 	}
-	WRITE_ONCE(c->mode, MODE_PASSTHROUGH);
+	WRITE_ONCE(c->state.mode, MODE_PASSTHROUGH);
 }
 
 /*
@@ -420,7 +421,8 @@ static void abandon_fast(struct cache *c)
 static void fast_failed(struct cache *c)
 {
 	lockdep_assert_held(&c->md_lock);
-	if (c->health == HEALTH_HOLDING || c->health == HEALTH_BYPASS ||
+	if (c->state.health == HEALTH_HOLDING ||
+	    c->state.health == HEALTH_BYPASS ||
 	    !(c->degrade.fast_dead || fast_is_dead(c)))
 		return;
 	if (cache_writable(c) && stop_dirtying(c))
@@ -482,7 +484,7 @@ void cache_set_fail_open(struct cache *c)
 {
 	mutex_lock(&c->md_lock);
 	WRITE_ONCE(c->limits.fail_open, 1);
-	if (c->health == HEALTH_HOLDING)
+	if (c->state.health == HEALTH_HOLDING)
 		go_without_fence(c);
 	mutex_unlock(&c->md_lock);
 	queue_work(c->commit_wq, &c->degrade.work);

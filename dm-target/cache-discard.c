@@ -86,7 +86,7 @@ static void discard_pass_down(struct cache *c, struct bio *bio,
 	sector_t begin = cache_block_start(c, d->first);
 	sector_t end = cache_block_start(c, d->last);
 
-	if (d->first == d->last || !c->discard_passdown) {
+	if (d->first == d->last || !c->state.discard_passdown) {
 		cache_gate_leave_discard(c, d);
 		bio_endio(bio);
 		return;

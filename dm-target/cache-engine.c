@@ -107,9 +107,9 @@ static void set_devices(struct cache *c, struct cache_table *t)
 	c->dev.fast_id = device_id(c->dev.fast);
 	c->geo.origin_sectors = t->ti->len;
 	c->geo.origin_blocks = div_u64(t->ti->len, t->block_sectors);
-	c->table_mode = t->mode;
-	c->mode = t->mode;
-	c->discard_passdown = cache_passes_discards(t);
+	c->state.table_mode = t->mode;
+	c->state.mode = t->mode;
+	c->state.discard_passdown = cache_passes_discards(t);
 }
 
 static void init_locks(struct cache *c)
@@ -448,7 +448,7 @@ static bool is_claimed(dev_t dev)
  */
 static bool may_share(struct cache *c, struct cache_table *t)
 {
-	return same_stack(c, t) && c->table_mode == t->mode &&
+	return same_stack(c, t) && c->state.table_mode == t->mode &&
 	       c->policy_ops == t->policy_ops;
 }
 
@@ -543,15 +543,15 @@ static int stay_with_engine(struct cache *c, struct cache_table *t)
 	enum dm_cache_mode mode;
 	int r;
 
-	if (READ_ONCE(c->health) != HEALTH_READ_ONLY)
+	if (READ_ONCE(c->state.health) != HEALTH_READ_ONLY)
 		return 0;
 	r = check_mode(c, t);
 	if (r)
 		return r;
 	/* The failure decided the mode, whatever the table says. */
-	mode = c->mode;
+	mode = c->state.mode;
 	r = reuse_engine(c, t);
-	WRITE_ONCE(c->mode, mode);
+	WRITE_ONCE(c->state.mode, mode);
 	return r;
 }
 

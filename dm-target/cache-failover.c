@@ -115,7 +115,7 @@ bool cache_drop_block(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		 * Pairs with set_health(). In bypass the mapping is void,
 		 * whatever the slot says.
 		 */
-		health = smp_load_acquire(&c->health);
+		health = smp_load_acquire(&c->state.health);
 		if (health == HEALTH_BYPASS)
 			return true;
 		if (health == HEALTH_HOLDING && !reads) {

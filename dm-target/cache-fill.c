@@ -217,7 +217,7 @@ static void fill_uncertain(struct fill *fill, int error)
 	atomic_inc(&c->nr_resident);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
-	if (fill->bio && READ_ONCE(c->health) == HEALTH_HOLDING)
+	if (fill->bio && READ_ONCE(c->state.health) == HEALTH_HOLDING)
 		redirect_to_origin(c, fill->bio);
 	else
 		serve_overwrite(fill, error);

@@ -202,7 +202,7 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 			if (has == LOG_LOOK_AGAIN)
 				continue;
 		}
-		if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
+		if (unlikely(READ_ONCE(c->state.mode) == MODE_PASSTHROUGH) &&
 		    !slot_is_needed(c, slot))
 			return map_read_passthrough(c, bio, slot);
 		if (slot == SLOT_NONE)
@@ -273,7 +273,7 @@ static void intent_refused(struct cache *c, struct bio *bio,
 {
 	cache_unpin_writer(c, cb);
 	cb->kind = BIO_PLAIN;
-	if (READ_ONCE(c->health) == HEALTH_READ_ONLY)
+	if (READ_ONCE(c->state.health) == HEALTH_READ_ONLY)
 		bio_io_error(bio);
 	else
 		cache_defer_bio(c, bio, STEP_MAP);
@@ -292,7 +292,7 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 	 * It may have several writers, whose copies could reach the two devices in
 	 * different orders.
 	 */
-	if (error || READ_ONCE(c->mode) == MODE_PASSTHROUGH) {
+	if (error || READ_ONCE(c->state.mode) == MODE_PASSTHROUGH) {
 		intent_refused(c, bio, cb);
 		return;
 	}
@@ -342,7 +342,7 @@ static int wait_for_intent(struct cache *c, struct bio *bio,
 static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 				     struct cache_bio *cb, u32 slot, u32 word)
 {
-	enum dm_cache_mode mode = READ_ONCE(c->mode);
+	enum dm_cache_mode mode = READ_ONCE(c->state.mode);
 	struct slot *s = slot_at(&c->map, slot);
 	u32 new = (word + SLOT_PIN + SLOT_WRITER) | SLOT_TOUCHED |
 		  cache_bio_parts(c, bio, cb->block);
@@ -447,7 +447,7 @@ static bool map_write_miss(struct cache *c, struct bio *bio,
 static enum hit_result write_past_slot(struct cache *c, struct bio *bio,
 				       u32 slot, u32 word, bool worker)
 {
-	switch (READ_ONCE(c->health)) {
+	switch (READ_ONCE(c->state.health)) {
 	case HEALTH_GOOD:
 		break;
 	case HEALTH_HOLDING:
@@ -496,7 +496,7 @@ static __always_inline enum hit_result look_at_slot(struct cache *c,
 		return HIT_RETRY;
 	}
 
-	if (unlikely(READ_ONCE(c->mode) == MODE_PASSTHROUGH) &&
+	if (unlikely(READ_ONCE(c->state.mode) == MODE_PASSTHROUGH) &&
 	    !cache_kept(c, word))
 		return cache_bypassed(c) ? HIT_ORIGIN :
 			write_past_slot(c, bio, slot, word, worker);
@@ -763,7 +763,7 @@ static noinline void count_time(struct cache *c, struct bio *bio,
 	BUILD_BUG_ON(STAT_READ_HITS_NS - STAT_TIMED_READ_HITS !=
 		     NR_CACHE_LATENCIES);
 	/* In passthrough the origin serves hits, too. */
-	if (READ_ONCE(c->mode) == MODE_PASSTHROUGH)
+	if (READ_ONCE(c->state.mode) == MODE_PASSTHROUGH)
 		return;
 	cache_stat_inc(c, STAT_TIMED_READ_HITS + kind);
 	cache_stat_add(c, STAT_READ_HITS_NS + kind, ns);

@@ -453,7 +453,7 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 {
 	bool vouched = before &&
 		       before->dev.metadata_dev == c->dev.metadata_dev &&
-		       READ_ONCE(before->health) == HEALTH_READ_ONLY &&
+		       READ_ONCE(before->state.health) == HEALTH_READ_ONLY &&
 		       !before->degrade.unchecked;
 
 	lockdep_assert_held(&c->md_lock);
@@ -481,7 +481,7 @@ static int stay_read_only(struct cache *c)
 	DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
 	if (c->degrade.unchecked && atomic_read(&c->nr_dirty))
 		report_unchecked(c);
-	c->health = HEALTH_READ_ONLY;
+	c->state.health = HEALTH_READ_ONLY;
 	cache_set_failed_mode(c);
 	return cmd_abort(c->cmd);
 }

@@ -26,6 +26,14 @@ enum cache_health {
 	HEALTH_BYPASS,		/* given up: the origin serves everything */
 };
 
+/* The mode and the health of an engine.  Hits read the mode. */
+struct cache_state {
+	bool discard_passdown;		/* to the origin; set while suspended */
+	enum dm_cache_mode mode;	/* in effect; see cache-settings.c, cache-degrade.c */
+	enum cache_health health;	/* written under md_lock, by cache-degrade.c */
+	enum dm_cache_mode table_mode;	/* as the table says; set while suspended */
+};
+
 /* May the cache device be newer than the origin? */
 static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {

@@ -175,7 +175,7 @@ int cache_set_mode(struct cache_table *t, const char *name)
 	if (!cache_writable(c) || c->degrade.fast_dead)
 		r = -EROFS;
 	else
-		WRITE_ONCE(c->mode, mode);
+		WRITE_ONCE(c->state.mode, mode);
 	mutex_unlock(&c->md_lock);
 	return r;
 }
@@ -260,7 +260,7 @@ void cache_settings_apply(struct cache *c, struct cache_table *t)
 	if (cache_record_get(c->settings.record, "mode", value,
 			     sizeof(value)) &&
 	    !overlay_mode(t->mode, value, &mode))
-		WRITE_ONCE(c->mode, mode);
+		WRITE_ONCE(c->state.mode, mode);
 
 	reset_tunables(c);
 	apply_record(c, t, cache_core_tunables, c);

@@ -102,7 +102,7 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 	       (u32)cache_stat_sum(c, STAT_DEMOTIONS),
 	       (u32)cache_stat_sum(c, STAT_PROMOTIONS),
 	       cache_nr_unsaved(c));
-	sz += emit_features(t, cmd_format(c->cmd), c->discard_passdown,
+	sz += emit_features(t, cmd_format(c->cmd), c->state.discard_passdown,
 			    result + sz, maxlen - sz);
 	DMEMIT("%u ", 2 * count_tunables(cache_core_tunables));
 	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
@@ -304,7 +304,7 @@ static const char * const latency_names[NR_CACHE_LATENCIES] = {
 
 static const char *health_name(struct cache *c)
 {
-	switch (READ_ONCE(c->health)) {
+	switch (READ_ONCE(c->state.health)) {
 	case HEALTH_GOOD:
 		break;
 	case HEALTH_READ_ONLY:
@@ -383,7 +383,7 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
 
-	DMEMIT("mode %s\n", cache_mode_names[READ_ONCE(c->mode)]);
+	DMEMIT("mode %s\n", cache_mode_names[READ_ONCE(c->state.mode)]);
 	DMEMIT("health %s\n", health_name(c));
 	DMEMIT("origin %s\n", origin_names[c->checked.state]);
 	for (i = 0; i < NR_CACHE_STATS; i++)
@@ -458,7 +458,7 @@ static int verify(struct cache *c, unsigned int argc, char **argv, char *result,
 /* A cache that has failed takes one message only. */
 static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 {
-	if (READ_ONCE(c->health) == HEALTH_HOLDING && argc == 2 &&
+	if (READ_ONCE(c->state.health) == HEALTH_HOLDING && argc == 2 &&
 	    !strcasecmp(argv[0], "fail_open") && !strcmp(argv[1], "1")) {
 		cache_set_fail_open(c);
 		return 0;

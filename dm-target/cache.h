@@ -124,11 +124,7 @@ struct cache {
 	struct cache_devices dev;
 	struct cache_geometry geo;
 
-	enum dm_cache_mode table_mode;	/* as the table says */
-	bool discard_passdown;
-
-	enum dm_cache_mode mode;	/* in effect; see cache-settings.c, cache-degrade.c */
-	enum cache_health health;	/* written under md_lock, by cache-degrade.c */
+	struct cache_state state;
 
 	struct slot_map map;
 	struct cache_stats __percpu *stats;
@@ -213,7 +209,7 @@ static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 /* May a write go to the cache device alone?  Racy: the mode may change. */
 static inline bool cache_keeps_dirty(const struct cache *c)
 {
-	return cache_mode_keeps_dirty(READ_ONCE(c->mode));
+	return cache_mode_keeps_dirty(READ_ONCE(c->state.mode));
 }
 
 /*
@@ -306,13 +302,13 @@ static inline bool cache_flush_failed(const struct cache *c)
 /* Can the metadata be changed?  Racy: a commit may fail at any time. */
 static inline bool cache_writable(const struct cache *c)
 {
-	return READ_ONCE(c->health) == HEALTH_GOOD;
+	return READ_ONCE(c->state.health) == HEALTH_GOOD;
 }
 
 static inline bool cache_bypassed(const struct cache *c)
 {
 	/* Pairs with set_health(): whatever is read next is read after the fence. */
-	return smp_load_acquire(&c->health) == HEALTH_BYPASS;
+	return smp_load_acquire(&c->state.health) == HEALTH_BYPASS;
 }
 
 /*
@@ -334,7 +330,7 @@ static inline bool cache_log_alone_knows(const struct cache *c)
  */
 static inline bool cache_alone_knows(const struct cache *c)
 {
-	return (READ_ONCE(c->health) == HEALTH_READ_ONLY &&
+	return (READ_ONCE(c->state.health) == HEALTH_READ_ONLY &&
 		atomic_read(&c->nr_dirty)) || cache_log_alone_knows(c);
 }
 
