@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "history.h"
 #include "state-file.h"
@@ -106,16 +105,11 @@ static void thin_out(struct history *h, double when)
 	h->nr = kept;
 }
 
-static void write_history(const struct history *h, const char *path)
+static void put_history(FILE *f, const void *history)
 {
-	char temporary[600];
+	const struct history *h = history;
 	unsigned int i, j;
-	FILE *f;
 
-	snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid());
-	f = fopen(temporary, "w");
-	if (!f)
-		return;
 	fputs(HEADER "\n", f);
 	for (i = 0; i < h->nr; i++) {
 		fprintf(f, "%.3f", h->samples[i].when);
@@ -123,8 +117,6 @@ static void write_history(const struct history *h, const char *path)
 			fprintf(f, " %ju", h->samples[i].count[j]);
 		fputc('\n', f);
 	}
-	if (fclose(f) || rename(temporary, path))
-		unlink(temporary);
 }
 
 void history_update(struct history *h, const struct cache_info *c)
@@ -141,7 +133,7 @@ void history_update(struct history *h, const struct cache_info *c)
 	thin_out(h, latest.when);
 	h->samples[h->nr++] = latest;
 	if (kept)
-		write_history(h, path);
+		state_file_refresh(path, put_history, h);
 }
 
 struct window history_window(const struct history *h, double seconds)

@@ -139,15 +139,30 @@ static bool put_cache(FILE *out, const struct cache_info *c)
 	return true;
 }
 
-static bool put_mark(FILE *out, const struct caches *cs)
+/* The text of a mark, allocated; NULL after a complaint. */
+static char *mark_text(const struct caches *cs)
 {
+	char *text = NULL;
 	bool ok = true;
 	unsigned int i;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
+	if (!out)
+		abort();
 	fprintf(out, FORMAT " %d %jd\n", NR_COUNTERS, (intmax_t)time(NULL));
 	for (i = 0; i < cs->nr && ok; i++)
 		ok = put_cache(out, &cs->all[i]);
-	return ok;
+	fclose(out);
+	if (ok)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void put_text(FILE *out, const void *text)
+{
+	fputs(text, out);
 }
 
 static bool make_directory(void)
@@ -161,19 +176,19 @@ static bool make_directory(void)
 /* The old mark of that name stays until the new one is whole. */
 static int write_mark(const char *name, const struct caches *cs)
 {
-	char *path = path_of(name), *temporary = root_path(DIRECTORY "/.new");
-	FILE *out = fopen(temporary, "we");
-	bool ok = out && put_mark(out, cs);
+	char *text = mark_text(cs), *path;
+	int r = EXIT_OK;
 
-	if (!out || fclose(out) || (ok && rename(temporary, path))) {
+	if (!text)
+		return EXIT_FAILED;
+	path = path_of(name);
+	if (!state_file_write(path, put_text, text)) {
 		complain("%s: %s", path, strerror(errno));
-		ok = false;
+		r = EXIT_FAILED;
 	}
-	if (!ok)
-		unlink(temporary);
 	free(path);
-	free(temporary);
-	return ok ? EXIT_OK : EXIT_FAILED;
+	free(text);
+	return r;
 }
 
 static int make_mark(const char *name, const char *cache)

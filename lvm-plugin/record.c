@@ -298,15 +298,24 @@ static void append(const struct file *f, bool with_base)
 	free(text);
 }
 
-/* The sums of @r that are younger than a day, then the last line of @f. */
-static void put_all(FILE *out, const struct file *f, const struct cache_info *c,
-		    const struct record *r)
+/* The parts of a file that is written anew. */
+struct content {
+	const struct file *f;
+	const struct cache_info *c;
+	const struct record *r;		/* or NULL */
+};
+
+/* The sums of the record that are younger than a day, then the last line of the file. */
+static void put_all(FILE *out, const void *content)
 {
 	static const uint64_t zero[NR_COUNTERS];
+	const struct content *all = content;
+	const struct record *r = all->r;
+	const struct file *f = all->f;
 	unsigned int i;
 	double age;
 
-	put_head(out, f, c);
+	put_head(out, f, all->c);
 	fputs("base", out);
 	put_counters(out, zero);
 	for (i = 0; r && i < r->nr; i++) {
@@ -323,16 +332,9 @@ static void put_all(FILE *out, const struct file *f, const struct cache_info *c,
 static void write_anew(const struct file *f, const struct cache_info *c,
 		       const struct record *r)
 {
-	char temporary[600];
-	FILE *out;
+	const struct content all = { f, c, r };
 
-	snprintf(temporary, sizeof(temporary), "%s.%d", f->path, getpid());
-	out = fopen(temporary, "we");
-	if (!out)
-		return;
-	put_all(out, f, c, r);
-	if (fclose(out) || rename(temporary, f->path))
-		unlink(temporary);
+	state_file_refresh(f->path, put_all, &all);
 }
 
 static void drop_old(struct file *f, const struct cache_info *c)

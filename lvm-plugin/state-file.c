@@ -3,11 +3,11 @@
  * The directories in which hearth keeps files, and how small files there are written, so
  * that a kill or a power cut leaves the old file or the new one.
  *
- * It must not know what is in them.  dmeventd's plugin makes its directories by this: it must
- * not print, and state_directory() must not end the program.
+ * It must not know what is in them.  dmeventd's plugin calls this: it must not print, or end
+ * the program.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,9 @@
 #include "dm.h"
 #include "state-file.h"
 
-#define PATH_LEN	512	/* no name of a directory of hearth's is near it */
+#define PATH_LEN	600	/* no path of hearth's is near it */
+
+/* ---- Directories ---- */
 
 /* Monitoring that is not root may read what is kept there: it tells nothing that /sys hides. */
 #define MODE	0755
@@ -40,8 +42,24 @@ bool state_directory(const char *name)
 	return make(path);
 }
 
-static bool write_file(const char *path, void (*put)(FILE *out, const void *what),
-		       const void *what)
+/* ---- Files ---- */
+
+/*
+ * Beside the file, and of this process, because two may write at a time.  Names of marks and
+ * of what commands leave do not begin with a dot.
+ */
+static bool name_temporary(char *temporary, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	if (snprintf(temporary, PATH_LEN, "%.*s.%s.%d", (int)(name - path), path, name,
+		     getpid()) < PATH_LEN)
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+static bool write_file(const char *path, writer put, const void *what, bool sync)
 {
 	FILE *f = fopen(path, "we");
 	bool ok;
@@ -49,25 +67,54 @@ static bool write_file(const char *path, void (*put)(FILE *out, const void *what
 	if (!f)
 		return false;
 	put(f, what);
-	ok = !fflush(f) && !fsync(fileno(f));
+	ok = !fflush(f) && (!sync || !fsync(fileno(f)));
+	/* The disk may have been full for a moment: then a part in the middle is missing. */
+	if (ok && ferror(f)) {
+		errno = EIO;
+		ok = false;
+	}
 	return !fclose(f) && ok;
 }
 
-bool state_file_write(const char *path, void (*put)(FILE *out, const void *what),
-		      const void *what)
+/* Without this a power cut may take the new name back. Not every file system can do it. */
+static void sync_directory(const char *path)
 {
-	char *temporary;
-	bool ok;
+	char directory[PATH_LEN];
+	int fd;
+
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path), path);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+static bool replace(const char *path, writer put, const void *what, bool sync)
+{
+	char temporary[PATH_LEN];
 	int e;
 
-	if (asprintf(&temporary, "%s.new", path) < 0)
-		abort();
-	ok = write_file(temporary, put, what) && !rename(temporary, path);
-	if (!ok) {
-		e = errno;
-		unlink(temporary);
-		errno = e;
-	}
-	free(temporary);
+	if (!name_temporary(temporary, path))
+		return false;
+	if (write_file(temporary, put, what, sync) && !rename(temporary, path))
+		return true;
+	e = errno;
+	unlink(temporary);
+	errno = e;
+	return false;
+}
+
+bool state_file_write(const char *path, writer put, const void *what)
+{
+	bool ok = replace(path, put, what, true);
+
+	if (ok)
+		sync_directory(path);
 	return ok;
+}
+
+bool state_file_refresh(const char *path, writer put, const void *what)
+{
+	return replace(path, put, what, false);
 }

@@ -3,6 +3,8 @@
 
 import os
 import re
+import resource
+import signal
 import time
 
 import pytest
@@ -321,3 +323,28 @@ def test_all_may_read_the_directories(dm):
     dm.out("status", umask=0o022)
     for name in ("var", "var/lib", "var/lib/hearth", "var/lib/hearth/counters", "var/lib/hearth/marks", "run/hearth"):
         assert (dm.path / name).stat().st_mode & 0o777 == 0o755, name
+
+
+def full():
+    """Runs in the command's process: no file of its grows beyond 99 bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (99, 99))
+
+
+def test_a_full_disk(dm):
+    """The old files stay as they are, and nothing else does."""
+    dm.cache()
+    dm.out("mark", "then")
+    dm.out("status")
+    kept = [dm.path / "var/lib/hearth/marks/then", dm.path / "run/hearth/vg-lv", record(dm)]
+    old = [file.read_text() for file in kept]
+    assert "then: File too large" in dm.complaint(1, "mark", "then", preexec_fn=full)
+    # A record of another cache is begun anew.
+    is_old(dm)
+    record(dm).write_text(old[2].replace("LVM-abc", "LVM-old", 1))
+    assert "not kept" in dm.complaint(1, "mark", "then", preexec_fn=full)
+    dm.out("status", preexec_fn=full)
+    old[2] = old[2].replace("LVM-abc", "LVM-old", 1)
+    assert [file.read_text() for file in kept] == old
+    for file in kept:
+        assert list(file.parent.iterdir()) == [file]

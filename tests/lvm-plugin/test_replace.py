@@ -363,6 +363,12 @@ def test_all_may_read_the_directory_of_the_description(dm, lvm):
         assert (dm.path / name).stat().st_mode & 0o777 == 0o755, name
 
 
+def test_the_description_of_a_volume_with_a_name_like_that(dm, lvm):
+    other = dm.write("var/lib/hearth/replace-vg-lv.new", "name=fast\n")
+    dm.out("replace-ssd", "vg/lv", "/dev/new")
+    assert other.read_text() == "name=fast\n"
+
+
 def test_a_smaller_one(dm, lvm):
     dm.out("replace-ssd", "--size", ".015625", "vg/lv", "/dev/new")
     create = next(line for line in dm.log() if line.startswith("lvcreate"))
