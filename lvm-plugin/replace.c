@@ -76,10 +76,10 @@ static bool type_is(const char *volume, const char *type)
 
 /* ---- The file ---- */
 
-/* Allocated. */
+/* LVM's names have hyphens, and no colon.  Allocated. */
 static char *plan_path(const struct plan *p)
 {
-	return root_path(STATE_DIRECTORY "/replace-%s-%s", p->vg, p->lv);
+	return root_path(STATE_DIRECTORY "/replace-%s:%s", p->vg, p->lv);
 }
 
 static void put_plan(FILE *out, const void *plan)

@@ -64,7 +64,7 @@ class Lvm:
         return self.load()["lvs"].get("vg/fast_cpool_cdata", {}).get("devices")
 
     def record(self):
-        return (self.dm.path / "var/lib/hearth/replace-vg-lv").exists()
+        return (self.dm.path / "var/lib/hearth/replace-vg:lv").exists()
 
 
 @pytest.fixture
@@ -364,9 +364,20 @@ def test_all_may_read_the_directory_of_the_description(dm, lvm):
 
 
 def test_the_description_of_a_volume_with_a_name_like_that(dm, lvm):
-    other = dm.write("var/lib/hearth/replace-vg-lv.new", "name=fast\n")
+    other = dm.write("var/lib/hearth/replace-vg:lv.new", "name=fast\n")
     dm.out("replace-ssd", "vg/lv", "/dev/new")
     assert other.read_text() == "name=fast\n"
+
+
+def test_the_description_of_another_volume_with_the_same_hyphens(dm, lvm):
+    """vg-lv/x was taken off; vg/lv-x never had a cache."""
+    lvm.state["lvs"] = {"vg-lv/x": {"segtype": "linear"}, "vg/lv-x": {"segtype": "linear"}}
+    lvm.save()
+    # With a hyphen in the place of the colon, both volumes would have one file.
+    for name in ("replace-vg-lv:x", "replace-vg-lv-x"):
+        dm.write(f"var/lib/hearth/{name}", "name=fast\nkind=pool\nbytes=33554432\nmode=writethrough\nfrom=/dev/old\n")
+    assert "not cached" in dm.complaint(3, "replace-ssd", "vg/lv-x", "/dev/new")
+    assert dm.log() == []
 
 
 def test_a_smaller_one(dm, lvm):
