@@ -222,19 +222,6 @@ static void print_wear(const struct cache_info *c, const struct window *hour)
 	putchar('\n');
 }
 
-/* The mean time of reads; @reads is IO_READS, FAST_READS or ORIGIN_READS. */
-static double read_ms(const uint64_t *n, enum counter reads)
-{
-	return n[reads] ? (double)n[reads + READS_TO_READ_MS] / n[reads] : NAN;
-}
-
-static double write_ms(const uint64_t *n, enum counter reads)
-{
-	const uint64_t writes = n[reads + READS_TO_WRITES];
-
-	return writes ? (double)n[reads + READS_TO_WRITE_MS] / writes : NAN;
-}
-
 /* One kind of timed requests in a line of several. */
 struct timed {
 	const char *what;
@@ -242,23 +229,23 @@ struct timed {
 };
 
 /* True if something was printed.  The first line of its kind says what it shows. */
-static bool print_timed(const char *title, const uint64_t *n, const struct timed *timed,
-			unsigned int nr, bool first)
+static bool print_timed(const char *title, const struct latency *all,
+			const struct timed *timed, unsigned int nr, bool first)
 {
 	char t[3][SIZE_LEN];
 	bool printed = false;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		const struct latency l = latency_of(n, timed[i].kind);
+		const struct latency *l = &all[timed[i].kind];
 
-		if (!l.requests)
+		if (!l->requests)
 			continue;
 		if (!printed)
 			label(title);
 		printf("%s%s %s/%s/%s", printed ? "  " : "", timed[i].what,
-		       time_text(t[0], l.p50), time_text(t[1], l.p99),
-		       time_text(t[2], l.p999));
+		       time_text(t[0], l->p50), time_text(t[1], l->p99),
+		       time_text(t[2], l->p999));
 		printed = true;
 	}
 	if (printed)
@@ -266,7 +253,7 @@ static bool print_timed(const char *title, const uint64_t *n, const struct timed
 	return printed;
 }
 
-static void print_percentiles(const uint64_t *n)
+static void print_percentiles(const struct latency *all)
 {
 	static const struct timed hits[] = {
 		{ "reads", CACHE_LATENCY_READ_HITS }, { "writes", CACHE_LATENCY_WRITE_HITS },
@@ -279,28 +266,31 @@ static void print_percentiles(const uint64_t *n)
 	};
 	bool first = true;
 
-	first = !print_timed("a hit", n, hits, 2, first) && first;
-	first = !print_timed("a miss", n, misses, 2, first) && first;
-	first = !print_timed("absorbed", n, absorbed, 1, first) && first;
-	print_timed("a flush", n, flushes, 2, first);
+	first = !print_timed("a hit", all, hits, 2, first) && first;
+	first = !print_timed("a miss", all, misses, 2, first) && first;
+	first = !print_timed("absorbed", all, absorbed, 1, first) && first;
+	print_timed("a flush", all, flushes, 2, first);
 }
 
 /* Prefers the last minute, because a mean over days says little of now. */
+static struct rates rates_shown(const struct look *l)
+{
+	struct window since = { .seconds = l->seconds };
+
+	if (!l->since)
+		return l->w.minute.seconds ? rates_in(l->c, &l->w.minute) :
+					     rates_since_activation(l->c);
+	memcpy(since.count, l->c->count, sizeof(since.count));
+	return rates_in(l->c, &since);
+}
+
 static void print_times(const struct look *l)
 {
-	const struct cache_info *c = l->c;
-	const bool lately = !l->since && l->w.minute.seconds;
-	struct window since = { .seconds = l->seconds };
-	struct rates r;
+	const struct rates r = rates_shown(l);
 
-	print_percentiles(lately ? l->w.minute.count : c->count);
-	memcpy(since.count, c->count, sizeof(since.count));
-	if (lately)
-		r = rates_in(c, &l->w.minute);
-	else
-		r = l->since ? rates_in(c, &since) : rates_since_activation(c);
-	print_device_rates(lately ? "  lately" : l->since ? "  since then" : "  on average",
-			   4, &r);
+	print_percentiles(r.latency);
+	print_device_rates(l->since ? "  since then" :
+			   l->w.minute.seconds ? "  lately" : "  on average", 4, &r);
 }
 
 static void print_errors(const struct cache_info *c)
@@ -380,23 +370,14 @@ static void print_cache(const struct look *l)
 
 /* ---- For programs ---- */
 
-static void json_device_ms(const char *of, const struct window *w,
-			 enum counter reads)
+static void json_device_ms(const char *of, const struct device_rates *d)
 {
 	char key[32];
 
 	snprintf(key, sizeof(key), "%sread_ms", of);
-	json_real(key, w->seconds ? read_ms(w->count, reads) : NAN);
+	json_real(key, d->read_ms);
 	snprintf(key, sizeof(key), "%swrite_ms", of);
-	json_real(key, w->seconds ? write_ms(w->count, reads) : NAN);
-}
-
-static void json_times(const uint64_t *n)
-{
-	struct latency all[NR_CACHE_LATENCIES];
-
-	latencies_of(n, all);
-	json_latencies("latency", all);
+	json_real(key, d->write_ms);
 }
 
 static void json_window(const char *key, const struct cache_info *c, const struct window *w)
@@ -410,15 +391,15 @@ static void json_window(const char *key, const struct cache_info *c, const struc
 		  share(w->count[READ_HITS],
 			w->count[READ_HITS] + w->count[READ_MISSES]) : NAN);
 	json_real("ssd_bytes_per_user_byte", w->seconds ? wear(w->count) : NAN);
-	json_device_ms("", w, IO_READS);
-	json_real("read_hit_ms", latency_of(w->count, CACHE_LATENCY_READ_HITS).mean);
-	json_real("read_miss_ms", latency_of(w->count, CACHE_LATENCY_READ_MISSES).mean);
-	json_real("write_hit_ms", latency_of(w->count, CACHE_LATENCY_WRITE_HITS).mean);
-	json_real("write_miss_ms", latency_of(w->count, CACHE_LATENCY_WRITE_MISSES).mean);
-	json_device_ms("cache_device_", w, FAST_READS);
-	json_device_ms("origin_", w, ORIGIN_READS);
+	json_device_ms("", &r.volume);
+	json_real("read_hit_ms", r.latency[CACHE_LATENCY_READ_HITS].mean);
+	json_real("read_miss_ms", r.latency[CACHE_LATENCY_READ_MISSES].mean);
+	json_real("write_hit_ms", r.latency[CACHE_LATENCY_WRITE_HITS].mean);
+	json_real("write_miss_ms", r.latency[CACHE_LATENCY_WRITE_MISSES].mean);
+	json_device_ms("cache_device_", &r.ssd);
+	json_device_ms("origin_", &r.origin);
 	json_rates_of_devices(&r);
-	json_times(w->count);
+	json_latencies("latency", r.latency);
 	json_end();
 }
 
@@ -449,10 +430,12 @@ static void json_counters(const struct cache_info *c)
 static void json_ratios(const struct look *l)
 {
 	const struct cache_info *c = l->c;
+	struct latency all[NR_CACHE_LATENCIES];
 
 	json_real("hit_ratio", hit_share(c->count));
 	json_real("ssd_bytes_per_user_byte", c->own ? wear(c->count) : NAN);
-	json_times(c->count);
+	latencies_of(c->count, all);
+	json_latencies("latency", all);
 	json_window("last_minute", c, &l->w.minute);
 	json_window("last_five_minutes", c, &l->w.five_minutes);
 	json_window("last_hour", c, &l->w.hour);
