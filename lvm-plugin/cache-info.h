@@ -41,6 +41,13 @@ enum counter {
 #define READS_TO_BUSY_MS	6
 #define READS_TO_QUEUE_MS	7
 
+/* The devices that have them, by the names that export and report give them. */
+#define NR_ROLES		3
+extern const struct role {
+	const char *name;
+	enum counter reads;
+} roles[NR_ROLES];
+
 #define FIRST_OWN	WRITEBACKS
 #define FIRST_BYPASS	BYPASS_COLD
 #define LAST_BYPASS	BYPASS_RACE

@@ -206,15 +206,6 @@ static void put_io_seconds(const struct out *o)
 	fprintf(o->f, "%.3f\n", o->c->count[IO_WRITE_MS] / 1000.0);
 }
 
-static const struct {
-	const char *name;
-	enum counter first;
-} roles[] = {
-	{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
-};
-
-#define NR_ROLES	(sizeof(roles) / sizeof(roles[0]))
-
 /* @nth is a distance from IO_READS, to milliseconds. */
 static void put_device_seconds(const struct out *o, unsigned int nth)
 {
@@ -222,7 +213,7 @@ static void put_device_seconds(const struct out *o, unsigned int nth)
 
 	for (i = 0; i < NR_ROLES; i++) {
 		begin(o, "role", roles[i].name);
-		fprintf(o->f, "%.3f\n", o->c->count[roles[i].first + nth] / 1000.0);
+		fprintf(o->f, "%.3f\n", o->c->count[roles[i].reads + nth] / 1000.0);
 	}
 }
 
@@ -234,28 +225,28 @@ static void device_sample(const struct out *o, const char *role, const char *op,
 	fprintf(o->f, "} %ju\n", n);
 }
 
-static void put_device_requests(const struct out *o)
+/* @read and @write are distances from IO_READS; each counts @unit. */
+static void put_device_counts(const struct out *o, unsigned int read, unsigned int write,
+			      unsigned int unit)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_ROLES; i++) {
-		const uint64_t *n = o->c->count + roles[i].first;
+		const uint64_t *n = o->c->count + roles[i].reads;
 
-		device_sample(o, roles[i].name, "read", n[0]);
-		device_sample(o, roles[i].name, "write", n[READS_TO_WRITES]);
+		device_sample(o, roles[i].name, "read", n[read] * unit);
+		device_sample(o, roles[i].name, "write", n[write] * unit);
 	}
+}
+
+static void put_device_requests(const struct out *o)
+{
+	put_device_counts(o, 0, READS_TO_WRITES, 1);
 }
 
 static void put_device_bytes(const struct out *o)
 {
-	unsigned int i;
-
-	for (i = 0; i < NR_ROLES; i++) {
-		const uint64_t *n = o->c->count + roles[i].first;
-
-		device_sample(o, roles[i].name, "read", n[READS_TO_READ_SECTORS] * SECTOR);
-		device_sample(o, roles[i].name, "write", n[READS_TO_WRITE_SECTORS] * SECTOR);
-	}
+	put_device_counts(o, READS_TO_READ_SECTORS, READS_TO_WRITE_SECTORS, SECTOR);
 }
 
 static void put_busy(const struct out *o)

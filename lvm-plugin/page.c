@@ -74,20 +74,14 @@ static void put_captured(FILE *out, const char *key, int (*run)(const struct opt
 
 static void put_names(FILE *out)
 {
-	static const struct {
-		const char *prefix;
-		enum counter first;
-	} devices[] = {
-		{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
-	};
 	unsigned int i, j;
 
 	for (i = 0; i < FIRST_IO; i++)
 		fprintf(out, "%s\"%s\"", i ? ", " : "", counter_names[i]);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < NR_ROLES; i++)
 		for (j = 0; j < NR_IO_COUNTERS; j++)
-			fprintf(out, ", \"%s_%s\"", devices[i].prefix,
-				counter_names[devices[i].first + j]);
+			fprintf(out, ", \"%s_%s\"", roles[i].name,
+				counter_names[roles[i].reads + j]);
 }
 
 static void put_sums(FILE *out, const struct sums *s)

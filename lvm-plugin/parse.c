@@ -44,6 +44,10 @@ const char * const counter_names[FIRST_BUCKET] = {
 	[ORIGIN_QUEUE_MS] = "queue_ms",
 };
 
+const struct role roles[NR_ROLES] = {
+	{ "volume", IO_READS }, { "ssd", FAST_READS }, { "origin", ORIGIN_READS },
+};
+
 #define LATENCY_NAME(symbol, name)	[CACHE_LATENCY_##symbol] = #name,
 const char * const latency_names[NR_CACHE_LATENCIES] = {
 	CACHE_LATENCIES(LATENCY_NAME)
