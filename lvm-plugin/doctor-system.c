@@ -140,9 +140,6 @@ static const struct cache_info *cache_below(const struct caches *cs, struct devi
 
 /* ---- The initramfs ---- */
 
-#define REBUILD_OTHERS								\
-	"'update-initramfs -u -k all' or 'dracut --force --regenerate-all', with hearth's hook installed"
-
 /* The initramfs of a kernel; NULL if there is none. The caller frees it. */
 static char *image_of(const char *release)
 {
@@ -252,21 +249,23 @@ static void examine_initramfs(const struct cache_info *root, const char *path)
 static void examine_other_initramfs(const struct cache_info *root, const char *release,
 				    const char *path)
 {
+	static const char rebuild[] =
+		"'update-initramfs -u -k all' or 'dracut --force --regenerate-all', with hearth's hook installed";
 	bool by_dracut, installed = module_of(release, "dm-cache") == OURS;
 	enum where w;
 
 	if (in_image(path, &w, &by_dracut))
 		return;
 	if (w == NOWHERE)
-		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		found(WARNING, "initramfs", release, rebuild,
 		      "/ is on the cache %s, and %s holds no dm-cache: this kernel will not start",
 		      root->name, path);
 	else if (w == STOCK && installed)
-		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		found(WARNING, "initramfs", release, rebuild,
 		      "%s holds the kernel's own dm-cache, but hearth is installed for this kernel",
 		      path);
 	else if (w == OURS && is_older_than_module(path, release))
-		found(WARNING, "initramfs", release, REBUILD_OTHERS,
+		found(WARNING, "initramfs", release, rebuild,
 		      "%s is older than hearth's module for this kernel", path);
 	else
 		return;
