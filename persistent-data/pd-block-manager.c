@@ -148,7 +148,8 @@ static int check_kind(struct pd_block *b, enum pd_kind kind)
  */
 static int begin_change(struct pd_block *b)
 {
-	if (pd_buffer_begin_change(b->buf))
+	b->write = pd_buffer_begin_change(b->buf);
+	if (b->write)
 		return 0;
 	os_err("block %llu is in two places at once", (unsigned long long)b->nr);
 	pd_block_put(b);
@@ -185,10 +186,7 @@ int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		return -EROFS;
 	}
 	r = pd_block_read(dev, nr, kind, b);
-	if (!r)
-		r = begin_change(b);
-	b->write = !r;
-	return r;
+	return r ? r : begin_change(b);
 }
 
 int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
@@ -197,7 +195,6 @@ int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
 	int r;
 
 	b->nr = nr;
-	b->write = false;
 	b->buf = NULL;
 	r = pd_device_new(dev, nr, &b->buf, &b->data);
 	if (r) {
@@ -209,7 +206,6 @@ int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		return r;
 	memset(b->data, 0, PD_BLOCK_SIZE);
 	pd_buffer_set_kind(b->buf, kind);
-	b->write = true;
 	return 0;
 }
 
