@@ -155,6 +155,15 @@ device() {
 	udevadm settle
 }
 
+# Waits for udev's events once more, if udevd answers a ping, because udevd has ended the
+# connection of "udevadm settle" without an answer ("Broken pipe", one time in some 60 runs).
+udevadm() {
+	command udevadm "$@" && return
+	[ "$1" = settle ] || return
+	command udevadm control --ping || fail "udevd is gone"
+	command udevadm "$@"
+}
+
 # Waits for udev first, because udev may still have a freshly written device open.
 dmsetup() {
 	if [ "$1" = remove ]; then
@@ -620,6 +629,7 @@ state_of_devices() {
 	dmsetup table
 	dmsetup status --noflush
 	lvs -a -o+devices
+	echo "udevd: $(pgrep -c systemd-udevd) processes"
 }
 
 unmount_all() {
