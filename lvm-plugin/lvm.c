@@ -299,24 +299,55 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 
 #define MAX_FIELDS	8	/* no caller asks for more */
 
-bool lvm_report(const char *command, const char *fields, const char *what,
-		char values[][FIELD_LEN], unsigned int nr)
+bool lvm_report_all(const char *command, const char *fields, const char *what,
+		    unsigned int nr, void (*take)(void *arg, char values[][FIELD_LEN]),
+		    void *arg)
 {
 	const char *const argv[] = {
 		command, "-a", "--noheadings", "--nosuffix", "--units", "b",
 		"--separator", "|", "-o", fields, "--", what, NULL
 	};
-	char line[MAX_FIELDS * FIELD_LEN], *at = line, *value;
+	char *text = command_text(argv), *line, *value, *save = NULL;
+	char values[MAX_FIELDS][FIELD_LEN];
+	bool any = false;
 	unsigned int i;
 
-	if (command_output(argv, line, sizeof(line)))
-		return false;
-	at += strspn(at, " ");
-	for (i = 0; i < nr; i++) {
-		value = strsep(&at, "|");
-		snprintf(values[i], FIELD_LEN, "%s", value ?: "");
+	for (line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		line += strspn(line, " ");
+		for (i = 0; i < nr; i++) {
+			value = strsep(&line, "|");
+			snprintf(values[i], FIELD_LEN, "%s", value ?: "");
+		}
+		take(arg, values);
+		any = true;
 	}
-	return line[0];
+	free(text);
+	return any;
+}
+
+/* The lines after the first are of further segments, say. */
+struct first {
+	char (*values)[FIELD_LEN];
+	unsigned int nr;
+	bool taken;
+};
+
+static void take_first(void *arg, char values[][FIELD_LEN])
+{
+	struct first *first = arg;
+
+	if (!first->taken)
+		memcpy(first->values, values, first->nr * FIELD_LEN);
+	first->taken = true;
+}
+
+bool lvm_report(const char *command, const char *fields, const char *what,
+		char values[][FIELD_LEN], unsigned int nr)
+{
+	struct first first = { .values = values, .nr = nr };
+
+	return lvm_report_all(command, fields, what, nr, take_first, &first);
 }
 
 void lvm_lock_type(const char *vg, char *type, size_t len)

@@ -188,6 +188,23 @@ char *lvm_without_brackets(char *name);
 #define FIELD_LEN	256
 
 /**
+ * lvm_report_all() - each line of a report of LVM's
+ * @command: lvs, pvs or vgs
+ * @fields: the names of the columns, with commas
+ * @what: the volume, device or group
+ * @nr: how many columns they are, at most 8
+ * @take: is called for each line, with its columns as of lvm_report()
+ * @arg: for @take
+ *
+ * The command's complaints are dropped.
+ *
+ * Return: false, without a complaint, if there is no line.
+ */
+bool lvm_report_all(const char *command, const char *fields, const char *what,
+		    unsigned int nr, void (*take)(void *arg, char values[][FIELD_LEN]),
+		    void *arg);
+
+/**
  * lvm_report() - the first line of a report of LVM's
  * @command: lvs, pvs or vgs
  * @fields: the names of the columns, with commas

@@ -3,8 +3,8 @@
  * hearth cache: makes a cache for a volume on a bare device.
  *
  * LVM's commands do it: the device joins the volume group, a pool is made on it, and the
- * pool is attached.  Mode and preset come last, by hearth set.  Each step looks whether
- * it is done already, so that after an interruption the same command goes on.  The pool
+ * pool is attached.  Mode and preset come last, by hearth set.  LVM is asked first what
+ * is done already, so that after an interruption the same command goes on.  The pool
  * is called LV_cache, by which a later run knows it.
  *
  * It must not judge the device, which replace-device.c does.
@@ -24,9 +24,28 @@
 #define GIB		1073741824.0
 #define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
 #define POOL_LEN	(2 * DM_NAME_MAX + 32)
-/* LVM's suffixes of a pool that is attached to a volume, and of its data. */
+
+/* The volumes that matter here. LVM renames the pool when it is attached. */
+enum part {
+	VOLUME, POOL, POOL_DATA, ATTACHED_POOL, ATTACHED_POOL_DATA, NR_PARTS
+};
+
 #define ATTACHED	"_cpool"
-#define DATA		"_cdata"
+#define LONGEST		"_cache_cpool_cdata"
+
+/* Behind the volume's name. */
+static const char * const suffixes[NR_PARTS] = {
+	[VOLUME] = "", [POOL] = "_cache", [POOL_DATA] = "_cache_cdata",
+	[ATTACHED_POOL] = "_cache" ATTACHED, [ATTACHED_POOL_DATA] = LONGEST,
+};
+
+/* One of them, in LVM's words. */
+struct volume {
+	bool is_there;
+	char type[FIELD_LEN], pool[FIELD_LEN];	/* pool: that is attached to it */
+	double size, block, metadata;		/* of a pool, bytes */
+	char device[FIELD_LEN];			/* the first one that it is on */
+};
 
 struct making {
 	const struct options *o;
@@ -34,6 +53,7 @@ struct making {
 	char name[2 * DM_NAME_MAX], pool[POOL_LEN];	/* VG/LV */
 	char device[FIELD_LEN];
 	double extent, size, block, metadata;	/* bytes */
+	struct volume part[NR_PARTS];	/* before the first step */
 	bool is_cached;		/* an earlier run has attached the pool */
 };
 
@@ -45,9 +65,9 @@ static int take_name(struct making *m, const char *name)
 		return EXIT_USAGE;
 	snprintf(m->pool, sizeof(m->pool), "%s_cache", m->name);
 	/* LVM would say so when the device is in the group already. */
-	if (strlen(m->pool) + strlen(ATTACHED DATA) >= DM_NAME_MAX) {
+	if (strlen(m->name) + strlen(LONGEST) >= DM_NAME_MAX) {
 		complain("%s: this name is too long: with %s behind it, LVM takes %d bytes",
-			 m->name, "_cache" ATTACHED DATA, DM_NAME_MAX - 1);
+			 m->name, LONGEST, DM_NAME_MAX - 1);
 		return EXIT_USAGE;
 	}
 	return EXIT_OK;
@@ -60,6 +80,50 @@ static void take_device(struct making *m, const char *device)
 
 	snprintf(m->device, sizeof(m->device), "%s", path ?: device);
 	free(path);
+}
+
+/* ---- The volumes that there are ---- */
+
+static enum part part_of(const struct making *m, const char *name)
+{
+	size_t len = strlen(m->lv);
+	enum part i = NR_PARTS;
+
+	if (!strncmp(name, m->lv, len))
+		for (i = 0; i < NR_PARTS && strcmp(name + len, suffixes[i]); i++)
+			;
+	return i;
+}
+
+static void take_volume(void *making, char v[][FIELD_LEN])
+{
+	struct making *m = making;
+	enum part part = part_of(m, lvm_without_brackets(v[0]));
+	struct volume *to = &m->part[part];
+
+	/* LVM has a line for each segment. */
+	if (part == NR_PARTS || to->is_there)
+		return;
+	to->is_there = true;
+	strcpy(to->type, v[1]);
+	strcpy(to->pool, lvm_without_brackets(v[2]));
+	to->size = strtod(v[3], NULL);
+	to->block = strtod(v[4], NULL);
+	to->metadata = strtod(v[5], NULL);
+	snprintf(to->device, FIELD_LEN, "%.*s", (int)strcspn(v[6], "("), v[6]);
+}
+
+/* In one call, because LVM reads all devices of the group for each. */
+static int ask_lvm(struct making *m)
+{
+	lvm_report_all("lvs", "lv_name,segtype,pool_lv,lv_size,chunk_size,lv_metadata_size,devices",
+		       m->vg, 7, take_volume, m);
+	if (!m->part[VOLUME].is_there) {
+		complain("%s: no such volume", m->name);
+		return EXIT_NO_CACHE;
+	}
+	m->is_cached = !strcmp(m->part[VOLUME].type, "cache");
+	return EXIT_OK;
 }
 
 /* ---- Sizes ---- */
@@ -137,25 +201,16 @@ static int join_group(const struct making *m)
 	return run(m, &c);
 }
 
-/* The pool as LVM calls it: with ATTACHED behind its name, or with nothing. */
-static const char *pool_name(const struct making *m, const char *behind, char *name)
-{
-	snprintf(name, POOL_LEN, "%s%s", m->pool, behind);
-	return name;
-}
-
 /* If it exists, it has the sizes, whatever the options say. */
-static bool pool_exists(struct making *m, const char *behind)
+static bool pool_exists(struct making *m, enum part part)
 {
-	char v[4][FIELD_LEN], name[POOL_LEN];
+	const struct volume *pool = &m->part[part];
 
-	if (!lvm_report("lvs", "segtype,lv_size,chunk_size,lv_metadata_size",
-			pool_name(m, behind, name), v, 4) ||
-	    strcmp(v[0], "cache-pool"))
+	if (strcmp(pool->type, "cache-pool"))
 		return false;
-	m->size = strtod(v[1], NULL);
-	m->block = strtod(v[2], NULL);
-	m->metadata = strtod(v[3], NULL);
+	m->size = pool->size;
+	m->block = pool->block;
+	m->metadata = pool->metadata;
 	return true;
 }
 
@@ -163,7 +218,7 @@ static int make_pool(struct making *m)
 {
 	struct command c = { .argv = { "lvcreate", "-qq", "-y", "-n" }, .nr = 4 };
 
-	if (pool_exists(m, ""))
+	if (pool_exists(m, POOL))
 		return EXIT_OK;
 	command_add_text(&c, "%s_cache", m->lv);
 	command_add(&c, "-L");
@@ -210,43 +265,33 @@ static int set_all(const struct making *m)
 
 /* ---- All of it ---- */
 
-/* The pool that is attached to the volume, as the user named it; "" if none. */
+/* The pool that is attached to the volume, as the user named it. */
 static void attached_pool(const struct making *m, char *pool)
 {
-	char v[1][FIELD_LEN], *s;
-	size_t len;
+	const char *name = m->part[VOLUME].pool;
+	size_t len = strlen(name), end = strlen(ATTACHED);
 
-	pool[0] = '\0';
-	if (!lvm_report("lvs", "pool_lv", m->name, v, 1))
-		return;
-	s = lvm_without_brackets(v[0]);
-	len = strlen(s);
-	if (len > strlen(ATTACHED) && !strcmp(s + len - strlen(ATTACHED), ATTACHED))
-		s[len - strlen(ATTACHED)] = '\0';
-	snprintf(pool, 2 * FIELD_LEN, "%s/%s", m->vg, s);
+	if (len > end && !strcmp(name + len - end, ATTACHED))
+		len -= end;
+	snprintf(pool, 2 * FIELD_LEN, "%s/%.*s", m->vg, (int)len, name);
 }
 
-/* *@device: where the pool's data is; as the options say, if LVM does not tell. */
-static bool pool_is_on_device(const struct making *m, const char *behind, char *device)
+/* If LVM does not tell, it is. */
+static bool is_on_device(const struct making *m, enum part part)
 {
-	char v[1][FIELD_LEN], name[POOL_LEN];
+	const struct volume *v = &m->part[part];
 
-	snprintf(device, FIELD_LEN, "%s", m->device);
-	if (!lvm_report("lvs", "devices", pool_name(m, behind, name), v, 1))
-		return true;
-	v[0][strcspn(v[0], "(")] = '\0';
-	snprintf(device, FIELD_LEN, "%s", v[0]);
-	return same_device(device, m->device);
+	return !v->is_there || same_device(v->device, m->device);
 }
 
 /* An earlier run of the command has made the cache; mode and preset may be left to do. */
 static int already_cached(struct making *m)
 {
-	char pool[2 * FIELD_LEN], device[FIELD_LEN];
+	char pool[2 * FIELD_LEN];
 
 	attached_pool(m, pool);
-	if (!strcmp(pool, m->pool) && pool_exists(m, ATTACHED) &&
-	    pool_is_on_device(m, ATTACHED DATA, device))
+	if (!strcmp(pool, m->pool) && pool_exists(m, ATTACHED_POOL) &&
+	    is_on_device(m, ATTACHED_POOL_DATA))
 		return set_all(m);
 	complain("%s: it is cached already, by %s", m->name, pool);
 	return EXIT_FAILED;
@@ -264,21 +309,17 @@ static int check_words(const struct making *m)
 /* An earlier run may have been given another device. */
 static int check_pool(const struct making *m)
 {
-	char device[FIELD_LEN];
-
-	if (pool_is_on_device(m, DATA, device))
+	if (is_on_device(m, POOL_DATA))
 		return EXIT_OK;
 	complain("%s: an earlier run made %s on %s; name that device, or 'lvremove %s'",
-		 m->name, m->pool, device, m->pool);
+		 m->name, m->pool, m->part[POOL_DATA].device, m->pool);
 	return EXIT_FAILED;
 }
 
 /* LVM was killed while it made the pool, or somebody else has a volume of that name. */
 static int check_name(const struct making *m)
 {
-	char v[1][FIELD_LEN];
-
-	if (!lvm_report("lvs", "segtype", m->pool, v, 1))
+	if (!m->part[POOL].is_there)
 		return EXIT_OK;
 	complain("%s: %s is there, and is no cache pool; if an interrupted run left it: 'lvremove %s'",
 		 m->name, m->pool, m->pool);
@@ -292,7 +333,7 @@ static int check_device(struct making *m)
 	};
 	int r = new_device_check(&n);
 
-	if (!r && pool_exists(m, ""))
+	if (!r && pool_exists(m, POOL))
 		return check_pool(m);
 	if (r)
 		return r;
@@ -350,28 +391,15 @@ static void print_result(const struct making *m, int code)
 	}
 }
 
-static int volume_is(const struct making *m, char *type, size_t len)
-{
-	char active[16];
-
-	if (!lvm_volume(m->name, type, len, active, sizeof(active)))
-		return EXIT_OK;
-	complain("%s: no such volume", m->name);
-	return EXIT_NO_CACHE;
-}
-
 int hearth_cache(const struct options *o)
 {
 	struct making m = { .o = o };
-	char type[64];
-	int r;
+	int r = take_name(&m, o->args[0]) ?: check_words(&m) ?: ask_lvm(&m);
 
-	r = take_name(&m, o->args[0]) ?: check_words(&m) ?: volume_is(&m, type, sizeof(type));
 	if (r)
 		return r;
 	take_device(&m, o->args[1]);
 	catch_signals();
-	m.is_cached = !strcmp(type, "cache");
 	r = m.is_cached ? already_cached(&m) : make_cache(&m);
 	if (!r || r == EXIT_INTERRUPTED)
 		print_result(&m, r);

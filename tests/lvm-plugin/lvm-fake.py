@@ -37,9 +37,11 @@ def report(kind):
     fields = args[args.index("-o") + 1].split(",")
     rows = {name: {"vg_name": name.split("/")[0], "lv_name": name.split("/")[-1]} | row
             for name, row in state[kind].items()}
-    if "--" in args and args[-1] not in rows:
-        sys.exit(5)
-    for row in [rows[args[-1]]] if "--" in args else rows.values():
+    if "--" in args:
+        rows = {name: row for name, row in rows.items() if args[-1] in (name, kind == "lvs" and row["vg_name"])}
+        if not rows:
+            sys.exit(5)
+    for row in rows.values():
         print("  " + "|".join(str(row.get(f, "")) for f in fields))
 
 

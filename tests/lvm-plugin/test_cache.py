@@ -125,6 +125,18 @@ def test_a_volume_that_is_cached(dm, lvm):
     assert dm.log() == done
 
 
+def test_lvm_is_asked_once_what_there_is(dm, lvm):
+    (dm.path / "real").mkdir()
+    (dm.path / "bin/lvs").rename(dm.path / "real/lvs")
+    dm.command("lvs", f'echo "$*" >>"{dm.path}/asked"; exec "{dm.path}/real/lvs" "$@"')
+    for _ in "made", "cached already":
+        (dm.path / "asked").unlink(missing_ok=True)
+        dm.out("cache", "vg/lv", "/dev/new")
+        asked = (dm.path / "asked").read_text().splitlines()
+        assert len([line for line in asked if "segtype" in line]) == 1, asked
+    assert len(asked) == 1
+
+
 def test_what_a_killed_lvcreate_left(dm, lvm):
     lvm.state["lvs"]["vg/lv_cache"] = {"segtype": "linear", "devices": "/dev/new(0)"}
     lvm.save()
