@@ -233,7 +233,7 @@ static void warn_of_blocks(double size, const struct question *q)
 
 	if (blocks > LVM_MAX_BLOCKS)
 		found(NOTE, "chunk-size", "advice",
-		      "allow so many by --config allocation/cache_pool_max_chunks, or try larger ones with --block",
+		      "allow so many by --config allocation/cache_pool_max_chunks, or try larger ones with --blocksize",
 		      "%s in blocks of %s are %.1f million blocks: LVM makes blocks larger so that there is at most one million",
 		      size_text(a, size), size_text(b, q->block),
 		      blocks / 1e6);
@@ -549,7 +549,7 @@ static int ask(struct question *q, const struct options *o)
 	}
 	if (q->block >= 32768 && q->block % 32768 == 0)
 		return EXIT_OK;
-	complain("--block: must be a multiple of 32 KiB");
+	complain("--blocksize: must be a multiple of 32 KiB");
 	return EXIT_USAGE;
 }
 

@@ -188,7 +188,7 @@ static int choose_cache(struct bench *b)
 	if (!b->block)
 		b->block = cache_block_for(bytes);
 	if (fmod(b->block, 32 * KIB)) {
-		complain("--block: must be a multiple of 32 KiB");
+		complain("--blocksize: must be a multiple of 32 KiB");
 		return EXIT_USAGE;
 	}
 	b->size = rounded_up(bytes);

@@ -214,17 +214,23 @@ static void offer_for(struct wanted *w, const struct subcommand *s, enum offer w
 	}
 }
 
+/* Is @word, "=VALUE" left out, the long option @name? */
+static bool is_long(const char *word, const char *name)
+{
+	size_t len = strcspn(word, "=");
+
+	return name && len == strlen(name) + 2 && !strncmp(word + 2, name, len - 2);
+}
+
 /* The option that @word is, with or without "=VALUE", or NULL. */
 static const struct row *option(const struct subcommand *s, const char *word)
 {
 	const struct row *row;
-	size_t len = strcspn(word, "=");
 
 	if (word[0] != '-' || !word[1])
 		return NULL;
 	for (row = s->options; row->name; row++)
-		if (word[1] == '-' ? len == strlen(row->name) + 2 &&
-				     !strncmp(word + 2, row->name, len - 2) :
+		if (word[1] == '-' ? is_long(word, row->name) || is_long(word, row->hidden) :
 				     word[1] == row->letter && !word[2])
 			return row;
 	return NULL;

@@ -12,7 +12,7 @@
 
 #include "options.h"
 
-#define MAX_ROWS	32	/* of a subcommand */
+#define MAX_ROWS	32	/* of a subcommand, with the names that are hidden */
 #define HELP		'h'
 #define VERSION		'V'
 #define FIRST_ROW	256	/* argp's key of row 0, if it has no letter */
@@ -139,9 +139,13 @@ static void argp_rows(const struct subcommand *s, struct argp_option *to)
 {
 	const struct row *row;
 
-	for (row = s->options; row->name; row++)
+	for (row = s->options; row->name; row++) {
 		*to++ = (struct argp_option){ row->name, key_of(s, row),
 					      row->value, 0, row->help };
+		if (row->hidden)
+			*to++ = (struct argp_option){ row->hidden,
+						      .flags = OPTION_ALIAS | OPTION_HIDDEN };
+	}
 	*to++ = (struct argp_option){ "help", HELP, NULL, 0,
 				      "print this text", -1 };
 	*to++ = (struct argp_option){ "usage", USAGE, NULL, 0,

@@ -163,7 +163,7 @@ static int check_sizes(const struct making *m)
 	char a[SIZE_LEN], b[SIZE_LEN];
 
 	if (fmod(m->block, 32 * KIB)) {
-		complain("--block: must be a multiple of 32 KiB");
+		complain("--blocksize: must be a multiple of 32 KiB");
 		return EXIT_USAGE;
 	}
 	if (m->size < m->extent || m->size < m->block) {
@@ -171,7 +171,7 @@ static int check_sizes(const struct making *m)
 		return EXIT_FAILED;
 	}
 	if (m->size / m->block > LVM_MAX_BLOCKS) {
-		complain("--block: %s in blocks of %s are more than LVM's million; give a larger block",
+		complain("--blocksize: %s in blocks of %s are more than LVM's million; give a larger block",
 			 size_text(a, m->size), size_text(b, m->block));
 		return EXIT_USAGE;
 	}

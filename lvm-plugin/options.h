@@ -51,6 +51,7 @@ struct row {
 	double min, max;	/* limits of a number */
 	enum offer offer;	/* for its value */
 	const char *help;
+	const char *hidden;	/* another name of it, which nothing shows; or NULL */
 };
 
 struct subcommand {

@@ -13,6 +13,9 @@
 #define DRY_RUN	{ "dry-run", 0, NULL, FLAG, TO(dry), 0, 0, 0, \
 		  "print the commands, and change nothing" }
 
+/* Its name is the word that users search for; it was --block. */
+#define BLOCKSIZE(help)	{ "blocksize", 0, "KIB", REAL, TO(block), 32, 1048576, 0, help, "block" }
+
 /* The same as of zpool-iostat(8). */
 #define STAMP	{ "timestamp", 'T', "d|u", WORD, TO(stamp), 0, 0, OFFER_STAMPS, \
 		  "print the date, or the seconds since 1970, before each look" }
@@ -112,8 +115,7 @@ const struct subcommand subcommands[] = {
 		JSON,
 		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
 		  "size of the cache (default: all that is free on DEVICE)" },
-		{ "block", 0, "KIB", REAL, TO(block), 32, 1048576, 0,
-		  "size of its blocks (default: 64, more for a large cache)" },
+		BLOCKSIZE("size of its blocks (default: 64, more for a large cache)"),
 		{ "mode", 0, "MODE", WORD, TO(mode), 0, 0, OFFER_MODES,
 		  "as of hearth set (default: writethrough)" },
 		{ "preset", 0, "NAME", WORD, TO(preset), 0, 0, OFFER_PRESETS,
@@ -205,8 +207,7 @@ const struct subcommand subcommands[] = {
 		  "SSD's size (default: a tenth of the bytes touched)" },
 		{ "format", 0, "FORMAT", WORD, TO(format), 0, 0, OFFER_FORMATS,
 		  "of TRACE: blkparse, bpftrace, fio, fiolog, spc, msr or bin" },
-		{ "block", 0, "KIB", REAL, TO(block), 32, 1 << 20, 0,
-		  "size of the cache's blocks (default 64)" },
+		BLOCKSIZE("size of the cache's blocks (default 64)"),
 		{ "policy", 0, "NAME", WORD, TO(policy), 0, 0, OFFER_POLICIES,
 		  "heat (default) or another; see hearth set --help" },
 		{ "solid", 0, NULL, FLAG, TO(solid), 0, 0, 0,
@@ -222,8 +223,7 @@ const struct subcommand subcommands[] = {
 		JSON,
 		{ "size", 0, "GIB", REAL, TO(size), .001, 1e9, 0,
 		  "size of the cache (default: today's, or as advised)" },
-		{ "block", 0, "KIB", REAL, TO(block), 32, 1048576, 0,
-		  "size of its blocks (default: today's, or 64)" },
+		BLOCKSIZE("size of its blocks (default: today's, or 64)"),
 		{ "mode", 0, "MODE", WORD, TO(mode), 0, 0, OFFER_MODES,
 		  "writethrough (default) or writeback" },
 		{ "minutes", 0, "N", REAL, TO(minutes), .01, 10080, 0,

@@ -253,7 +253,7 @@ def test_warnings_about_the_cache_that_is_there(dm, tmp_path):
 
 def test_warning_about_the_blocks_that_are_advised(dm, tmp_path):
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
-    args = "advise", "--block", 32, trace
+    args = "advise", "--blocksize", 32, trace
     for size, ids in ((100, []), (400, ["chunk-size"])):
         told = dm.json(*args, "--size", size, schema="advise")
         assert told["advised_bytes"] == size / 4 * 2 ** 30
@@ -362,7 +362,7 @@ def test_log_of_bpftrace(dm):
 
 
 @pytest.mark.parametrize("args,code,why", [
-    (("none.bin",), 1, "none.bin"), (("--block", "48", "t.bin"), 2, "multiple of 32"),
+    (("none.bin",), 1, "none.bin"), (("--blocksize", "48", "t.bin"), 2, "multiple of 32"),
     (("--policy", "magic", "t.bin"), 2, "magic"), (("--size", "0", "t.bin"), 2, "--size"),
     (("--format", "magic", "t.bin"), 2, "magic"), (("empty.bin",), 1, "empty.bin"),
     (("--cache", "vg/none", "t.bin"), 3, "vg/none"),

@@ -191,7 +191,7 @@ def test_refused(dm, lvm, trace):
     assert "name the DEVICE" in dm.complaint(2, "bench", "vg/lv", trace)
     assert "'vgextend vg /dev/bare'" in dm.complaint(1, "bench", "vg/lv", trace, "/dev/bare")
     assert "writethrough and writeback" in dm.complaint(2, "bench", "vg/lv", trace, "/dev/new", "--mode", "writeonly")
-    assert "multiple of 32 KiB" in dm.complaint(2, "bench", "vg/lv", trace, "/dev/new", "--block", 33)
+    assert "multiple of 32 KiB" in dm.complaint(2, "bench", "vg/lv", trace, "/dev/new", "--blocksize", 33)
     assert "100 MiB is free" in dm.complaint(1, "bench", "vg/lv", trace, "/dev/new", "--size", 1)
     assert "No such file" in dm.complaint(1, "bench", "vg/lv", dm.path / "none", "/dev/new")
     lvm.state["lvs"]["vg/lv"]["devices"] = "lv_rimage_0(0),lv_rimage_1(0)"

@@ -37,7 +37,7 @@ def test_all_of_a_bare_ssd(dm, lvm):
 
 def test_what_is_given(dm, lvm):
     dm.cache(listing=2, dirty=0, mode="writeonly")
-    said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--block", 128, "--mode", "writeonly")
+    said = dm.run("cache", "vg/lv", "/dev/new", "--size", .03125, "--blocksize", 128, "--mode", "writeonly")
     assert "warning: blocks will be dirty on a cache device that is not mirrored" in said.stderr
     assert said.stdout == ("vg/lv: cached by 32 MiB on /dev/new, in blocks of 128 KiB, with 8 MiB of metadata, "
                            "in writeonly\n")
@@ -63,6 +63,11 @@ def test_dry_run(dm, lvm):
     assert said == ["vgextend -qq vg /dev/new", create(100 * GIB, 131072, metadata), ATTACH,
                     "hearth set --preset database vg/lv mode=writeback"]
     assert dm.log() == []
+
+
+def test_the_old_name_of_blocksize(dm, lvm):
+    said = [dm.out("cache", "vg/lv", "/dev/new", name, 128, "--dry-run") for name in ("--block", "--blocksize")]
+    assert said[0] == said[1] and "--chunksize 131072b" in said[0]
 
 
 @pytest.mark.parametrize("step, left", [("vgextend", 3), ("lvcreate", 2), ("lvconvert", 1)])
@@ -102,8 +107,8 @@ def test_refused(dm, lvm):
     assert "no mode 'fast'" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--mode", "fast")
     assert "No such file" in dm.complaint(1, "cache", "vg/lv", "/dev/nosuch")
     assert "the volume itself is on this disk" in dm.complaint(1, "cache", "vg/lv", "/dev/disk")
-    assert "multiple of 32" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--block", 33)
-    assert "more than LVM's million" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--size", 100, "--block", 64)
+    assert "multiple of 32" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--blocksize", 33)
+    assert "more than LVM's million" in dm.complaint(2, "cache", "vg/lv", "/dev/new", "--size", 100, "--blocksize", 64)
     assert "the cache needs" in dm.complaint(1, "cache", "vg/lv", "/dev/new", "--size", 1)
     dm.write("sys/dev/block/8:32/queue/rotational", "1\n")
     assert "rotating" in dm.complaint(1, "cache", "vg/lv", "/dev/new")

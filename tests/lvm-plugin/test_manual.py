@@ -141,6 +141,20 @@ def test_completion(dm):
     assert complete("hearth", "advise", f"{dm.path}/tr") == {f"{dm.path}/trace.txt"}
 
 
+@pytest.mark.parametrize("sub", ["cache", "advise", "bench"])
+def test_the_old_name_of_an_option_works_and_is_not_shown(dm, sub):
+    old = re.compile(r"--block(?!size)")
+    assert "--blocksize=KIB" in dm.out(sub, "--help") and not old.search(page())
+    for shown in (dm.out(sub, "--help"), dm.out(sub, "--usage"), dm.out("__complete", sub, "--bl")):
+        assert "--blocksize" in shown and not old.search(shown)
+    # Its value is no argument.
+    for name in ("--block", "--blocksize"):
+        assert dm.out("__complete", sub, name, "64", "x", "") == dm.out("__complete", sub, "x", "")
+        words = ["x"] * {"cache": 2, "advise": 1, "bench": 2}[sub]
+        for given in ([name, "31"], [f"{name}=31"]):
+            assert "--blocksize 31: must be a number from 32" in dm.complaint(2, sub, *given, *words)
+
+
 def test_completion_says_what_a_word_is(dm):
     dm.cache()
     assert "status\tshow how a cache is doing, or all of them\n" in dm.out("__complete", "st")
