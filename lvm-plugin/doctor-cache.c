@@ -33,6 +33,7 @@ static bool has_errors(const struct cache_info *c)
 static void examine_health(const struct cache_info *c)
 {
 	const struct failure *f = failure_find(c->health);
+	char resume[DM_NAME_MAX + 80];
 
 	if (f)
 		found(PROBLEM, "health", c->name, f->remedy, "%s: %s",
@@ -41,9 +42,10 @@ static void examine_health(const struct cache_info *c)
 		found(PROBLEM, "needs-check", c->name,
 		      "deactivate it and activate it, because LVM checks it then (before that, dirty blocks may never be written back); if that fails, " SAFE_REPAIR,
 		      "the metadata is marked as needing a check");
+	snprintf(resume, sizeof(resume),
+		 "'dmsetup resume %s' if no command of LVM is at work on it", c->dm->name);
 	if (c->dm->suspended)
-		found(PROBLEM, "suspended", c->name,
-		      "'dmsetup resume' if no command of LVM is at work on it",
+		found(PROBLEM, "suspended", c->name, resume,
 		      "the device is suspended, and all I/O to it waits");
 	if (!strcmp(c->health, "good") && !c->needs_check &&
 	    !c->dm->suspended && !has_errors(c))
@@ -83,7 +85,7 @@ static void examine_devices(const struct cache_info *c)
 
 	if (sys_number(c->cache_device, "queue/rotational", 0))
 		found(WARNING, "rotational", c->name,
-		      "use an SSD; if it is one, tell the kernel: echo 0 > /sys/block/DISK/queue/rotational",
+		      "use an SSD; if it is one, tell the kernel before the volume is activated: 'echo 0 > /sys/block/DISK/queue/rotational', where DISK is the SSD's name there",
 		      "the cache device calls itself a rotating disk");
 	if (sys_number(c->cache_device, "alignment_offset", 0) ||
 	    sys_number(c->origin, "alignment_offset", 0))

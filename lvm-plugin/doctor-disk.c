@@ -14,16 +14,20 @@
 /* Percent of the endurance that the maker rates.  Chosen: early enough to buy another. */
 #define WORN		90
 
+/* Without its name: nobody knows which one will be bought. */
+static const char other[] =
+	"'hearth replace-ssd CACHE DEVICE', where DEVICE is the SSD that takes its place";
+
 static void judge(const struct cache_info *c, const char *disk, const struct smart *s)
 {
 	if (s->fails)
-		found(PROBLEM, "ssd-fails", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		found(PROBLEM, "ssd-fails", c->name, other,
 		      "SMART says that %s fails", disk);
 	else if (s->spare <= s->least_spare)
-		found(WARNING, "ssd-spare", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		found(WARNING, "ssd-spare", c->name, other,
 		      "%s has %jd%% of its spare blocks left", disk, s->spare);
 	else if (s->used >= WORN)
-		found(WARNING, "ssd-worn", c->name, "'hearth replace-ssd CACHE DEVICE'",
+		found(WARNING, "ssd-worn", c->name, other,
 		      "%s has used %jd%% of the endurance that its maker rates", disk, s->used);
 }
 

@@ -47,7 +47,7 @@ static void examine_group(const struct cache_info *c, const char *ssd, const cha
 	if ((v[0][0] && strcmp(v[0], "none")) || v[1][0])
 		return;
 	found(WARNING, "shared-group", c->vg,
-	      "for one host: set global/system_id_source in lvm.conf, then 'vgchange --systemid ID CACHE'; for several: lvmlockd (docs/clusters.md)",
+	      "for one host: set global/system_id_source in lvm.conf, then 'vgchange --systemid ID CACHE', where ID is what 'lvm systemid' prints; for several: lvmlockd (docs/clusters.md)",
 	      "other hosts reach its devices by %s, and the volume group has neither a lock type nor a system ID: nothing stops two hosts from activating the same cache",
 	      is_shared(origin) ? origin : ssd);
 }

@@ -101,7 +101,7 @@ static void examine_record(const struct caches *cs, char *record)
 	if (was_found("origin-refused", volume))
 		return;
 	found(PROBLEM, "origin-refused", volume,
-	      "'hearth origin CACHE --keep origin' after a restore or a roll-back of the disk, '--keep cache' if the cache has what is wanted (hearth(8))",
+	      "'hearth origin CACHE --keep origin' after a restore or a roll-back of the disk, 'hearth origin CACHE --keep cache' if the cache has what is wanted (hearth(8))",
 	      "it was refused, because the origin was written without the cache, and the cache has what the origin has not");
 }
 

@@ -10,7 +10,7 @@
  * dirty blocks of format 2 for clean.
  */
 #define SAFE_REPAIR \
-	"'lvconvert --repair' with hearth-cache-repair or cache_repair 1.0 and later, never with 0.9 (hearth-metadata(8))"
+	"'lvconvert --repair CACHE' with hearth-cache-repair or cache_repair 1.0 and later, never with 0.9 (hearth-metadata(8))"
 
 struct failure {
 	const char *health, *what, *remedy;

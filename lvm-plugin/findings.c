@@ -5,6 +5,7 @@
  *
  * It must not know any check or repair.
  */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,22 @@
 static struct finding *findings;
 static unsigned int nr_findings;
 
-/* @remedy with the name in the place of CACHE, so that it can be pasted. */
+/* @remedy with the name in the place of each CACHE, so that it can be pasted. */
 static char *with_name(const char *remedy, const char *cache)
 {
-	const char *word = strstr(remedy, "CACHE");
+	const char *word;
 	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
-	if (!word)
-		return strdup(remedy);
-	if (asprintf(&text, "%.*s%s%s", (int)(word - remedy), remedy, cache,
-		     word + strlen("CACHE")) < 0)
+	if (!out)
+		abort();
+	while ((word = strstr(remedy, "CACHE"))) {
+		fprintf(out, "%.*s%s", (int)(word - remedy), remedy, cache);
+		remedy = word + strlen("CACHE");
+	}
+	fputs(remedy, out);
+	if (fclose(out))
 		abort();
 	return text;
 }
@@ -100,6 +107,25 @@ static const char * const level_names[] = {
 	[PROBLEM] = "problem",
 };
 
+/* The quote that ends the command that @text begins with; @text itself if it does not. */
+static const char *command_end(const char *text)
+{
+	const char *end = *text == '\'' ? strchr(text + 1, '\'') : NULL;
+
+	/* A quote within a word, as in "LVM's", ends none. */
+	while (end && isalnum((unsigned char)end[1]))
+		end = strchr(end + 1, '\'');
+	return end ?: text;
+}
+
+/* The length of a word, or of a command, which a line break would cut when it is pasted. */
+static unsigned int piece(const char *text)
+{
+	const char *end = command_end(text);
+
+	return end - text + strcspn(end, " ");
+}
+
 /* Breaks lines at spaces. */
 static void print_wrapped(const char *text, unsigned int indent,
 			  unsigned int width)
@@ -107,7 +133,7 @@ static void print_wrapped(const char *text, unsigned int indent,
 	unsigned int column = indent, len;
 
 	while (*text) {
-		len = strcspn(text, " ");
+		len = piece(text);
 		if (column > indent && column + 1 + len > width) {
 			printf("\n%*s", indent, "");
 			column = indent;

@@ -36,8 +36,8 @@ struct finding {
  * @level: how bad it is
  * @id: as of struct finding; must last as long as the list
  * @subject: as of struct finding; is copied
- * @remedy: is copied, with @subject in the place of the first CACHE; NULL if nothing has to
- *	be done
+ * @remedy: is copied, with @subject in the place of each CACHE; NULL if nothing has to be
+ *	done. Commands stand in single quotes, whole, because they are pasted.
  * @format: as of printf(): the text
  *
  * Prints nothing. Aborts without memory.

@@ -215,8 +215,12 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 
 int dm_cache_version(uint32_t version[3])
 {
-	char *text = whole_file(in_fake("version", ""));
+	const char *error = getenv("HEARTH_FAKE_ERROR");
+	char *text;
 
+	if (error)
+		return -atoi(error);
+	text = whole_file(in_fake("version", ""));
 	if (!text)
 		return -ENOENT;
 	sscanf(text, "%u.%u.%u", &version[0], &version[1], &version[2]);

@@ -2,14 +2,17 @@
 """hearth doctor: a sound machine, and machines with one fault each."""
 
 import errno
+import functools
 import json
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from fake import RAID1, Fake
+from fake import BIN, HERE, RAID1, Fake
 
 RELEASE = os.uname().release
 OURS = f"/usr/lib/modules/{RELEASE}/updates/dm-cache.ko"
@@ -59,7 +62,63 @@ def healthy(dm, **kw):
 
 
 def findings(dm, code=6):
-    return dm.json("doctor", schema="doctor", code=code)["findings"]
+    found = dm.json("doctor", schema="doctor", code=code)["findings"]
+    for f in found:
+        check_remedy(f["remedy"])
+    return found
+
+
+# ---- Remedies: what stands in quotes is a command to paste
+
+COMMAND = re.compile(r"(?<!\w)'([^']+)'(?!\w)")
+LVM_PLUGIN = HERE.parents[1] / "lvm-plugin"
+LVM = ("lvchange", "lvconvert", "lvm", "vgchange")
+# Debian's packages lvm2, kmod, dmsetup, initramfs-tools, dracut and dkms have these; echo is the shell's.
+DEBIAN = (*LVM, "depmod", "dkms", "dmsetup", "dracut", "echo", "modprobe", "update-initramfs")
+
+
+@functools.cache
+def help_of(*command):
+    """Returns what the command says of its options."""
+    r = subprocess.run(command, text=True, capture_output=True, check=True,
+                       env=os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin"})
+    return r.stdout + r.stderr
+
+
+def check_command(command):
+    """Checks that a shell takes it, that there is such a command, and that it has these options."""
+    subprocess.run(["bash", "-n"], input=command, text=True, check=True)
+    name, *words = shlex.split(command)
+    options = [word.split("=")[0] for word in words if word.startswith("--")]
+    if name == "hearth":
+        known = help_of(BIN / "fake/hearth", words[0], "--help")
+    elif name == "make":
+        known = (HERE.parents[1] / "Makefile").read_text()
+        options = [f"{words[0]}:"]
+    elif name == "lvm":
+        known = help_of("lvm", "help")
+        options = words[:1]
+    else:
+        assert name in DEBIAN, command
+        known = help_of(name, "--longhelp") if name in LVM else command
+    # A volume or a device has to be named.
+    least = 2 if name in ("hearth", "dmsetup") else name in LVM
+    assert len([word for word in words if not word.startswith("-")]) >= least, command
+    for option in options:
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", known), f"{command}: {option}"
+
+
+@functools.cache
+def check_remedy(remedy):
+    """Checks that every command in it can be pasted, and that nothing is left for the reader to guess."""
+    beside = COMMAND.sub("", remedy)
+    for command in COMMAND.findall(remedy):
+        check_command(command)
+        for placeholder in re.findall(r"\b[A-Z]{2,}\b(?!=)", command):
+            assert f"where {placeholder} is " in beside, remedy
+    assert "CACHE" not in remedy
+    # No command stands outside of quotes.
+    assert not re.search(rf"\b({'|'.join(DEBIAN)}) +[-\d/]", beside), remedy
 
 
 def only(dm, level, ident):
@@ -507,23 +566,28 @@ def test_no_good_health_where_errors_are_counted(sound):
     assert [f["id"] for f in findings(sound) if f["subject"] == "vg/lv"] == ["device-errors"]
 
 
-def test_remedies_can_be_pasted(dm):
-    """Each remedy names the cache."""
-    modules(dm)
-    mounts(dm)
-    tools(dm)
-    dm.cache(health="holding", rw="ro")
-    remedies = " ".join(f["remedy"] for f in findings(dm))
-    assert "'hearth set vg/lv mode=writethrough'" in remedies
-    assert "'hearth set vg/lv fail_open=1'" in remedies
-    assert "CACHE" not in remedies
-
-
-def test_without_device_mapper(sound):
-    """On a newcomer's machine no module is loaded yet."""
-    found = sound.json("doctor", schema="doctor", code=6, env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)})["findings"]
+@pytest.mark.parametrize("error", [errno.ENODEV, errno.ENXIO, errno.ENOENT])
+def test_without_device_mapper(sound, error):
+    """After a start without any volume no module is loaded; all of the system is looked at, as elsewhere."""
+    env = {"HEARTH_FAKE_ERROR": str(error)}
+    found = sound.json("doctor", schema="doctor", code=6, env=env)["findings"]
     assert [f["id"] for f in found if f["level"] != "fine"] == ["device-mapper"]
     assert {"module-installed", "cache-check", "lvm"} <= {f["id"] for f in found}
+    assert {f["subject"] for f in found} == {"system"}
+    r = sound.run("doctor", code=6, env=env)
+    assert "warning  system: this kernel has no device-mapper" in r.stdout and r.stderr == ""
+    assert "fine     system: hearth will be loaded for kernel" in r.stdout
+    assert sound.out("doctor", "--nagios", code=1, env=env).startswith("HEARTH WARNING: system: this kernel has no")
+    # Its faults are found, too, and can be mended.
+    modules(sound, "kernel/drivers/md", "kernel/drivers/md")
+    sound.write(f"lib/modules/{RELEASE}/updates/dkms/dm-cache.ko.xz", "")
+    dep = f"{sound.path}/lib/modules/{RELEASE}/modules.dep"
+    helper(sound, "depmod", f"sed -i s,kernel/drivers/md,updates/dkms, '{dep}'")
+    assert "hearth will be loaded" in sound.out("doctor", "--fix", "--yes", code=6, env=env)
+    assert ran(sound) == [f"depmod -a {RELEASE}"]
+
+
+def test_only_root_may_ask(sound):
     assert sound.complaint(4, "doctor", env={"HEARTH_FAKE_ERROR": str(errno.EACCES)}) == (
         "hearth: only root may talk to device-mapper\n")
 
@@ -787,6 +851,128 @@ def test_a_group_that_is_neither_locked_nor_owned(sound, kind, lock, owner, faul
     if fault:
         assert "neither a lock type nor a system ID" in only(sound, "warning", "shared-group")
         told, = (f for f in findings(sound) if f["id"] == "shared-group")
-        assert told["subject"] == "vg" and "vgchange --systemid ID vg'" in told["remedy"]
+        assert told["subject"] == "vg"
+        assert "vgchange --systemid ID vg', where ID is what 'lvm systemid' prints" in told["remedy"]
     else:
         assert {f["level"] for f in findings(sound, 0)} == {"fine"}
+
+
+# ---- Each remedy that there is
+
+def full_metadata(dm):
+    dev = dm.path / "vg-lv.dev"
+    dev.write_text(dev.read_text().replace("status 8 20/2048", "status 8 2000/2048"))
+
+
+def smart_says(dm, **kw):
+    dm.device("253:10", "nvme0n1")
+    dm.write("said", smart(**kw))
+    dm.command("smartctl", f"cat {dm.path}/said")
+
+
+def on_a_network(dm, **kw):
+    network(dm, "iscsi")
+    group(dm, **kw)
+
+
+def lost_origin(dm, missing):
+    dm.write("deps/253:3", "259:7\n")
+    dm.device("253:3", "dm-3", "vg-lv_corig")
+    group(dm, missing=missing)
+
+
+def refused_origin(dm):
+    dm.command("lvs", 'echo "  cache|"')
+    dm.write("dev/kmsg", REFUSED.format("vg-home"))
+
+
+def starts_without_hearth(dm):
+    healthy(dm, log="on", segments=3)
+    kernel(dm, "6.1.0-9-amd64", STOCKS)
+    dm.command("grubby", "echo /boot/vmlinuz-6.1.0-9-amd64")
+
+
+def root_on_it(dm, boot="8:2", policy="smq"):
+    healthy(dm, policy=policy)
+    mounts(dm, root="253:0", boot=boot)
+    dm.write(f"boot/initrd.img-{RELEASE}", "")
+    dm.command("lsinitramfs", f"echo {STOCK}")
+
+
+def untidy_modules(dm):
+    modules(dm, STOCKS, STOCKS)
+    dm.write(f"lib/modules/{RELEASE}/updates/dm-cache.ko", "")
+
+
+SCENES = {
+    "absorb": small_misses,
+    "alignment": lambda dm: dm.write("sys/dev/block/253:1/alignment_offset", "512\n"),
+    "boot": lambda dm: root_on_it(dm, boot=None),
+    "cache-check": lambda dm: dm.command("cache_check", "exit 127"),
+    "cache-repair": lambda dm: tools(dm, check="0.9.0"),
+    "default-kernel": starts_without_hearth,
+    "device-errors": lambda dm: healthy(dm, stats={"origin_errors": 1}),
+    "device-mapper": lambda dm: dm.write("names", ""),
+    "health": lambda dm: healthy(dm, health="holding", rw="ro"),
+    "initramfs": root_on_it,
+    "metadata-full": full_metadata,
+    "module-installed": lambda dm: modules(dm, STOCKS, STOCKS),
+    "module-loaded": lambda dm: dm.write("version", "2.3.0"),
+    "module-version": lambda dm: dm.write("sys/module/dm_cache/version", "0.1.0\n"),
+    "modules-dep": untidy_modules,
+    "modules-mixed": lambda dm: modules(dm, "updates", STOCKS),
+    "needs-check": lambda dm: healthy(dm, check="needs_check"),
+    "origin-changed": lambda dm: healthy(dm, origin="changed"),
+    "origin-gone": lambda dm: lost_origin(dm, missing=1),
+    "origin-refused": refused_origin,
+    "origin-renamed": lambda dm: lost_origin(dm, missing=0),
+    "private-ssd": lambda dm: on_a_network(dm, owner="host1"),
+    "root-policy": lambda dm: root_on_it(dm, policy="heat"),
+    "rotational": lambda dm: dm.write("sys/dev/block/253:1/queue/rotational", "1\n"),
+    "sector-size": lambda dm: dm.write("sys/dev/block/253:1/queue/logical_block_size", "4096\n"),
+    "shared-group": on_a_network,
+    "single-metadata": lambda dm: dm.write("tables/253:2", LINEAR),
+    "single-ssd": lambda dm: dm.write("tables/253:1", LINEAR),
+    "ssd-fails": lambda dm: smart_says(dm, critical=4),
+    "ssd-spare": lambda dm: smart_says(dm, spare=10),
+    "ssd-worn": lambda dm: smart_says(dm, used=90),
+    "suspended": lambda dm: healthy(dm, suspended=1),
+}
+
+
+def test_every_finding_with_a_remedy_has_a_scene():
+    """Two more identifiers are variables: those about kernels."""
+    idents = set()
+    for file in LVM_PLUGIN.glob("doctor*.c"):
+        idents |= set(re.findall(r'\bfound\(\w+, "([\w-]+)", [^,]+,\s*(?!NULL)\S', file.read_text()))
+    assert len(idents) > 20 and idents <= set(SCENES), idents - set(SCENES)
+
+
+@pytest.mark.parametrize("ident", SCENES)
+def test_remedies_can_be_pasted(sound, monkeypatch, ident):
+    """findings() checks each remedy that it reads; here, lines are not broken within a command either."""
+    SCENES[ident](sound)
+    if ident == "device-mapper":
+        monkeypatch.setenv("HEARTH_FAKE_ERROR", str(errno.ENODEV))
+    remedy, = {f["remedy"] for f in findings(sound, None) if f["id"] == ident}
+    assert remedy
+    lines = sound.out("doctor", code=None).splitlines()
+    for command in COMMAND.findall(remedy):
+        assert any(f"'{command}'" in line for line in lines), command
+
+
+FAILURES = re.findall(r'^\t\{ "([\w-]+)",$', (LVM_PLUGIN / "failures.c").read_text(), re.M)
+
+
+@pytest.mark.parametrize("health", FAILURES)
+def test_remedies_of_each_state_can_be_pasted(sound, health):
+    healthy(sound, health=health, rw="ro")
+    told, = (f for f in findings(sound) if f["id"] == "health")
+    assert told["text"].startswith(f"{health}: ") and told["remedy"]
+
+
+def test_remedies_of_a_kernel_can_be_pasted(sound):
+    starts_without_hearth(sound)
+    told = sound.json("doctor", "--kernel", "6.1.0-9-amd64", schema="doctor", code=6)["findings"]
+    assert [f["id"] for f in told] == ["kernel"]
+    check_remedy(told[0]["remedy"])
