@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-import shutil
 import subprocess
 import time
 
 import pytest
 
 from fake import Fake
+from programs import need
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "needs(program, ...): the test runs programs that scripts/setup installs")
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            need(name)
 
 
 @pytest.fixture
@@ -50,8 +60,7 @@ class Tmux:
 
 @pytest.fixture
 def tmux(dm):
-    if not shutil.which("tmux"):
-        pytest.skip("no tmux")
+    need("tmux")
     terminal = Tmux(dm)
     yield terminal
     terminal.run("kill-server")

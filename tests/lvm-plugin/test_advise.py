@@ -9,7 +9,6 @@ import lzma
 import os
 import random
 import re
-import shutil
 import stat
 import struct
 import subprocess
@@ -307,7 +306,7 @@ def test_compressed(dm, name, module):
     assert "t: after line" in why and "parse" not in why
 
 
-@pytest.mark.skipif(not shutil.which("zstd"), reason="no zstd")
+@pytest.mark.needs("zstd")
 def test_compressed_by_zstd(dm):
     whole = subprocess.run(["zstd", "-qc"], input=blkparse(30000).encode(), capture_output=True, check=True).stdout
     (dm.path / "t.zst").write_bytes(whole)

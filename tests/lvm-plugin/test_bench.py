@@ -200,7 +200,7 @@ def test_refused(dm, lvm, trace):
     assert dm.log() == []
 
 
-@pytest.mark.skipif(not shutil.which("fio"), reason="no fio")
+@pytest.mark.needs("fio")
 def test_the_real_fio_takes_the_load(dm, lvm, trace):
     """fio replays the log on a file in the volume's place, and its line is understood."""
     real, file = shutil.which("fio"), dm.path / "volume"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fake import BIN
+from fake import BIN, HERE
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests/lib"))
@@ -209,6 +209,36 @@ def test_no_file_of_the_engine_calls_a_later_one():
     assert list(calls_upward(files[::-1]))
     listed = re.findall(r"^ \*   (cache-[a-z-]+)\.c ", (TOP / "dm-target/cache.h").read_text(), re.M)
     assert listed == [path.stem for path in files]
+
+
+@pytest.mark.parametrize("allow", ["", "1"])
+def test_a_missing_program_is_no_silent_skip(tmp_path, allow):
+    """Where scripts/setup has been through, a test fails for the want of a program."""
+    (tmp_path / "test_it.py").write_text(
+        'import pytest\n\n\n@pytest.mark.needs("no-such-program")\ndef test_it():\n    pass\n')
+    r = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "-c", "/dev/null", tmp_path,
+            env=os.environ | {"PYTHONPATH": str(HERE), "HEARTH_ALLOW_SKIPS": allow})
+    if allow or not any((TOP / "build").glob(".setup-*")):
+        assert "1 skipped" in r.stdout, r.stdout
+    else:
+        assert r.returncode == 1 and "no no-such-program: scripts/setup" in r.stdout, r.stdout
+
+
+def test_programs_that_tests_need_are_installed_by_setup():
+    setup = (TOP / "scripts/setup").read_text()
+    packages = {"systemd-analyze": "systemd"}
+    needed = set()
+    for file in HERE.glob("*.py"):
+        text = file.read_text()
+        needed |= {name for names in re.findall(r"^@pytest\.mark\.needs\((.*)\)|\bneed\(([^)]*)\)", text, re.M)
+                   for name in re.findall(r'"([\w-]+)"', "".join(names))}
+        if file.name != "test_build.py":
+            # No test skips for the want of a program that setup installs.
+            for name in re.findall(r'skipif\(not shutil\.which\("([\w-]+)"', text):
+                assert not re.search(rf"\b{name}\b", setup), f"{file.name}: {name}"
+    assert len(needed) >= 8
+    for name in needed:
+        assert re.search(rf"(?<![\w-]){packages.get(name, name)}(?![\w-])", setup), name
 
 
 def test_one_version(dm):

@@ -4,13 +4,13 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 
 import pytest
 
 from fake import BIN, BUCKETS, COUNTERS, HERE, LATENCIES
+from programs import need
 from prometheus import parse
 
 TOP = HERE.parents[1]
@@ -126,15 +126,8 @@ def test_file(dm, tmp_path):
     assert "No such file" in dm.complaint(1, "export", "--file", tmp_path / "none/hearth.prom")
 
 
-def promtool():
-    found = TOP / "build/prometheus/usr/bin/promtool"
-    return str(found) if found.exists() else shutil.which("promtool")
-
-
 def run_promtool(*args, text=None):
-    if not promtool():
-        pytest.skip("no promtool")
-    r = subprocess.run([promtool(), *map(str, args)], input=text, text=True, capture_output=True, check=False)
+    r = subprocess.run([need("promtool"), *map(str, args)], input=text, text=True, capture_output=True, check=False)
     assert r.returncode == 0, r.stdout + r.stderr
 
 
@@ -158,17 +151,25 @@ def test_rules(dm):
     run_promtool("test", "rules", HERE / "rules-test.yml")
 
 
-def test_units(dm, tmp_path):
-    """make install puts the two units where systemd takes them, and their command works."""
+@pytest.fixture
+def units(dm, tmp_path):
+    """Where systemd takes the units that make install puts there."""
     subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", "install-units", f"DESTDIR={tmp_path}",
                     f"sbindir={dm.path}/bin"], check=True)
-    units = tmp_path / "usr/lib/systemd/system"
-    assert sorted(os.listdir(units)) == ["hearth-export.service", "hearth-export.timer"]
     (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
-    if shutil.which("systemd-analyze"):
-        r = subprocess.run(["systemd-analyze", "verify", "--man=no", *units.iterdir()], text=True,
-                           capture_output=True, check=False)
-        assert r.returncode == 0 and "hearth" not in r.stderr, r.stderr
+    return tmp_path / "usr/lib/systemd/system"
+
+
+@pytest.mark.needs("systemd-analyze")
+def test_systemd_takes_the_units(units):
+    r = subprocess.run(["systemd-analyze", "verify", "--man=no", *units.iterdir()], text=True,
+                       capture_output=True, check=False)
+    assert r.returncode == 0 and "hearth" not in r.stderr, r.stderr
+
+
+def test_units(dm, units):
+    """There are two, and their command works."""
+    assert sorted(os.listdir(units)) == ["hearth-export.service", "hearth-export.timer"]
     service = (units / "hearth-export.service").read_text()
     command = re.search(r"^ExecStart=(.*)", service, re.M)[1].split()
     assert command[:3] == [f"{dm.path}/bin/hearth", "export", "--file"]

@@ -3,7 +3,6 @@
 options and exit codes."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -75,7 +74,7 @@ def test_exit_codes():
     assert re.findall(r"^\.B (\d+)$", documented, re.M) == codes
 
 
-@pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
+@pytest.mark.needs("mandoc")
 def test_pages_render():
     subprocess.run(["make", "-s", "man"], cwd=TOP, check=True)
     r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *(TOP / "build/man" / name for name in PAGES)],
@@ -83,7 +82,7 @@ def test_pages_render():
     assert r.returncode == 0 and not r.stdout, r.stdout + r.stderr
 
 
-@pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
+@pytest.mark.needs("mandoc")
 @pytest.mark.parametrize("name", PAGES)
 def test_sentences_are_not_glued_together(name):
     """A macro that alternates fonts would join further words to the sentence's end."""
@@ -174,7 +173,7 @@ def test_completion_has_every_column(dm, sub):
     assert len(columns) > 5 and offered == [list(column) for column in columns]
 
 
-@pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
+@pytest.mark.needs("fish")
 def test_completion_of_fish(dm):
     dm.cache()
     (dm.path / "bin/hearth").symlink_to(BIN / "fake/hearth")
@@ -196,7 +195,7 @@ def test_completion_of_fish(dm):
     assert complete(f"hearth advise {dm.path}/tr") == {f"{dm.path}/trace.txt"}
 
 
-@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+@pytest.mark.needs("zsh")
 @pytest.mark.parametrize("typed, becomes", [
     ("hearth status v\t", "hearth status vg/lv"),
     ("hearth set vg/lv mode=writeb\t", "hearth set vg/lv mode=writeback"),

@@ -5,18 +5,17 @@ import html
 import json
 import math
 import re
-import shutil
 import subprocess
 import time
 
 import pytest
 
 from fake import BUCKETS, COUNTERS, HERE, LATENCIES, schema_of, valid
+from programs import find
 from test_advise import pages_of, trace_pages
 from test_marks import is_old, record
 
 TOP = HERE.parents[1]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SMART = json.dumps({
     "model_name": "A<b>SSD", "smart_status": {"passed": True}, "power_on_time": {"hours": 4321},
     "nvme_smart_health_information_log": {
@@ -172,14 +171,13 @@ def test_refused(dm):
 
 
 def browse(file, *args):
-    assert CHROMIUM
-    return subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    return subprocess.run([find("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                            f"--user-data-dir={file.parent}/chromium", "--window-size=1200,2600", "--hide-scrollbars",
                            "--virtual-time-budget=5000", *args, file.as_uri()],
                           text=True, capture_output=True, check=False, timeout=300)
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+@pytest.mark.needs("chromium")
 def test_a_browser_draws_it(dm):
     """The pictures are drawn, without the network; the screenshot is kept in build/report.png."""
     a_day(dm)
@@ -213,7 +211,7 @@ def words_of(file):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+@pytest.mark.needs("chromium")
 def test_the_page_says_what_the_curve_is_made_from(dm):
     a_day(dm)
     words = words_of(page_of(dm))
@@ -228,7 +226,7 @@ def test_the_page_says_what_the_curve_is_made_from(dm):
     assert f"No curve: hearth advise made nothing of {dm.path}/empty. This records" in words_of(file)
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+@pytest.mark.needs("chromium")
 def test_a_page_without_dygraphs_says_so(dm):
     made = subprocess.run(["make", "-s", "-C", TOP / "lvm-plugin", f"OUT={dm.path}/plain", f"DM={HERE}/dm-fake.c",
                            "DYGRAPHS=", "CPPFLAGS=", "LDFLAGS=", "CFLAGS=-O0", f"{dm.path}/plain/hearth"],

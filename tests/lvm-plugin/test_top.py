@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import struct
 import subprocess
 import termios
@@ -157,7 +156,7 @@ def test_screen(dm):
     assert "vg/lv4" in drawn and "vg/lv5" not in drawn and "and 4 more" in drawn
 
 
-@pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
+@pytest.mark.needs("tmux")
 def test_in_tmux(dm):
     """There are more caches than lines of the terminal; q restores the old screen."""
     for i in range(30):
