@@ -275,7 +275,7 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		cache_stat_inc(c, STAT_BYPASS_IDLE);
 		return;
 	}
-	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
+	cb->verdict = c->policy.p->ops->miss(c->policy.p, cb->block, &cb->io);
 	if (!cache_wants_promotion(cb)) {
 		cache_stat_inc(c, bypass_stat[cb->verdict]);
 		return;
@@ -305,7 +305,7 @@ void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		cb->verdict = CACHE_BYPASS_LIMIT;
 		return;
 	}
-	cb->verdict = c->policy->ops->miss(c->policy, cb->block, &cb->io);
+	cb->verdict = c->policy.p->ops->miss(c->policy.p, cb->block, &cb->io);
 	if (cache_wants_promotion(cb) &&
 	    !mode_promotes(READ_ONCE(c->state.mode), cb->io.op))
 		cb->verdict = CACHE_BYPASS_POLICY;

@@ -18,15 +18,15 @@
 /* ---- Blocks that leave the cache before it runs ---- */
 
 /*
- * Free the slot in memory; the caller changes the metadata.  policy_lock is not
+ * Free the slot in memory; the caller changes the metadata.  policy.lock is not
  * needed, because no request runs.
  */
 static void release_slot(struct cache *c, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
 
-	c->policy->ops->removed(c->policy, slot, slot_block(s),
-				CACHE_REMOVED_INVALID);
+	c->policy.p->ops->removed(c->policy.p, slot, slot_block(s),
+				  CACHE_REMOVED_INVALID);
 	if (slot_word(s) & SLOT_DIRTY)
 		atomic_dec(&c->nr_dirty);
 	if (slot_word(s) & SLOT_INTENT)

@@ -65,10 +65,10 @@ static void tick_work(struct work_struct *work)
 	cache_intents_tick(c);
 	cache_yield_tick(c);
 	cache_log_tick(c);
-	if (c->policy->ops->tick) {
-		spin_lock(&c->policy_lock);
-		c->policy->ops->tick(c->policy, jiffies_to_msecs(jiffies));
-		spin_unlock(&c->policy_lock);
+	if (c->policy.p->ops->tick) {
+		spin_lock(&c->policy.lock);
+		c->policy.p->ops->tick(c->policy.p, jiffies_to_msecs(jiffies));
+		spin_unlock(&c->policy.lock);
 	}
 	if (atomic_read(&c->nr_intents) > atomic_read(&c->nr_dirty))
 		cache_commit_kick(c);
@@ -115,7 +115,7 @@ static void set_devices(struct cache *c, struct cache_table *t)
 static void init_locks(struct cache *c)
 {
 	cache_wait_init(c);
-	spin_lock_init(&c->policy_lock);
+	spin_lock_init(&c->policy.lock);
 	cache_yield_init(c);
 	cache_lately_init(c);
 	spin_lock_init(&c->gate.discard_lock);
@@ -241,7 +241,7 @@ static int build_parts(struct cache *c, struct cache_table *t)
 
 static void report_size(struct cache *c)
 {
-	u64 bytes = slot_map_bytes(&c->map) + c->policy->bytes;
+	u64 bytes = slot_map_bytes(&c->map) + c->policy.p->bytes;
 	u64 centibytes = div_u64(bytes * 100, c->map.nr_slots);
 	u32 rest;
 
@@ -449,7 +449,7 @@ static bool is_claimed(dev_t dev)
 static bool may_share(struct cache *c, struct cache_table *t)
 {
 	return same_stack(c, t) && c->state.table_mode == t->mode &&
-	       c->policy_ops == t->policy_ops;
+	       c->policy.ops == t->policy_ops;
 }
 
 static const char in_use[] = "metadata device is in use by another active cache";

@@ -114,7 +114,7 @@ static bool claim_slot(struct cache *c, struct migration *m, u64 block,
 	u32 new = slot_with_state(word, SLOT_EVICTING) &
 		  ~(SLOT_DIRTY | SLOT_UNWRITTEN);
 
-	lockdep_assert_held(&c->policy_lock);
+	lockdep_assert_held(&c->policy.lock);
 	if (block != ANY_BLOCK && slot_block(s) != block)
 		return false;
 	if (!may_unmap(c, word, dirty_too) || !slot_try_change(s, &word, new))
@@ -124,7 +124,7 @@ static bool claim_slot(struct cache *c, struct migration *m, u64 block,
 	/* No write to it succeeded, so it is clean, whatever becomes of the commit. */
 	if (word & SLOT_UNWRITTEN)
 		atomic_dec(&c->nr_dirty);
-	c->policy->ops->removed(c->policy, m->slot, m->block, why);
+	c->policy.p->ops->removed(c->policy.p, m->slot, m->block, why);
 	trace_dm_cache_demote(c, m->block, m->slot, why, m->was_dirty);
 	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?
 		       STAT_DEMOTIONS : STAT_INVALIDATIONS);
@@ -142,9 +142,9 @@ bool cache_begin_unmap(struct cache *c, u32 slot, u64 block, bool dirty_too,
 		return false;
 
 	m = migration_alloc(c, slot);
-	spin_lock(&c->policy_lock);
+	spin_lock(&c->policy.lock);
 	claimed = claim_slot(c, m, block, slot_word(s), dirty_too, why);
-	spin_unlock(&c->policy_lock);
+	spin_unlock(&c->policy.lock);
 	if (!claimed) {
 		migration_free(c, m);
 		return false;
@@ -173,8 +173,8 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 	unsigned int i, nr;
 	u32 word;
 
-	spin_lock(&c->policy_lock);
-	nr = c->policy->ops->victims(c->policy, slots, round->nr);
+	spin_lock(&c->policy.lock);
+	nr = c->policy.p->ops->victims(c->policy.p, slots, round->nr);
 	for (i = 0; i < nr; i++) {
 		struct migration *m = round->m[round->claimed];
 
@@ -187,9 +187,9 @@ static void claim_victims(struct cache *c, struct evict_round *round)
 		}
 		if (word & SLOT_DIRTY)
 			round->dirty++;
-		c->policy->ops->victim_busy(c->policy, slots[i]);
+		c->policy.p->ops->victim_busy(c->policy.p, slots[i]);
 	}
-	spin_unlock(&c->policy_lock);
+	spin_unlock(&c->policy.lock);
 }
 
 /* Evict up to @nr blocks; returns how many were found. */

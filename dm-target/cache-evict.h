@@ -38,7 +38,7 @@ struct cache_evict {
  * cache_evict_work() - free as many slots as the reserve lacks
  * @work: evict.work of the engine
  *
- * Context: bg_wq; sleeps, waits for commits, takes policy_lock.
+ * Context: bg_wq; sleeps, waits for commits, takes policy.lock.
  */
 void cache_evict_work(struct work_struct *work);
 
@@ -51,7 +51,7 @@ void cache_evict_work(struct work_struct *work);
  * @dirty_too: also if it may have the only copy: its content is discarded
  * @why: for the policy and the counters
  *
- * Context: process, may sleep for memory; takes policy_lock and, after it,
+ * Context: process, may sleep for memory; takes policy.lock and, after it,
  * commit.lock.
  *
  * Return: false if it is in use, is dirty or has changed.  True: it is EVICTING, and

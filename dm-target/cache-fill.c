@@ -210,10 +210,11 @@ static void fill_uncertain(struct fill *fill, int error)
 	struct slot *s = slot_at(&c->map, fill->slot);
 	u32 old;
 
-	spin_lock(&c->policy_lock);
+	spin_lock(&c->policy.lock);
 	old = atomic_xchg(&s->word, SLOT_VALID);
-	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
-	spin_unlock(&c->policy_lock);
+	c->policy.p->ops->inserted(c->policy.p, fill->slot, fill->block,
+				   fill->why);
+	spin_unlock(&c->policy.lock);
 	atomic_inc(&c->nr_resident);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
@@ -257,10 +258,11 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	 * Under one lock, because an eviction that finds the slot VALID relies on
 	 * the policy knowing it.
 	 */
-	spin_lock(&c->policy_lock);
+	spin_lock(&c->policy.lock);
 	old = atomic_xchg(&slot_at(&c->map, fill->slot)->word, new);
-	c->policy->ops->inserted(c->policy, fill->slot, fill->block, fill->why);
-	spin_unlock(&c->policy_lock);
+	c->policy.p->ops->inserted(c->policy.p, fill->slot, fill->block,
+				   fill->why);
+	spin_unlock(&c->policy.lock);
 
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);

@@ -31,7 +31,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 	cache_describe_bio(bio, op, cache_stream_before(c, bio), &cb->io);
 	cache_stat_inc(c, op == CACHE_OP_WRITE ?
 		       STAT_WRITE_HITS : STAT_READ_HITS);
-	c->policy->ops->hit(c->policy, cb->slot, cb->block, &cb->io);
+	c->policy.p->ops->hit(c->policy.p, cb->slot, cb->block, &cb->io);
 }
 
 /* ---- Reads ---- */

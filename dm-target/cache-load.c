@@ -339,7 +339,7 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 	}
 	if (hint_valid)
 		hint = cache_lately_load(c, block, hint);
-	c->policy->ops->load(c->policy, slot, block, hint, hint_valid);
+	c->policy.p->ops->load(c->policy.p, slot, block, hint, hint_valid);
 	return 0;
 }
 
@@ -389,14 +389,14 @@ static int load_mapping(struct cache *c, struct cache_table *t,
 	int r;
 
 	lockdep_assert_held(&c->md_lock);
-	r = cmd_load(c->cmd, c->policy_ops->name, c->policy_ops->version,
+	r = cmd_load(c->cmd, c->policy.ops->name, c->policy.ops->version,
 		     load_slot, &lc);
 	if (r) {
 		if (lc.why)
 			DMERR("metadata: %s", lc.why);
 		return r;
 	}
-	c->policy->ops->load_done(c->policy);
+	c->policy.p->ops->load_done(c->policy.p);
 	r = check_known(c, known);
 	if (!r)
 		r = cache_check_origin(c, t, before);
@@ -568,8 +568,8 @@ static u32 hint_of(void *context, u32 slot)
 
 	if (!slot_has_block(slot_word(slot_at(&c->map, slot))))
 		return 0;
-	if (c->policy->ops->hint)
-		hint = c->policy->ops->hint(c->policy, slot);
+	if (c->policy.p->ops->hint)
+		hint = c->policy.p->ops->hint(c->policy.p, slot);
 	return hint | cache_lately_rank(&hc->lately, slot) << LATELY_SHIFT;
 }
 
@@ -579,8 +579,8 @@ static int write_hints(struct cache *c)
 
 	lockdep_assert_held(&c->md_lock);
 	cache_lately_marks(c, &hc.lately);
-	return cmd_write_hints(c->cmd, c->policy_ops->name,
-			       c->policy_ops->version, hint_of, &hc);
+	return cmd_write_hints(c->cmd, c->policy.ops->name,
+			       c->policy.ops->version, hint_of, &hc);
 }
 
 static void store_stats(struct cache *c)

@@ -486,11 +486,12 @@ static void become_valid(struct log_move *m, u32 marks)
 	 * Under one lock, because an eviction that finds the slot VALID relies on
 	 * the policy knowing it.
 	 */
-	spin_lock(&c->policy_lock);
+	spin_lock(&c->policy.lock);
 	while (!slot_try_change(s, &old, word + (old & SLOT_PIN_MASK)))
 		;
-	c->policy->ops->inserted(c->policy, m->slot, m->block, CACHE_PROMOTE);
-	spin_unlock(&c->policy_lock);
+	c->policy.p->ops->inserted(c->policy.p, m->slot, m->block,
+				   CACHE_PROMOTE);
+	spin_unlock(&c->policy.lock);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, m->slot);
 }

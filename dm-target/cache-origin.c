@@ -40,7 +40,8 @@ static u32 worth_of(struct cache *c, u32 slot, struct lately_marks *lately)
 
 	if (rank)
 		return WITNESS_WORTH_MAX - rank + 1;
-	return c->policy->ops->hint ? c->policy->ops->hint(c->policy, slot) : 0;
+	return c->policy.p->ops->hint ?
+	       c->policy.p->ops->hint(c->policy.p, slot) : 0;
 }
 
 static u32 choose(struct cache *c, struct witness *all, u32 max)

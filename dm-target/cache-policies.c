@@ -136,12 +136,12 @@ static struct cache_policy *create_policy(struct cache *c,
 
 void cache_policy_destroy(struct cache *c)
 {
-	if (c->policy)
-		c->policy->ops->destroy(c->policy);
-	if (c->policy_ops)
-		cache_policy_put(c->policy_ops);
-	c->policy = NULL;
-	c->policy_ops = NULL;
+	if (c->policy.p)
+		c->policy.p->ops->destroy(c->policy.p);
+	if (c->policy.ops)
+		cache_policy_put(c->policy.ops);
+	c->policy.p = NULL;
+	c->policy.ops = NULL;
 }
 
 static void adopt_policy(struct cache *c, struct cache_policy *p)
@@ -152,10 +152,10 @@ static void adopt_policy(struct cache *c, struct cache_policy *p)
 	/* A reference of its own, because the table's may go before the engine. */
 	__module_get(p->ops->owner);
 	cache_policy_destroy(c);
-	c->policy = p;
-	c->policy_ops = p->ops;
+	c->policy.p = p;
+	c->policy.ops = p->ops;
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
-		c->policy_defaults[i] = cache_tunable_value(p, &tn[i]);
+		c->policy.defaults[i] = cache_tunable_value(p, &tn[i]);
 }
 
 int cache_policy_init(struct cache *c, const struct cache_policy_ops *ops)
@@ -178,7 +178,7 @@ static u32 *collect_hints(struct cache *c, const struct cache_policy_ops *from)
 	u32 i;
 
 	for (i = 0; hints && i < c->map.nr_slots; i++)
-		hints[i] = from->hint ? from->hint(c->policy, i) : 0;
+		hints[i] = from->hint ? from->hint(c->policy.p, i) : 0;
 	return hints;
 }
 
@@ -200,7 +200,7 @@ static void load_policy(struct cache *c, struct cache_policy *p,
 
 int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 {
-	const struct cache_policy_ops *from = c->policy_ops;
+	const struct cache_policy_ops *from = c->policy.ops;
 	bool same = from->version[0] == to->version[0] &&
 		    !strcmp(from->name, to->name);
 	struct cache_policy *p;

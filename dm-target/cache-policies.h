@@ -3,6 +3,7 @@
 #ifndef HEARTH_CACHE_POLICIES_H
 #define HEARTH_CACHE_POLICIES_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "cache-policy.h"
@@ -10,6 +11,14 @@
 struct cache;
 
 #define CACHE_MAX_TUNABLES	32	/* chosen; hearth's largest list has 10 */
+
+/* The policy that an engine has.  Changed while suspended. */
+struct cache_current_policy {
+	struct cache_policy *p;
+	const struct cache_policy_ops *ops;	/* @p's; holds its module */
+	u64 defaults[CACHE_MAX_TUNABLES];	/* of its settings */
+	spinlock_t lock;	/* serialises @p's calls but hit() and miss() */
+};
 
 /**
  * cache_policy_get() - find a policy, loading its module if need be

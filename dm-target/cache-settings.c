@@ -198,8 +198,8 @@ const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
 	tn = cache_tunable_find(cache_core_tunables, key);
 	if (tn)
 		return tn;
-	*base = c->policy;
-	return cache_tunable_find(c->policy_ops->tunables, key);
+	*base = c->policy.p;
+	return cache_tunable_find(c->policy.ops->tunables, key);
 }
 
 /* ---- At resume ---- */
@@ -217,7 +217,7 @@ static bool in_table(struct cache_table *t, const struct cache_tunable *tn)
 #define SET_DEFAULT(key, unit, def, min, max, help) c->limits.key = def;
 static void reset_tunables(struct cache *c)
 {
-	const struct cache_tunable *tn = c->policy_ops->tunables;
+	const struct cache_tunable *tn = c->policy.ops->tunables;
 	unsigned int i;
 
 	CACHE_SETTINGS(SET_DEFAULT)
@@ -228,7 +228,7 @@ static void reset_tunables(struct cache *c)
 			max_t(u64, c->limits.max_intents,
 			      INTENTS_SECTORS / c->geo.block_sectors);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
-		cache_tunable_set(c->policy, &tn[i], c->policy_defaults[i]);
+		cache_tunable_set(c->policy.p, &tn[i], c->policy.defaults[i]);
 }
 
 static void apply_record(struct cache *c, struct cache_table *t,
@@ -264,7 +264,7 @@ void cache_settings_apply(struct cache *c, struct cache_table *t)
 
 	reset_tunables(c);
 	apply_record(c, t, cache_core_tunables, c);
-	apply_record(c, t, c->policy_ops->tunables, c->policy);
+	apply_record(c, t, c->policy.ops->tunables, c->policy.p);
 	for (i = 0; i < t->nr_settings; i++) {
 		cache_setting_find(c, t->settings[i].tunable->key, &base);
 		cache_tunable_set(base, t->settings[i].tunable,

@@ -66,7 +66,7 @@ static const char *name_of_policy(const struct cache_table *t)
 static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 				char *result, unsigned int maxlen)
 {
-	const struct cache_tunable *tunables = c->policy_ops->tunables;
+	const struct cache_tunable *tunables = c->policy.ops->tunables;
 	unsigned int nr_old, i, sz = 0;
 
 	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(cache_stock_keys);
@@ -74,7 +74,7 @@ static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 	       2 * (nr_old + count_tunables(tunables)));
 	for (i = 0; i < nr_old; i++)
 		DMEMIT("%s 0 ", cache_stock_keys[i]);
-	return sz + emit_tunables(tunables, c->policy, result + sz,
+	return sz + emit_tunables(tunables, c->policy.p, result + sz,
 				  maxlen - sz);
 }
 
@@ -418,13 +418,13 @@ static int report_policy_stats(struct cache *c, char *result,
 	struct stats_text text = { result, maxlen, 0 };
 	unsigned int sz = 0;
 
-	DMEMIT("policy %s\n", c->policy_ops->name);
+	DMEMIT("policy %s\n", c->policy.ops->name);
 	text.sz = sz;
-	if (!c->policy_ops->stats)
+	if (!c->policy.ops->stats)
 		return 1;
-	spin_lock(&c->policy_lock);
-	c->policy_ops->stats(c->policy, emit_policy_stat, &text);
-	spin_unlock(&c->policy_lock);
+	spin_lock(&c->policy.lock);
+	c->policy.ops->stats(c->policy.p, emit_policy_stat, &text);
+	spin_unlock(&c->policy.lock);
 	return 1;
 }
 

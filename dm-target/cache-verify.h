@@ -28,7 +28,7 @@ struct verify_result {
  *
  * It ends after some 512 KiB, at the first slot that differs, at the last slot, and
  * when a suspend begins.  Context: process, sleeps; reads both devices; takes
- * policy_lock and waits for a commit to drop a block.
+ * policy.lock and waits for a commit to drop a block.
  *
  * Return: 0; -ENOMEM; or an error of the commit.
  */

@@ -56,7 +56,7 @@
  *   settings.lock           mutex    the text of the record (cache-settings.h)
  *   md_lock                 mutex    the metadata; health, and the mode of a failed cache
  *   engines_lock            mutex    engines, tables of each (cache-engine.c); no I/O under it
- *   policy_lock             plain    the policy but hit() and miss(); which block a slot has
+ *   policy.lock             plain    the policy but hit() and miss(); which block a slot has
  *   commit.lock             irqsave  queued changes of the metadata
  *   wait.buckets[].lock     irqsave  bios parked on slots, units that are wanted
  *   wait.deferred_lock      irqsave  bios for the worker
@@ -131,11 +131,7 @@ struct cache {
 	struct stream_cpu __percpu *streams;
 	struct stream_ends stream_ends;
 
-	struct cache_policy *policy;
-	const struct cache_policy_ops *policy_ops;
-	u64 policy_defaults[CACHE_MAX_TUNABLES];
-	/* Serialises the policy's calls other than hit() and miss(). */
-	spinlock_t policy_lock;
+	struct cache_current_policy policy;
 
 	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
 	struct cmd *cmd;
@@ -218,7 +214,7 @@ static inline bool cache_keeps_dirty(const struct cache *c)
  */
 static inline bool cache_drain_is_asked(const struct cache *c)
 {
-	return c->policy_ops->writeback_all;
+	return c->policy.ops->writeback_all;
 }
 
 /*

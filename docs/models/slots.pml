@@ -703,7 +703,7 @@ proctype Fill(byte b)
 
 /* ---- cache-evict.c ---- */
 
-/* claim_slot(), which finds the block under policy_lock: one step here. */
+/* claim_slot(), which finds the block under policy.lock: one step here. */
 inline claim(s, b, dirty_too, ok)
 {
 	d_step {

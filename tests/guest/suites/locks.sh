@@ -22,7 +22,7 @@ our_locks() {
 # the kernel with the name of one of ours counts as ours.
 acquisitions() {
 	our_locks >"$T/ours"
-	assert_match "$(<"$T/ours")" 'policy_lock' "locks"
+	assert_match "$(<"$T/ours")" 'policy.lock' "locks"
 	TOOK=$SECONDS
 	echo 0 >/proc/lock_stat
 	"$@"
