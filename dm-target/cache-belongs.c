@@ -40,8 +40,8 @@ int cache_forget_slot(struct cache *c, u32 slot)
 {
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_remove(c->cmd, slot);
+	lockdep_assert_held(&c->md.lock);
+	r = cmd_remove(c->md.cmd, slot);
 	if (!r)
 		release_slot(c, slot);
 	return r;
@@ -56,10 +56,10 @@ static int forget_all(struct cache *c)
 	u32 i;
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_unmap_all(c->cmd);
+	lockdep_assert_held(&c->md.lock);
+	r = cmd_unmap_all(c->md.cmd);
 	if (!r)
-		r = cmd_resize(c->cmd, c->map.nr_slots);
+		r = cmd_resize(c->md.cmd, c->map.nr_slots);
 	if (!r)
 		r = cache_log_give_up(c);
 	if (!r)
@@ -175,8 +175,8 @@ static int take_all_as_dirty(struct cache *c)
 	u32 i;
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_set_all_dirty(c->cmd);
+	lockdep_assert_held(&c->md.lock);
+	r = cmd_set_all_dirty(c->md.cmd);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		s = slot_at(&c->map, i);
 		if (slot_state(slot_word(s)) != SLOT_VALID ||
@@ -195,7 +195,7 @@ static int take_all_as_dirty(struct cache *c)
  */
 static int do_as_told(struct cache *c, const char *name, enum cache_answer answer)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	c->checked.untold = true;
 	if (answer == ANSWER_CACHE) {
 		c->settings.through = false;
@@ -215,7 +215,7 @@ static int act_on(struct cache *c, struct cache_table *t, const char *name,
 {
 	enum cache_answer answer = cache_answer_of(t, ANSWER_TO_ALL);
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (!cache_origin_is_another(result))
 		return clean_may_be_newer(c, t) ? 0 :
 		       forget_odd_blocks(c, name, result);
@@ -235,7 +235,7 @@ static int compare_origin(struct cache *c, struct cache_table *t, const char *na
 {
 	struct origin_result result;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	/* A volume is not refused for want of memory. */
 	if (cache_origin_compare(c, &result)) {
 		DMWARN("%s: no memory to compare the cache with the origin", name);
@@ -259,8 +259,8 @@ int cache_check_origin(struct cache *c, struct cache_table *t, struct cache *bef
 	enum cache_answer answer = cache_answer_of(t, ANSWER_TO_NAME);
 	char name[DM_NAME_LEN];
 
-	lockdep_assert_held(&c->md_lock);
-	if (cmd_needs_check(c->cmd))
+	lockdep_assert_held(&c->md.lock);
+	if (cmd_needs_check(c->md.cmd))
 		return 0;
 	if (c->checked.followed) {
 		c->checked.state = before->checked.state;

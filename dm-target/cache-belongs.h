@@ -13,7 +13,7 @@ struct cache_table;
  * @c: loaded from disk; no I/O runs
  * @slot: VALID
  *
- * Durable when the metadata is committed next.  Context: process, holds md_lock.
+ * Durable when the metadata is committed next.  Context: process, holds md.lock.
  *
  * Return: 0 or an error of the metadata.
  */
@@ -27,7 +27,7 @@ int cache_forget_slot(struct cache *c, u32 slot);
  *
  * If it is not, the mapping is emptied, durably when the metadata is committed next,
  * or the table is refused.  Context: process, sleeps, reads both devices; holds
- * md_lock.
+ * md.lock.
  *
  * Return: 0; -ESTALE if something would be lost; or an error of the metadata.
  */

@@ -183,18 +183,18 @@ static void gather_group(struct cache *c, struct group *g)
 
 static int apply_op(struct cache *c, struct commit_op *op)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	switch (op->kind) {
 	case COMMIT_SET_DIRTY:
-		return cmd_set_dirty(c->cmd, op->slot, true);
+		return cmd_set_dirty(c->md.cmd, op->slot, true);
 	case COMMIT_CLEAR_DIRTY:
-		return cmd_set_dirty(c->cmd, op->slot, false);
+		return cmd_set_dirty(c->md.cmd, op->slot, false);
 	case COMMIT_MAP_CLEAN:
-		return cmd_insert(c->cmd, op->slot, op->block, false);
+		return cmd_insert(c->md.cmd, op->slot, op->block, false);
 	case COMMIT_MAP_DIRTY:
-		return cmd_insert(c->cmd, op->slot, op->block, true);
+		return cmd_insert(c->md.cmd, op->slot, op->block, true);
 	case COMMIT_UNMAP:
-		return cmd_remove(c->cmd, op->slot);
+		return cmd_remove(c->md.cmd, op->slot);
 	case COMMIT_HOME:
 	case COMMIT_BARRIER:
 		break;
@@ -208,7 +208,7 @@ static int apply_group(struct cache *c, void *arg)
 	struct commit_op *op;
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	r = cache_intents_clear(c, g->nr_swept);
 	if (r)
 		return r;
@@ -230,18 +230,18 @@ static int change_metadata(struct cache *c, const char *what,
 	unsigned int noio;
 	int r;
 
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	noio = memalloc_noio_save();
 	r = cache_writable(c) ? 0 : -EROFS;
 	if (!r) {
 		r = change(c, arg);
 		if (!r)
-			r = cmd_commit(c->cmd, true);
+			r = cmd_commit(c->md.cmd, true);
 		if (r)
 			cache_metadata_failed(c, what, r);
 	}
 	memalloc_noio_restore(noio);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	return r;
 }
 

@@ -79,7 +79,7 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
  * cache_commit_change() - change the metadata, and commit it
  * @c: the engine
  * @what: the words for the log, if that fails
- * @change: makes the change, on commit_wq, under md_lock, where memory comes without I/O;
+ * @change: makes the change, on commit_wq, under md.lock, where memory comes without I/O;
  *	returns 0 or an error
  * @arg: for @change
  *
@@ -96,7 +96,7 @@ int cache_commit_change(struct cache *c, const char *what,
  * cache_commit_work() - commit one group
  * @work: commit.work of the engine
  *
- * Context: commit_wq; sleeps, takes commit.lock and md_lock, one after the other.
+ * Context: commit_wq; sleeps, takes commit.lock and md.lock, one after the other.
  */
 void cache_commit_work(struct work_struct *work);
 

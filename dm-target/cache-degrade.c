@@ -172,15 +172,15 @@ static const char * const fence_names[] = {
 
 static int empty_mapping(struct cache *c)
 {
-	int r = cmd_abort(c->cmd);
+	int r = cmd_abort(c->md.cmd);
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (!r)
-		r = cmd_unmap_all(c->cmd);
-	if (!r && cmd_log_flag(c->cmd))
-		r = cmd_set_log_flag(c->cmd, false);
+		r = cmd_unmap_all(c->md.cmd);
+	if (!r && cmd_log_flag(c->md.cmd))
+		r = cmd_set_log_flag(c->md.cmd, false);
 	if (!r)
-		r = cmd_commit(c->cmd, true);
+		r = cmd_commit(c->md.cmd, true);
 	return r;
 }
 
@@ -190,16 +190,17 @@ static enum fence make_fence(struct cache *c)
 	unsigned int noio = memalloc_noio_save();
 	enum fence fence = FENCE_EMPTY;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (empty_mapping(c))
-		fence = cmd_zero_superblock(c->cmd) ? FENCE_NONE : FENCE_WIPED;
+		fence = cmd_zero_superblock(c->md.cmd) ? FENCE_NONE :
+							 FENCE_WIPED;
 	memalloc_noio_restore(noio);
 	return fence;
 }
 
 static void set_health(struct cache *c, enum cache_health health)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	/* A CPU that sees the new health sees what was done before. */
 	smp_store_release(&c->state.health, health);
 	c->life.tell_tables(c);
@@ -207,7 +208,7 @@ static void set_health(struct cache *c, enum cache_health health)
 
 static void go_without_fence(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	distrust(c->settings.session);
 	WRITE_ONCE(c->degrade.unfenced, true);
 	if (READ_ONCE(c->limits.fail_open)) {
@@ -225,7 +226,7 @@ static void go_without_fence(struct cache *c)
  */
 static void refuse_writes(struct cache *c, const char *why)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	DMERR("%s: the origin is complete, but the metadata cannot be written and calls blocks dirty; writes to cached blocks fail until the cache is taken off",
 	      why);
 	set_health(c, HEALTH_READ_ONLY);
@@ -236,7 +237,7 @@ static void give_up(struct cache *c, const char *why)
 {
 	enum fence fence;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	/* Reads go to the origin at once, writes when the mapping is void. */
 	WRITE_ONCE(c->state.mode, MODE_PASSTHROUGH);
 	fence = make_fence(c);
@@ -254,8 +255,8 @@ static void give_up(struct cache *c, const char *why)
 
 static void retry_fence(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
-	if (cmd_zero_superblock(c->cmd))
+	lockdep_assert_held(&c->md.lock);
+	if (cmd_zero_superblock(c->md.cmd))
 		return;
 	WRITE_ONCE(c->degrade.unfenced, false);
 	DMINFO("the metadata device answers again and was wiped");
@@ -278,7 +279,7 @@ static bool anything_dirty(struct cache *c)
  */
 static bool stop_dirtying(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (anything_dirty(c))
 		return false;
 	WRITE_ONCE(c->state.mode, MODE_PASSTHROUGH);
@@ -329,7 +330,7 @@ static void doubt_fast(struct cache *c)
 
 void cache_metadata_failed(struct cache *c, const char *what, int error)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (!cache_writable(c))
 		return;
 
@@ -340,7 +341,7 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 	}
 	DMERR("metadata: switching to read-only mode, %u blocks are dirty",
 	      atomic_read(&c->nr_dirty));
-	if (cmd_set_needs_check(c->cmd))
+	if (cmd_set_needs_check(c->md.cmd))
 		DMERR("metadata: could not record that it needs a check");
 	set_health(c, HEALTH_READ_ONLY);
 	cache_set_failed_mode(c);
@@ -410,7 +411,7 @@ static bool fast_is_dead(struct cache *c)
 /* From here on the cache device is asked for dirty blocks only. */
 static void abandon_fast(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	WRITE_ONCE(c->degrade.fast_dead, true);
 	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
@@ -420,7 +421,7 @@ static void abandon_fast(struct cache *c)
 
 static void fast_failed(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (c->state.health == HEALTH_HOLDING ||
 	    c->state.health == HEALTH_BYPASS ||
 	    !(c->degrade.fast_dead || fast_is_dead(c)))
@@ -440,13 +441,13 @@ void cache_degrade_work(struct work_struct *work)
 
 	/* A bio that is held from here on queues the work again. */
 	take_held(c, &bios);
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	/* When this engine is suspended, another one may have the metadata. */
 	if (c->degrade.unfenced && !READ_ONCE(c->life.quiescing))
 		retry_fence(c);
 	else
 		fast_failed(c);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	release_held(c, &bios);
 }
 
@@ -482,10 +483,10 @@ void cache_degrade_tick(struct cache *c)
 
 void cache_set_fail_open(struct cache *c)
 {
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	WRITE_ONCE(c->limits.fail_open, 1);
 	if (c->state.health == HEALTH_HOLDING)
 		go_without_fence(c);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	queue_work(c->commit_wq, &c->degrade.work);
 }

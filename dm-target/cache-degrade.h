@@ -20,8 +20,8 @@ struct cache_degrade {
 	 */
 	bool fast_flush_failed;
 	bool origin_flush_failed;
-	bool fast_dead;			/* written under md_lock */
-	bool unfenced;			/* written under md_lock */
+	bool fast_dead;			/* written under md.lock */
+	bool unfenced;			/* written under md.lock */
 	bool went_home_unsaid;		/* blocks went home by COMMIT_HOME; stays set */
 	bool unchecked;			/* loaded with NEEDS_CHECK; constant afterwards */
 	atomic_t fast_errors;		/* of late, halved by the tick */
@@ -47,7 +47,7 @@ bool cache_may_go_home(struct cache *c);
  * @what: what was tried, for the log
  * @error: negative, for the log
  *
- * Context: under md_lock; sleeps, does I/O to the metadata device, takes
+ * Context: under md.lock; sleeps, does I/O to the metadata device, takes
  * engines_lock to raise an event.
  */
 void cache_metadata_failed(struct cache *c, const char *what, int error);
@@ -56,7 +56,7 @@ void cache_metadata_failed(struct cache *c, const char *what, int error);
  * cache_set_failed_mode() - set the mode that a failed cache has in effect
  * @c: the engine; if it is well, its mode stays
  *
- * Whatever the table says.  Context: suspended, or under md_lock.
+ * Whatever the table says.  Context: suspended, or under md.lock.
  */
 void cache_set_failed_mode(struct cache *c);
 
@@ -103,7 +103,7 @@ void cache_suspend_ends(struct cache *c);
  * @work: degrade.work of the engine
  *
  * Then it releases the held bios.  Context: commit_wq; sleeps, does I/O, takes
- * md_lock.
+ * md.lock.
  */
 void cache_degrade_work(struct work_struct *work);
 
@@ -119,7 +119,7 @@ void cache_degrade_tick(struct cache *c);
  * cache_set_fail_open() - the administrator lets writes go on without the cache
  * @c: the engine
  *
- * Context: process, sleeps; takes md_lock.
+ * Context: process, sleeps; takes md.lock.
  */
 void cache_set_fail_open(struct cache *c);
 

@@ -31,7 +31,7 @@
 
 /*
  * Guards engines, the tables and list membership of each, and which engine a
- * table has.  Held only briefly; taken after md_lock.
+ * table has.  Held only briefly; taken after md.lock.
  */
 static DEFINE_MUTEX(engines_lock);
 static LIST_HEAD(engines);
@@ -125,7 +125,7 @@ static void init_locks(struct cache *c)
 	bio_list_init(&c->degrade.held);
 	spin_lock_init(&c->commit.lock);
 	INIT_LIST_HEAD(&c->commit.ops);
-	mutex_init(&c->md_lock);
+	mutex_init(&c->md.lock);
 	mutex_init(&c->settings.lock);
 	INIT_LIST_HEAD(&c->life.list);
 	INIT_LIST_HEAD(&c->life.tables);
@@ -199,10 +199,10 @@ static void destroy_engine(struct kref *ref)
 	if (c->commit_wq)
 		destroy_workqueue(c->commit_wq);
 	cache_policy_destroy(c);
-	if (c->cmd)
-		cmd_close(c->cmd);
-	if (c->pd)
-		pd_device_close(c->pd);
+	if (c->md.cmd)
+		cmd_close(c->md.cmd);
+	if (c->md.pd)
+		pd_device_close(c->md.pd);
 	/*
 	 * This waits for the last copies, whose end wakes the log, so the log is
 	 * freed later.
@@ -299,7 +299,7 @@ static struct cache *find_engine(dev_t dev)
 }
 
 /*
- * Can the suspended engine serve this table as it is?  Without md_lock: the
+ * Can the suspended engine serve this table as it is?  Without md.lock: the
  * engine's workers have ended (drain_work()), and begin_resume() lets no other
  * resume look at it.
  */
@@ -312,7 +312,7 @@ static bool still_fits(struct cache *c, struct cache_table *t)
 	       c->map.nr_slots == t->nr_slots &&
 	       c->geo.origin_sectors == t->ti->len &&
 	       c->dev.metadata == t->metadata->bdev &&
-	       cmd_reread_matches(c->cmd) == 1;
+	       cmd_reread_matches(c->md.cmd) == 1;
 }
 
 /*
@@ -558,10 +558,10 @@ static int stay_with_engine(struct cache *c, struct cache_table *t)
 /* The suspended engine was well: has its metadata device failed since? */
 static void notice_failure(struct cache *c)
 {
-	mutex_lock(&c->md_lock);
-	if (cache_writable(c) && cmd_reread_matches(c->cmd) < 0)
+	mutex_lock(&c->md.lock);
+	if (cache_writable(c) && cmd_reread_matches(c->md.cmd) < 0)
 		cache_metadata_failed(c, "reading it at resume", -EIO);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 }
 
 /*

@@ -85,7 +85,7 @@ int cache_check_metadata(struct cache_table *t, const char **why);
  * @t: the table; @t->cache is ready to run afterwards
  *
  * May be called again after an error.  Context: process, sleeps, does I/O; takes
- * md_lock and engines_lock.
+ * md.lock and engines_lock.
  *
  * Return: 0; -EBUSY if another cache uses the metadata; -EINVAL if the mode does not
  * go with dirty blocks; -ENOMEM; or an error of cache_load().
@@ -118,7 +118,7 @@ void cache_engine_unquiesce(struct cache_table *t);
  * @t: the table
  *
  * The last table stops the engine and has its state stored.  Context: process,
- * sleeps, does I/O; takes md_lock and engines_lock.  Errors are logged and worsen
+ * sleeps, does I/O; takes md.lock and engines_lock.  Errors are logged and worsen
  * the health.
  */
 void cache_engine_suspend(struct cache_table *t);
@@ -130,7 +130,7 @@ void cache_engine_suspend(struct cache_table *t);
  *
  * If nobody else has the engine, its write log is emptied first, for some seconds.
  *
- * Context: process, sleeps, does I/O; takes md_lock and engines_lock.
+ * Context: process, sleeps, does I/O; takes md.lock and engines_lock.
  */
 void cache_engine_put(struct cache_table *t);
 

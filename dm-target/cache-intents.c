@@ -120,9 +120,9 @@ int cache_intents_clear(struct cache *c, unsigned int nr)
 	unsigned int i;
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	for (i = 0; i < nr; i++) {
-		r = cmd_set_dirty(c->cmd, c->intents.swept[i], false);
+		r = cmd_set_dirty(c->md.cmd, c->intents.swept[i], false);
 		if (r && r != -ENODATA)
 			return r;
 	}
@@ -135,9 +135,9 @@ int cache_intents_clear_all(struct cache *c)
 	int r = 0;
 
 	while (!r && (nr = sweep_collect(c))) {
-		mutex_lock(&c->md_lock);
+		mutex_lock(&c->md.lock);
 		r = cache_intents_clear(c, nr);
-		mutex_unlock(&c->md_lock);
+		mutex_unlock(&c->md.lock);
 	}
 	return r;
 }
@@ -244,9 +244,9 @@ int cache_intents_set_ahead(struct cache *c, unsigned int nr)
 	unsigned int i;
 	int r = 0;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	for (i = 0; i < nr && !r; i++)
-		r = cmd_set_dirty_many(c->cmd, c->intents.ahead[i].first,
+		r = cmd_set_dirty_many(c->md.cmd, c->intents.ahead[i].first,
 				       c->intents.ahead[i].mask);
 	return r;
 }

@@ -65,7 +65,7 @@ void cache_intents_give_back(struct cache *c, unsigned int nr);
  * @c: the engine
  * @nr: slots, as cache_intents_take() returned
  *
- * Context: under md_lock; may sleep.  Return: 0 or an error of the metadata.
+ * Context: under md.lock; may sleep.  Return: 0 or an error of the metadata.
  */
 int cache_intents_clear(struct cache *c, unsigned int nr);
 
@@ -73,7 +73,7 @@ int cache_intents_clear(struct cache *c, unsigned int nr);
  * cache_intents_clear_all() - clear all intents of slots that are not dirty
  * @c: a suspended engine, so no write runs
  *
- * Nothing is committed yet.  Context: process, sleeps; takes md_lock.
+ * Nothing is committed yet.  Context: process, sleeps; takes md.lock.
  *
  * Return: 0 or an error of the metadata.
  */
@@ -96,7 +96,7 @@ unsigned int cache_intents_choose_ahead(struct cache *c,
  * @c: the engine
  * @nr: words, as cache_intents_choose_ahead() returned
  *
- * Context: under md_lock; may sleep.  Return: 0 or an error of the metadata.
+ * Context: under md.lock; may sleep.  Return: 0 or an error of the metadata.
  */
 int cache_intents_set_ahead(struct cache *c, unsigned int nr);
 

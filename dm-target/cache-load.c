@@ -37,10 +37,10 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	const char *why = "cannot be opened";
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = pd_device_open_bdev(c->dev.metadata, false, &c->pd);
+	lockdep_assert_held(&c->md.lock);
+	r = pd_device_open_bdev(c->dev.metadata, false, &c->md.pd);
 	if (!r)
-		r = cmd_open(c->pd, &geometry, &c->cmd, &why);
+		r = cmd_open(c->md.pd, &geometry, &c->md.cmd, &why);
 	if (r)
 		DMERR("metadata: %s", why);
 	return r;
@@ -52,7 +52,7 @@ static bool follows(struct cache *c, struct cache *before)
 	const struct cache_device_id *a = &c->dev.origin_id;
 	const struct cache_device_id *b = &before->dev.origin_id;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	return c->settings.session &&
 	       c->settings.session == before->settings.session &&
 	       a->dev == b->dev && a->diskseq == b->diskseq &&
@@ -68,19 +68,19 @@ static int begin_session(struct cache *c, struct cache *before)
 	bool distrusted;
 	int r = 0;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	cache_settings_load(c);
 	c->checked.followed = before && follows(c, before);
 	c->checked.was_put_off = before && before->checked.put_off;
 	distrusted = cache_session_distrusted(c->settings.session);
 	if (distrusted) {
 		DMWARN("the metadata is older than the origin: starting with an empty cache");
-		r = cmd_unmap_all(c->cmd);
+		r = cmd_unmap_all(c->md.cmd);
 		/* The write log is as old. */
-		if (!r && cmd_log_flag(c->cmd))
-			r = cmd_set_log_flag(c->cmd, false);
+		if (!r && cmd_log_flag(c->md.cmd))
+			r = cmd_set_log_flag(c->md.cmd, false);
 	}
-	if (!r && (distrusted || cmd_formatted(c->cmd)))
+	if (!r && (distrusted || cmd_formatted(c->md.cmd)))
 		r = cache_settings_note_own(c);
 	return r ? r : cache_settings_new_session(c);
 }
@@ -109,35 +109,36 @@ static int fit_cache_size(struct cache *c, u32 nr_slots)
 {
 	struct shrink_check sc = {
 		.nr_slots = nr_slots,
-		.unclean = !cmd_opened_clean(c->cmd),
+		.unclean = !cmd_opened_clean(c->md.cmd),
 	};
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	if (cmd_cache_blocks(c->cmd) == nr_slots)
+	lockdep_assert_held(&c->md.lock);
+	if (cmd_cache_blocks(c->md.cmd) == nr_slots)
 		return 0;
-	if (cmd_cache_blocks(c->cmd) > nr_slots) {
-		r = cmd_load(c->cmd, NULL, NULL, check_cut_slot, &sc);
+	if (cmd_cache_blocks(c->md.cmd) > nr_slots) {
+		r = cmd_load(c->md.cmd, NULL, NULL, check_cut_slot, &sc);
 		if (r)
 			return r;
 		if (sc.found) {
 			DMERR("unable to shrink cache from %u to %u blocks: cache block %u is dirty",
-			      cmd_cache_blocks(c->cmd), nr_slots, sc.dirty_slot);
+			      cmd_cache_blocks(c->md.cmd), nr_slots,
+			      sc.dirty_slot);
 			return -EFBIG;
 		}
 	}
-	return cmd_resize(c->cmd, nr_slots);
+	return cmd_resize(c->md.cmd, nr_slots);
 }
 
 static int fit_discards(struct cache *c)
 {
 	u64 size = c->geo.block_sectors;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	while (DIV_ROUND_UP_ULL(c->geo.origin_sectors, size) >
 	       DISCARD_BLOCKS_MAX)
 		size *= 2;
-	return cmd_set_discard_geometry(c->cmd, size,
+	return cmd_set_discard_geometry(c->md.cmd, size,
 					DIV_ROUND_UP_ULL(c->geo.origin_sectors,
 							 size));
 }
@@ -147,13 +148,13 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 {
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_extend(c->cmd,
+	lockdep_assert_held(&c->md.lock);
+	r = cmd_extend(c->md.cmd,
 		       bdev_nr_sectors(c->dev.metadata) / CMD_BLOCK_SECTORS);
 	if (r)
 		return r;
-	if (cmd_log_flag(c->cmd)) {
-		r = cache_log_open(c, cmd_cache_blocks(c->cmd));
+	if (cmd_log_flag(c->md.cmd)) {
+		r = cache_log_open(c, cmd_cache_blocks(c->md.cmd));
 		if (!r)
 			r = cache_log_fit(c, t->nr_slots);
 		if (r)
@@ -165,9 +166,9 @@ static int prepare_metadata(struct cache *c, struct cache_table *t)
 	r = fit_discards(c);
 	if (r)
 		return r;
-	if (!cmd_opened_clean(c->cmd) && !cmd_formatted(c->cmd)) {
+	if (!cmd_opened_clean(c->md.cmd) && !cmd_formatted(c->md.cmd)) {
 		DMWARN("the metadata was not closed cleanly: taking every block as dirty");
-		return cmd_set_all_dirty(c->cmd);
+		return cmd_set_all_dirty(c->md.cmd);
 	}
 	return 0;
 }
@@ -385,11 +386,14 @@ static int check_known(struct cache *c, struct cache *known)
 static int load_mapping(struct cache *c, struct cache_table *t,
 			struct cache *known, struct cache *before)
 {
-	struct load_context lc = { .c = c, .unclean = !cmd_opened_clean(c->cmd) };
+	struct load_context lc = {
+		.c = c,
+		.unclean = !cmd_opened_clean(c->md.cmd),
+	};
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	r = cmd_load(c->cmd, c->policy.ops->name, c->policy.ops->version,
+	lockdep_assert_held(&c->md.lock);
+	r = cmd_load(c->md.cmd, c->policy.ops->name, c->policy.ops->version,
 		     load_slot, &lc);
 	if (r) {
 		if (lc.why)
@@ -420,8 +424,8 @@ static int load_mapping(struct cache *c, struct cache_table *t,
  */
 static bool goes_through(struct cache *c, enum dm_cache_mode mode)
 {
-	lockdep_assert_held(&c->md_lock);
-	return !cache_mode_keeps_dirty(mode) && !cmd_log_flag(c->cmd) &&
+	lockdep_assert_held(&c->md.lock);
+	return !cache_mode_keeps_dirty(mode) && !cmd_log_flag(c->md.cmd) &&
 	       (c->settings.through || !atomic_read(&c->nr_dirty));
 }
 
@@ -431,16 +435,16 @@ void cache_follow_mode(struct cache *c, enum dm_cache_mode mode)
 	int r = 0;
 
 	mutex_lock(&c->settings.lock);
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	through = goes_through(c, mode);
 	if (through != c->settings.through) {
 		r = cache_settings_note_through(c, through);
 		if (!r)
-			r = cmd_commit(c->cmd, true);
+			r = cmd_commit(c->md.cmd, true);
 	}
 	if (r)
 		cache_metadata_failed(c, "commit at resume", r);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	mutex_unlock(&c->settings.lock);
 }
 
@@ -456,8 +460,8 @@ static void doubt_metadata(struct cache *c, struct cache *before)
 		       READ_ONCE(before->state.health) == HEALTH_READ_ONLY &&
 		       !before->degrade.unchecked;
 
-	lockdep_assert_held(&c->md_lock);
-	c->degrade.unchecked = cmd_needs_check(c->cmd) && !vouched;
+	lockdep_assert_held(&c->md.lock);
+	c->degrade.unchecked = cmd_needs_check(c->md.cmd) && !vouched;
 }
 
 /*
@@ -477,13 +481,13 @@ static void report_unchecked(struct cache *c)
 /* The changes that were made to the metadata while it was loaded are dropped. */
 static int stay_read_only(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
 	if (c->degrade.unchecked && atomic_read(&c->nr_dirty))
 		report_unchecked(c);
 	c->state.health = HEALTH_READ_ONLY;
 	cache_set_failed_mode(c);
-	return cmd_abort(c->cmd);
+	return cmd_abort(c->md.cmd);
 }
 
 /*
@@ -497,7 +501,7 @@ static int bring_up(struct cache *c, struct cache_table *t,
 	unsigned int noio;
 	int r;
 
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	noio = memalloc_noio_save();
 	r = open_metadata(c, t, !known);
 	if (!r)
@@ -513,19 +517,19 @@ static int bring_up(struct cache *c, struct cache_table *t,
 	if (!r)
 		r = cache_settings_note_through(c, goes_through(c, t->mode));
 	if (!r)
-		r = cmd_needs_check(c->cmd) ? stay_read_only(c) :
-					      cmd_commit(c->cmd, true);
+		r = cmd_needs_check(c->md.cmd) ? stay_read_only(c) :
+						 cmd_commit(c->md.cmd, true);
 	memalloc_noio_restore(noio);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	return r;
 }
 
-/* Without md_lock, because no other table can find the engine yet. */
+/* Without md.lock, because no other table can find the engine yet. */
 static void load_stats(struct cache *c)
 {
 	struct cmd_stats stats;
 
-	cmd_get_stats(c->cmd, &stats);
+	cmd_get_stats(c->md.cmd, &stats);
 	cache_stat_add(c, STAT_READ_HITS, stats.read_hits);
 	cache_stat_add(c, STAT_READ_MISSES, stats.read_misses);
 	cache_stat_add(c, STAT_WRITE_HITS, stats.write_hits);
@@ -577,9 +581,9 @@ static int write_hints(struct cache *c)
 {
 	struct hints_context hc = { .c = c };
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	cache_lately_marks(c, &hc.lately);
-	return cmd_write_hints(c->cmd, c->policy.ops->name,
+	return cmd_write_hints(c->md.cmd, c->policy.ops->name,
 			       c->policy.ops->version, hint_of, &hc);
 }
 
@@ -592,8 +596,8 @@ static void store_stats(struct cache *c)
 		.write_misses = cache_stat_sum(c, STAT_WRITE_MISSES),
 	};
 
-	lockdep_assert_held(&c->md_lock);
-	cmd_set_stats(c->cmd, &stats);
+	lockdep_assert_held(&c->md.lock);
+	cmd_set_stats(c->md.cmd, &stats);
 }
 
 /*
@@ -615,12 +619,12 @@ static int drop_suspects(struct cache *c)
 	u32 i, word;
 	int r = 0;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
 		word = slot_word(slot_at(&c->map, i));
 		if (slot_state(word) == SLOT_VALID && (word & SLOT_INTENT) &&
 		    !(word & SLOT_DIRTY) && !is_logged(c, i))
-			r = cmd_remove(c->cmd, i);
+			r = cmd_remove(c->md.cmd, i);
 	}
 	return r;
 }
@@ -629,14 +633,14 @@ static int commit_state(struct cache *c)
 {
 	int r = 0;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (READ_ONCE(c->degrade.fast_flush_failed) &&
 	    !READ_ONCE(c->degrade.origin_flush_failed))
 		r = drop_suspects(c);
 	if (!r)
 		r = write_hints(c);
 	store_stats(c);
-	return r ? r : cmd_commit(c->cmd, true);
+	return r ? r : cmd_commit(c->md.cmd, true);
 }
 
 void cache_store(struct cache *c)
@@ -655,11 +659,11 @@ void cache_store(struct cache *c)
 	 * Done also after a failed flush, because the metadata's own commit may
 	 * succeed.
 	 */
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	if (cache_writable(c)) {
 		r = commit_state(c);
 		if (r)
 			cache_metadata_failed(c, "commit at suspend", r);
 	}
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 }

@@ -3,10 +3,21 @@
 #ifndef HEARTH_CACHE_LOAD_H
 #define HEARTH_CACHE_LOAD_H
 
+#include <linux/mutex.h>
+
 #include "cache-mode.h"
 
 struct cache;
 struct cache_table;
+struct cmd;
+struct pd_device;
+
+/* The metadata that an engine has open.  Both pointers stay until the engine goes. */
+struct cache_metadata {
+	struct mutex lock;		/* guards cmd and the metadata it stands for */
+	struct cmd *cmd;
+	struct pd_device *pd;
+};
 
 /**
  * cache_load() - fill a new engine from the metadata
@@ -15,7 +26,7 @@ struct cache_table;
  * @before: the suspended engine, or NULL; if it alone knows of dirty blocks, they
  *	must be there
  *
- * Context: process, sleeps; takes md_lock.
+ * Context: process, sleeps; takes md.lock.
  *
  * Return: 0; -EFBIG if a dirty block does not fit any more; -EILSEQ if the metadata
  * is damaged or lacks a block of @before; -ESTALE if the origin was written without
@@ -31,7 +42,7 @@ int cache_load(struct cache *c, struct cache_table *t, struct cache *before);
  *
  * A power cut may come while it runs in this mode, so what the next load must know
  * of it is made durable.  If that fails, so does the metadata, and the engine then
- * keeps no dirty blocks.  Context: process, sleeps; takes settings.lock and md_lock.
+ * keeps no dirty blocks.  Context: process, sleeps; takes settings.lock and md.lock.
  */
 void cache_follow_mode(struct cache *c, enum dm_cache_mode mode);
 
@@ -40,7 +51,7 @@ void cache_follow_mode(struct cache *c, enum dm_cache_mode mode);
  * @c: suspended, with nothing in flight
  *
  * That is: which blocks are clean, hints, counters.  Context: process, sleeps; takes
- * md_lock.  A failure is logged and worsens the health.
+ * md.lock.  A failure is logged and worsens the health.
  */
 void cache_store(struct cache *c);
 

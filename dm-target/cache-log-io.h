@@ -366,7 +366,7 @@ void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error);
  * cache_log_work() - turn the log on and off, and have extents leave it
  * @work: work of the log
  *
- * Context: bg_wq; sleeps, does I/O, takes md_lock.
+ * Context: bg_wq; sleeps, does I/O, takes md.lock.
  */
 void cache_log_work(struct work_struct *work);
 
@@ -382,7 +382,7 @@ void cache_log_tick(struct cache *c);
  * cache_log_clear_flag() - the log is empty: clear the flag, and give all slots back
  * @log: is not OFF; the worker does not run
  *
- * Context: process, sleeps; takes md_lock.  Return: false if it is not empty, or the
+ * Context: process, sleeps; takes md.lock.  Return: false if it is not empty, or the
  * metadata could not be written.
  */
 bool cache_log_clear_flag(struct cache_log *log);
@@ -391,7 +391,7 @@ bool cache_log_clear_flag(struct cache_log *log);
  * cache_log_save_at_stop() - the ring has failed: all goes home now
  * @log: the log; its worker does not run, and no I/O
  *
- * Context: process, sleeps; takes md_lock.
+ * Context: process, sleeps; takes md.lock.
  */
 void cache_log_save_at_stop(struct cache_log *log);
 
@@ -410,7 +410,7 @@ void cache_log_kept_slots(const struct log_geometry *geo,
  * @c: an engine that is being brought up; has no log
  * @nr_slots: of the cache device, as the superblock has it
  *
- * Context: process, under md_lock; sleeps, does I/O.  Return: 0 or an error, which it
+ * Context: process, under md.lock; sleeps, does I/O.  Return: 0 or an error, which it
  * has logged.
  */
 int cache_log_open(struct cache *c, u32 nr_slots);
@@ -437,7 +437,7 @@ u64 cache_log_nr_blocks(const struct cache *c);
  * @c: an engine that is being brought up; may have no log
  *
  * The next commit clears the flag.  Without it nothing believes the ring.  Context:
- * process, under md_lock; sleeps.  Return: 0 or an error of the metadata.
+ * process, under md.lock; sleeps.  Return: 0 or an error of the metadata.
  */
 int cache_log_give_up(struct cache *c);
 
@@ -465,7 +465,7 @@ int cache_log_leave_mapped(struct cache *c);
  * @c: the engine; may have no log
  *
  * Before the free list is built and anything is served.  Context and result: as above,
- * without md_lock.
+ * without md.lock.
  */
 int cache_log_begin(struct cache *c);
 
@@ -476,7 +476,7 @@ int cache_log_begin(struct cache *c);
  * If the ring has failed, all goes home instead, however long that takes, because nothing
  * but this engine knows it.
  *
- * Context: process, sleeps, takes md_lock.
+ * Context: process, sleeps, takes md.lock.
  */
 void cache_log_stop(struct cache *c);
 
@@ -488,7 +488,7 @@ void cache_log_stop(struct cache *c);
  * The rest stays in the log, and the kernel's log says how many blocks that are.  No I/O
  * may run, and no other engine may use the metadata.
  *
- * Context: process, sleeps, does I/O; takes md_lock.  Return: true: the log is empty and
+ * Context: process, sleeps, does I/O; takes md.lock.  Return: true: the log is empty and
  * its flag is cleared, so the metadata has to be stored again.
  */
 bool cache_log_leave(struct cache *c);

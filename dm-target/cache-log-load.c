@@ -54,8 +54,8 @@ int cache_log_open(struct cache *c, u32 nr_slots)
 {
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
-	if (cmd_needs_check(c->cmd)) {
+	lockdep_assert_held(&c->md.lock);
+	if (cmd_needs_check(c->md.cmd)) {
 		DMERR("write log: the metadata needs a check, which would make the log be forgotten: use hearth-metadata");
 		return -EINVAL;
 	}
@@ -80,7 +80,7 @@ int cache_log_fit(struct cache *c, u32 nr_slots)
 	struct cache_log *log = c->log;
 	int r;
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	if (log->geo.nr_slots == nr_slots)
 		return 0;
 	if (log->geo.nr_slots > nr_slots) {
@@ -114,9 +114,9 @@ int cache_log_give_up(struct cache *c)
 {
 	int r = 0;
 
-	lockdep_assert_held(&c->md_lock);
-	if (cmd_log_flag(c->cmd))
-		r = cmd_set_log_flag(c->cmd, false);
+	lockdep_assert_held(&c->md.lock);
+	if (cmd_log_flag(c->md.cmd))
+		r = cmd_set_log_flag(c->md.cmd, false);
 	if (r)
 		return r;
 	cache_log_free(c->log);
@@ -166,7 +166,7 @@ int cache_log_leave_mapped(struct cache *c)
 		    !log_index_has(&log->ix, slot_block(s)))
 			continue;
 		/* The disk may call it clean, if it has gone home since it was mapped. */
-		r = cmd_set_dirty(c->cmd, slot, true);
+		r = cmd_set_dirty(c->md.cmd, slot, true);
 		if (!r)
 			r = leave_block(log, slot_block(s));
 		if (r) {

@@ -35,7 +35,7 @@
 
 static int set_flag(struct cache *c, void *in_use)
 {
-	return cmd_set_log_flag(c->cmd, *(bool *)in_use);
+	return cmd_set_log_flag(c->md.cmd, *(bool *)in_use);
 }
 
 /* Durable on return.  After an error the disk has the old flag, or the new one. */
@@ -282,9 +282,9 @@ static bool needs_check(struct cache *c)
 {
 	bool set;
 
-	mutex_lock(&c->md_lock);
-	set = cmd_needs_check(c->cmd);
-	mutex_unlock(&c->md_lock);
+	mutex_lock(&c->md.lock);
+	set = cmd_needs_check(c->md.cmd);
+	mutex_unlock(&c->md.lock);
 	return set;
 }
 

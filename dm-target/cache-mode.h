@@ -30,7 +30,7 @@ enum cache_health {
 struct cache_state {
 	bool discard_passdown;		/* to the origin; set while suspended */
 	enum dm_cache_mode mode;	/* in effect; see cache-settings.c, cache-degrade.c */
-	enum cache_health health;	/* written under md_lock, by cache-degrade.c */
+	enum cache_health health;	/* written under md.lock, by cache-degrade.c */
 	enum dm_cache_mode table_mode;	/* as the table says; set while suspended */
 };
 

@@ -42,10 +42,10 @@ static int save_record(struct cache *c)
 {
 	int r;
 
-	mutex_lock(&c->md_lock);
-	r = cmd_record_set(c->cmd, c->settings.record,
+	mutex_lock(&c->md.lock);
+	r = cmd_record_set(c->md.cmd, c->settings.record,
 			   strlen(c->settings.record));
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	return r ? r : cache_commit_sync(c);
 }
 
@@ -73,8 +73,8 @@ void cache_settings_load(struct cache *c)
 	int len;
 	u32 of;
 
-	lockdep_assert_held(&c->md_lock);
-	len = cmd_record_get(c->cmd, c->settings.record,
+	lockdep_assert_held(&c->md.lock);
+	len = cmd_record_get(c->md.cmd, c->settings.record,
 			     sizeof(c->settings.record) - 1);
 	cache_record_take(c->settings.record, len);
 	if (!cache_record_get(c->settings.record, "session", session,
@@ -92,7 +92,7 @@ void cache_settings_load(struct cache *c)
 
 int cache_settings_note_own(struct cache *c)
 {
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	c->settings.own = true;
 	/*
 	 * If the record has no room, the next load does not know this, and
@@ -100,7 +100,7 @@ int cache_settings_note_own(struct cache *c)
 	 */
 	if (cache_record_put(c->settings.record, "own", "1"))
 		return 0;
-	return cmd_record_set(c->cmd, c->settings.record,
+	return cmd_record_set(c->md.cmd, c->settings.record,
 			      strlen(c->settings.record));
 }
 
@@ -108,13 +108,13 @@ int cache_settings_note_through(struct cache *c, bool through)
 {
 	char of[THROUGH_LEN];
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	snprintf(of, sizeof(of), "%08x", lower_32_bits(c->settings.session));
 	c->settings.through = through && c->settings.session &&
 			      !cache_record_put(c->settings.record, "through", of);
 	if (!c->settings.through)
 		cache_record_put(c->settings.record, "through", NULL);
-	return cmd_record_set(c->cmd, c->settings.record,
+	return cmd_record_set(c->md.cmd, c->settings.record,
 			      strlen(c->settings.record));
 }
 
@@ -122,7 +122,7 @@ int cache_settings_new_session(struct cache *c)
 {
 	char session[SESSION_LEN];
 
-	lockdep_assert_held(&c->md_lock);
+	lockdep_assert_held(&c->md.lock);
 	c->settings.session = get_random_u64();
 	snprintf(session, sizeof(session), "%016llx", c->settings.session);
 	/* If the record has no room for it, the cache only loses a safeguard. */
@@ -130,7 +130,7 @@ int cache_settings_new_session(struct cache *c)
 		cache_record_put(c->settings.record, "session", NULL);
 		c->settings.session = 0;
 	}
-	return cmd_record_set(c->cmd, c->settings.record,
+	return cmd_record_set(c->md.cmd, c->settings.record,
 			      strlen(c->settings.record));
 }
 
@@ -171,12 +171,12 @@ int cache_set_mode(struct cache_table *t, const char *name)
 		return r;
 
 	/* A cache that has failed keeps the mode that its failure gave it. */
-	mutex_lock(&c->md_lock);
+	mutex_lock(&c->md.lock);
 	if (!cache_writable(c) || c->degrade.fast_dead)
 		r = -EROFS;
 	else
 		WRITE_ONCE(c->state.mode, mode);
-	mutex_unlock(&c->md_lock);
+	mutex_unlock(&c->md.lock);
 	return r;
 }
 

@@ -46,7 +46,7 @@ const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
  * cache_settings_load() - read the record from the metadata
  * @c: the engine; has no settings and session 0 if there is no record
  *
- * Context: under md_lock; no I/O runs.
+ * Context: under md.lock; no I/O runs.
  */
 void cache_settings_load(struct cache *c);
 
@@ -55,7 +55,7 @@ void cache_settings_load(struct cache *c);
  * @c: the engine
  *
  * The next commit keeps that, if the record has room.  A session of the stock target
- * voids the record, and with it this note.  Context: under md_lock; no I/O runs.
+ * voids the record, and with it this note.  Context: under md.lock; no I/O runs.
  * Return: 0 or an error of the metadata.
  */
 int cache_settings_note_own(struct cache *c);
@@ -67,7 +67,7 @@ int cache_settings_note_own(struct cache *c);
  *
  * The next commit keeps that.  The note is bound to the session, because an older
  * module would keep it and not know it.  Without room there is none.  Context: under
- * md_lock; no I/O runs.  Return: 0 or an error of the metadata.
+ * md.lock; no I/O runs.  Return: 0 or an error of the metadata.
  */
 int cache_settings_note_through(struct cache *c, bool through);
 
@@ -75,7 +75,7 @@ int cache_settings_note_through(struct cache *c, bool through);
  * cache_settings_new_session() - give the metadata's next commit its own session
  * @c: the engine
  *
- * Context: under md_lock; no I/O runs.  Return: 0 or an error of the metadata.
+ * Context: under md.lock; no I/O runs.  Return: 0 or an error of the metadata.
  */
 int cache_settings_new_session(struct cache *c);
 
@@ -95,7 +95,7 @@ void cache_settings_apply(struct cache *c, struct cache_table *t);
  * @value: its value; NULL: forget it
  *
  * Durable on return.  Context: process, sleeps; takes settings.lock and, under it,
- * md_lock; waits for a commit.
+ * md.lock; waits for a commit.
  *
  * Return: 0; -ENOSPC if the record has no room; -EINVAL if @value has more than one
  * line; or an error of the metadata.  After an error the record is as it was in

@@ -90,7 +90,7 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 	unsigned int sz = 0;
 	u64 used, total;
 
-	cmd_usage(c->cmd, &used, &total);
+	cmd_usage(c->md.cmd, &used, &total);
 	DMEMIT("%u %llu/%llu %u %u/%u %u %u %u %u %u %u %u ",
 	       CMD_BLOCK_SECTORS, used, total, c->geo.block_sectors,
 	       cache_bypassed(c) ? 0 : atomic_read(&c->nr_resident),
@@ -102,13 +102,13 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 	       (u32)cache_stat_sum(c, STAT_DEMOTIONS),
 	       (u32)cache_stat_sum(c, STAT_PROMOTIONS),
 	       cache_nr_unsaved(c));
-	sz += emit_features(t, cmd_format(c->cmd), c->state.discard_passdown,
+	sz += emit_features(t, cmd_format(c->md.cmd), c->state.discard_passdown,
 			    result + sz, maxlen - sz);
 	DMEMIT("%u ", 2 * count_tunables(cache_core_tunables));
 	sz += emit_tunables(cache_core_tunables, c, result + sz, maxlen - sz);
 	sz += emit_policy(t, c, result + sz, maxlen - sz);
 	DMEMIT("%s %s", has_failed(c) ? "ro" : "rw",
-	       cmd_needs_check(c->cmd) ? "needs_check " : "- ");
+	       cmd_needs_check(c->md.cmd) ? "needs_check " : "- ");
 }
 
 static void emit_table(struct cache_table *t, char *result, unsigned int maxlen)

@@ -54,7 +54,7 @@
  * those of its blocks and inside log.room_lock.
  *
  *   settings.lock           mutex    the text of the record (cache-settings.h)
- *   md_lock                 mutex    the metadata; health, and the mode of a failed cache
+ *   md.lock                 mutex    the metadata; health, and the mode of a failed cache
  *   engines_lock            mutex    engines, tables of each (cache-engine.c); no I/O under it
  *   policy.lock             plain    the policy but hit() and miss(); which block a slot has
  *   commit.lock             irqsave  queued changes of the metadata
@@ -84,7 +84,6 @@
 #include <linux/dm-kcopyd.h>
 #include <linux/list.h>
 #include <linux/mempool.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -100,6 +99,7 @@
 #include "cache-gate.h"
 #include "cache-intents.h"
 #include "cache-lately.h"
+#include "cache-load.h"
 #include "cache-log.h"
 #include "cache-mode.h"
 #include "cache-origin.h"
@@ -133,9 +133,7 @@ struct cache {
 
 	struct cache_current_policy policy;
 
-	struct mutex md_lock;		/* guards cmd and the metadata it stands for */
-	struct cmd *cmd;
-	struct pd_device *pd;
+	struct cache_metadata md;
 
 	/* Counts for status; each changed where the fact becomes durable. */
 	atomic_t nr_resident;

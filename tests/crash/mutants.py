@@ -191,8 +191,8 @@ SUITE_MUTANTS = {
         "origin write_log_is_dirty cache"),
     "origin-fence-not-durable": (
         "dm-target/cache-load.c",
-        "r = cmd_needs_check(c->cmd) ? stay_read_only(c) :\n\t\t\t\t\t      cmd_commit(c->cmd, true);",
-        "r = cmd_needs_check(c->cmd) ? stay_read_only(c) :\n\t\t\t\t\t      0;",
+        "r = cmd_needs_check(c->md.cmd) ? stay_read_only(c) :\n\t\t\t\t\t\t cmd_commit(c->md.cmd, true);",
+        "r = cmd_needs_check(c->md.cmd) ? stay_read_only(c) :\n\t\t\t\t\t\t 0;",
         "origin void_is_durable"),
     "origin-blocks-written-last-not-noted": (
         "dm-target/cache-intents.c",
