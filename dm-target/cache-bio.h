@@ -160,15 +160,16 @@ static inline enum cache_op cache_bio_op(struct bio *bio)
 static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 {
 	/* The task may move to another CPU: that only races, as with an interrupt. */
-	return stream_account(raw_cpu_ptr(c->streams), bio->bi_iter.bi_sector,
-			      bio_sectors(bio));
+	return stream_account(raw_cpu_ptr(c->streams.cpu),
+			      bio->bi_iter.bi_sector, bio_sectors(bio));
 }
 
 /* The same, for a miss: also streams of other CPUs go on. */
 static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 {
-	return stream_account_miss(raw_cpu_ptr(c->streams), &c->stream_ends,
-				   bio->bi_iter.bi_sector, bio_sectors(bio));
+	return stream_account_miss(raw_cpu_ptr(c->streams.cpu),
+				   &c->streams.ends, bio->bi_iter.bi_sector,
+				   bio_sectors(bio));
 }
 
 /* Fill in @io for a bio that is an @op, of a stream of @stream_sectors. */

@@ -143,7 +143,7 @@ static void init_locks(struct cache *c)
 static int alloc_parts(struct cache *c)
 {
 	c->stats = alloc_percpu(struct cache_stats);
-	c->streams = alloc_percpu(struct stream_cpu);
+	c->streams.cpu = alloc_percpu(struct stream_cpu);
 	c->gate.writers =
 		kvcalloc(CACHE_NR_GATES, sizeof(*c->gate.writers), GFP_KERNEL);
 	c->both.units =
@@ -156,9 +156,9 @@ static int alloc_parts(struct cache *c)
 	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
-	if (!c->stats || !c->streams || !c->gate.writers || !c->both.units ||
-	    !c->intents.swept || !c->writeback.items || !c->wq || !c->bg_wq ||
-	    !c->commit_wq)
+	if (!c->stats || !c->streams.cpu || !c->gate.writers ||
+	    !c->both.units || !c->intents.swept || !c->writeback.items ||
+	    !c->wq || !c->bg_wq || !c->commit_wq)
 		return -ENOMEM;
 	return mempool_init_kmalloc_pool(&c->evict.pool, MIGRATION_POOL,
 					 sizeof(struct migration));
@@ -218,7 +218,7 @@ static void destroy_engine(struct kref *ref)
 	kvfree(c->intents.swept);
 	kvfree(c->both.units);
 	kvfree(c->gate.writers);
-	free_percpu(c->streams);
+	free_percpu(c->streams.cpu);
 	free_percpu(c->stats);
 	kvfree(c);
 }

@@ -45,6 +45,12 @@ struct stream_cpu {
 	struct stream stream[1 << STREAM_BITS];	/* by the region of @next */
 };
 
+/* All streams of an engine.  A hit uses only those of its CPU. */
+struct cache_streams {
+	struct stream_cpu __percpu *cpu;
+	struct stream_ends ends;
+};
+
 /* Which of 2^@bits entries is for the region of @sector. */
 static inline u32 stream_hash(u64 sector, unsigned int bits)
 {

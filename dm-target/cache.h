@@ -128,8 +128,7 @@ struct cache {
 
 	struct slot_map map;
 	struct cache_stats __percpu *stats;
-	struct stream_cpu __percpu *streams;
-	struct stream_ends stream_ends;
+	struct cache_streams streams;
 
 	struct cache_current_policy policy;
 
