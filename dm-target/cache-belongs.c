@@ -28,12 +28,12 @@ static void release_slot(struct cache *c, u32 slot)
 	c->policy.p->ops->removed(c->policy.p, slot, slot_block(s),
 				  CACHE_REMOVED_INVALID);
 	if (slot_word(s) & SLOT_DIRTY)
-		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr.dirty);
 	if (slot_word(s) & SLOT_INTENT)
-		atomic_dec(&c->nr_intents);
+		atomic_dec(&c->nr.intents);
 	slot_map_remove(&c->map, slot);
 	atomic_set(&s->word, SLOT_FREE);
-	atomic_dec(&c->nr_resident);
+	atomic_dec(&c->nr.resident);
 }
 
 int cache_forget_slot(struct cache *c, u32 slot)
@@ -98,7 +98,7 @@ static bool clean_may_be_newer(struct cache *c, struct cache_table *t)
  */
 static u64 nr_newer(struct cache *c)
 {
-	return atomic_read(&c->nr_dirty) + cache_log_nr_blocks(c);
+	return atomic_read(&c->nr.dirty) + cache_log_nr_blocks(c);
 }
 
 /* I3: nobody can tell which is right, and what only the cache has would be lost. */
@@ -160,7 +160,7 @@ static bool may_be_newer(struct cache *c, struct cache_table *t)
 {
 	if (cache_log_nr_blocks(c))
 		return true;
-	if (atomic_read(&c->nr_dirty))
+	if (atomic_read(&c->nr.dirty))
 		return !c->settings.through;
 	return clean_may_be_newer(c, t);
 }
@@ -183,8 +183,8 @@ static int take_all_as_dirty(struct cache *c)
 		    (slot_word(s) & SLOT_DIRTY))
 			continue;
 		atomic_or(SLOT_ALL_DIRTY | SLOT_INTENT, &s->word);
-		atomic_inc(&c->nr_dirty);
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.dirty);
+		atomic_inc(&c->nr.intents);
 	}
 	return r;
 }
@@ -200,7 +200,7 @@ static int do_as_told(struct cache *c, const char *name, enum cache_answer answe
 	if (answer == ANSWER_CACHE) {
 		c->settings.through = false;
 		DMWARN("%s: the cache is kept, as the administrator says: %u blocks are written over the origin",
-		       name, atomic_read(&c->nr_resident));
+		       name, atomic_read(&c->nr.resident));
 		c->checked.state = ORIGIN_CACHE_KEPT;
 		return take_all_as_dirty(c);
 	}

@@ -392,7 +392,7 @@ static bool may_linger(struct cache *c, const struct commit_op *op)
 	if (READ_ONCE(c->life.quiescing) || nr >= LINGER_OPS)
 		return false;
 	if ((op->kind == COMMIT_CLEAR_DIRTY || op->kind == COMMIT_HOME) &&
-	    (nr >= atomic_read(&c->nr_dirty) ||
+	    (nr >= atomic_read(&c->nr.dirty) ||
 	     cache_reserve_is_short(c)))
 		return false;
 	return !(slot_word(slot_at(&c->map, op->slot)) & SLOT_WAITERS);

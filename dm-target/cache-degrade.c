@@ -270,7 +270,7 @@ static bool anything_dirty(struct cache *c)
 {
 	return cache_nr_dirty_and_log(c) ||
 	       (READ_ONCE(c->degrade.origin_flush_failed) &&
-		atomic_read(&c->nr_intents));
+		atomic_read(&c->nr.intents));
 }
 
 /*
@@ -340,7 +340,7 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 		return;
 	}
 	DMERR("metadata: switching to read-only mode, %u blocks are dirty",
-	      atomic_read(&c->nr_dirty));
+	      atomic_read(&c->nr.dirty));
 	if (cmd_set_needs_check(c->md.cmd))
 		DMERR("metadata: could not record that it needs a check");
 	set_health(c, HEALTH_READ_ONLY);
@@ -415,7 +415,7 @@ static void abandon_fast(struct cache *c)
 	WRITE_ONCE(c->degrade.fast_dead, true);
 	cache_set_failed_mode(c);
 	DMERR("cache device failed: only its %u dirty blocks are still asked of it",
-	      atomic_read(&c->nr_dirty));
+	      atomic_read(&c->nr.dirty));
 	c->life.tell_tables(c);
 }
 

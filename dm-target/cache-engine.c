@@ -70,9 +70,9 @@ static void tick_work(struct work_struct *work)
 		c->policy.p->ops->tick(c->policy.p, jiffies_to_msecs(jiffies));
 		spin_unlock(&c->policy.lock);
 	}
-	if (atomic_read(&c->nr_intents) > atomic_read(&c->nr_dirty))
+	if (atomic_read(&c->nr.intents) > atomic_read(&c->nr.dirty))
 		cache_commit_kick(c);
-	if (atomic_read(&c->nr_dirty))
+	if (atomic_read(&c->nr.dirty))
 		cache_kick_writeback(c);
 	queue_delayed_work(c->wq, &c->tick.work, TICK);
 }
@@ -248,7 +248,7 @@ static void report_size(struct cache *c)
 	centibytes = div_u64_rem(centibytes, 100, &rest);
 	DMINFO("hearth: %u blocks of %u sectors, %u resident, %u dirty; memory %llu KiB, %llu.%02u bytes a block",
 	       c->map.nr_slots, c->geo.block_sectors,
-	       atomic_read(&c->nr_resident), atomic_read(&c->nr_dirty),
+	       atomic_read(&c->nr.resident), atomic_read(&c->nr.dirty),
 	       bytes >> 10, centibytes, rest);
 }
 

@@ -54,7 +54,7 @@ static void unmap_failed(struct cache *c, struct migration *m)
 	old = atomic_xchg(&s->word, m->was_dirty ?
 			  SLOT_VALID | SLOT_ALL_DIRTY : SLOT_VALID);
 	if (old & SLOT_INTENT)
-		atomic_dec(&c->nr_intents);
+		atomic_dec(&c->nr.intents);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, m->slot);
 	migration_free(c, m);
@@ -76,10 +76,10 @@ static void unmap_committed(struct cache *c, struct commit_op *op, int error)
 	slot_map_remove(&c->map, m->slot);
 	old = atomic_xchg(&slot_at(&c->map, m->slot)->word, SLOT_FREE);
 	if (old & SLOT_INTENT)
-		atomic_dec(&c->nr_intents);
+		atomic_dec(&c->nr.intents);
 	if (m->was_dirty)
-		atomic_dec(&c->nr_dirty);
-	atomic_dec(&c->nr_resident);
+		atomic_dec(&c->nr.dirty);
+	atomic_dec(&c->nr.resident);
 	slot_map_free(&c->map, m->slot);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, m->slot);
@@ -123,7 +123,7 @@ static bool claim_slot(struct cache *c, struct migration *m, u64 block,
 	m->was_dirty = (word & SLOT_DIRTY) && !(word & SLOT_UNWRITTEN);
 	/* No write to it succeeded, so it is clean, whatever becomes of the commit. */
 	if (word & SLOT_UNWRITTEN)
-		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr.dirty);
 	c->policy.p->ops->removed(c->policy.p, m->slot, m->block, why);
 	trace_dm_cache_demote(c, m->block, m->slot, why, m->was_dirty);
 	cache_stat_inc(c, why == CACHE_REMOVED_EVICTED ?

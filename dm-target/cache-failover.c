@@ -165,7 +165,7 @@ static enum leave_result take_dirty_back(struct cache *c, u32 slot, u32 word)
 		return LEAVE_WAIT;
 	if (slot_try_change(slot_at(&c->map, slot), &word,
 			    word & ~(SLOT_DIRTY | SLOT_UNWRITTEN)))
-		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr.dirty);
 	return LEAVE_LOOK;
 }
 

@@ -215,7 +215,7 @@ static void fill_uncertain(struct fill *fill, int error)
 	c->policy.p->ops->inserted(c->policy.p, fill->slot, fill->block,
 				   fill->why);
 	spin_unlock(&c->policy.lock);
-	atomic_inc(&c->nr_resident);
+	atomic_inc(&c->nr.resident);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
 	if (fill->bio && READ_ONCE(c->state.health) == HEALTH_HOLDING)
@@ -244,11 +244,11 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 		new |= SLOT_INTENT;
 	if (overwritten)
 		new |= SLOT_ALL_DIRTY;
-	atomic_inc(&c->nr_resident);
+	atomic_inc(&c->nr.resident);
 	if (new & SLOT_INTENT)
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.intents);
 	if (new & SLOT_DIRTY)
-		atomic_inc(&c->nr_dirty);
+		atomic_inc(&c->nr.dirty);
 	cache_stat_inc(c, STAT_PROMOTIONS);
 	trace_fill(fill, 0);
 	if (fill->written)

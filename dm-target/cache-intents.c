@@ -31,7 +31,7 @@
 
 static u32 spare_intents(struct cache *c)
 {
-	int n = atomic_read(&c->nr_intents) - atomic_read(&c->nr_dirty);
+	int n = atomic_read(&c->nr.intents) - atomic_read(&c->nr.dirty);
 
 	return max(n, 0);
 }
@@ -48,7 +48,7 @@ static bool take_intent(struct cache *c, u32 slot)
 		return false;
 	if (!slot_try_change(s, &word, word & ~(SLOT_INTENT | SLOT_TOUCHED)))
 		return false;
-	atomic_dec(&c->nr_intents);
+	atomic_dec(&c->nr.intents);
 	/* Only a commit, by this worker, takes the slot's block away. */
 	if (word & SLOT_TOUCHED)
 		cache_lately_note(c, slot_block(s));
@@ -87,7 +87,7 @@ void cache_intents_give_back(struct cache *c, unsigned int nr)
 
 		/* Only a commit, by this worker, takes the slot's block away. */
 		if (!(atomic_fetch_or(SLOT_INTENT, &s->word) & SLOT_INTENT))
-			atomic_inc(&c->nr_intents);
+			atomic_inc(&c->nr.intents);
 	}
 }
 
@@ -265,7 +265,7 @@ static void ahead_mark(struct cache *c, u32 slot)
 					  slot_state(old) != SLOT_WRITEBACK))
 			return;
 	} while (!slot_try_change(s, &old, old | SLOT_INTENT));
-	atomic_inc(&c->nr_intents);
+	atomic_inc(&c->nr.intents);
 }
 
 void cache_intents_ahead_durable(struct cache *c, unsigned int nr)

@@ -258,12 +258,12 @@ static bool count_dirty(struct cache *c, u32 word)
 {
 	if ((word & SLOT_DIRTY) || !cache_keeps_dirty(c))
 		return false;
-	atomic_inc(&c->nr_dirty);
+	atomic_inc(&c->nr.dirty);
 	/* Pairs with the barrier of stop_dirtying(). */
 	smp_mb__after_atomic();
 	if (cache_keeps_dirty(c))
 		return true;
-	atomic_dec(&c->nr_dirty);
+	atomic_dec(&c->nr.dirty);
 	return false;
 }
 
@@ -304,10 +304,10 @@ static void intent_done(struct cache *c, struct commit_op *op, int error)
 			marks |= SLOT_DIRTY | SLOT_UNWRITTEN;
 	} while (!slot_try_change(s, &old, old | marks));
 	if (~old & SLOT_INTENT)
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.intents);
 	/* Another write has made it dirty meanwhile. */
 	if (counted && (old & SLOT_DIRTY))
-		atomic_dec(&c->nr_dirty);
+		atomic_dec(&c->nr.dirty);
 	if (cache_lacks_units(cb, old | marks)) {
 		cache_unpin_writer(c, cb);
 		cb->kind = BIO_PLAIN;
@@ -379,7 +379,7 @@ static enum hit_result pin_for_write(struct cache *c, struct bio *bio,
 		new |= SLOT_DIRTY | SLOT_UNWRITTEN;
 	if (!slot_try_change(s, &word, new)) {
 		if (counted)
-			atomic_dec(&c->nr_dirty);
+			atomic_dec(&c->nr.dirty);
 		cache_give_units(c, cb);
 		return HIT_RETRY;
 	}

@@ -283,7 +283,7 @@ static void report_past_end(struct cache *c, u32 nr, u32 nr_dirty)
  */
 static int drop_past_end(struct cache *c)
 {
-	u32 i, nr = 0, nr_dirty = atomic_read(&c->nr_dirty);
+	u32 i, nr = 0, nr_dirty = atomic_read(&c->nr.dirty);
 	int r = check_past_end(c);
 
 	if (!r && !c->degrade.unchecked)
@@ -294,7 +294,7 @@ static int drop_past_end(struct cache *c)
 		r = cache_forget_slot(c, i);
 		nr++;
 	}
-	nr_dirty -= atomic_read(&c->nr_dirty);
+	nr_dirty -= atomic_read(&c->nr.dirty);
 	if (nr)
 		report_past_end(c, nr, nr_dirty);
 	return r;
@@ -333,10 +333,10 @@ static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		lc->why = "two cache blocks map the same origin block";
 		return -EILSEQ;
 	}
-	atomic_inc(&c->nr_resident);
+	atomic_inc(&c->nr.resident);
 	if (dirty) {
-		atomic_inc(&c->nr_dirty);
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.dirty);
+		atomic_inc(&c->nr.intents);
 	}
 	if (hint_valid)
 		hint = cache_lately_load(c, block, hint);
@@ -426,7 +426,7 @@ static bool goes_through(struct cache *c, enum dm_cache_mode mode)
 {
 	lockdep_assert_held(&c->md.lock);
 	return !cache_mode_keeps_dirty(mode) && !cmd_log_flag(c->md.cmd) &&
-	       (c->settings.through || !atomic_read(&c->nr_dirty));
+	       (c->settings.through || !atomic_read(&c->nr.dirty));
 }
 
 void cache_follow_mode(struct cache *c, enum dm_cache_mode mode)
@@ -470,7 +470,7 @@ static void doubt_metadata(struct cache *c, struct cache *before)
  */
 static void report_unchecked(struct cache *c)
 {
-	u32 nr_dirty = atomic_read(&c->nr_dirty);
+	u32 nr_dirty = atomic_read(&c->nr.dirty);
 
 	DMERR("metadata: %u blocks are dirty, and stay so until it was checked",
 	      nr_dirty);
@@ -483,7 +483,7 @@ static int stay_read_only(struct cache *c)
 {
 	lockdep_assert_held(&c->md.lock);
 	DMERR("metadata: NEEDS_CHECK is set, read-only until it was checked");
-	if (c->degrade.unchecked && atomic_read(&c->nr_dirty))
+	if (c->degrade.unchecked && atomic_read(&c->nr.dirty))
 		report_unchecked(c);
 	c->state.health = HEALTH_READ_ONLY;
 	cache_set_failed_mode(c);

@@ -222,7 +222,7 @@ static u32 first_from(const u64 *blocks, u32 nr, u64 block)
 static bool too_full(struct cache_log *log, u32 fullness)
 {
 	struct cache *c = log->c;
-	u64 dirty = (u64)atomic_read(&log->nr_segments) + atomic_read(&c->nr_dirty);
+	u64 dirty = (u64)atomic_read(&log->nr_segments) + atomic_read(&c->nr.dirty);
 
 	if (fullness >= LOG_HIGH_MARK ||
 	    cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_high)))

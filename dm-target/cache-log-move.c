@@ -478,10 +478,10 @@ static void become_valid(struct log_move *m, u32 marks)
 	u32 old = slot_word(s);
 
 	/* Before segments are given back: cache_nr_unsaved() looks at both. */
-	atomic_inc(&c->nr_dirty);
-	atomic_inc(&c->nr_resident);
+	atomic_inc(&c->nr.dirty);
+	atomic_inc(&c->nr.resident);
 	if (marks & SLOT_INTENT)
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.intents);
 	/*
 	 * Under one lock, because an eviction that finds the slot VALID relies on
 	 * the policy knowing it.

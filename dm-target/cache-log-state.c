@@ -335,7 +335,7 @@ static bool is_empty(struct cache_log *log)
 static void report_clean(struct cache *c)
 {
 	/* lvm2, for one, waits for a clean cache. */
-	if (!atomic_read(&c->nr_dirty))
+	if (!atomic_read(&c->nr.dirty))
 		c->life.tell_tables(c);
 }
 

@@ -93,7 +93,7 @@ static void emit_info(struct cache_table *t, struct cache *c, char *result,
 	cmd_usage(c->md.cmd, &used, &total);
 	DMEMIT("%u %llu/%llu %u %u/%u %u %u %u %u %u %u %u ",
 	       CMD_BLOCK_SECTORS, used, total, c->geo.block_sectors,
-	       cache_bypassed(c) ? 0 : atomic_read(&c->nr_resident),
+	       cache_bypassed(c) ? 0 : atomic_read(&c->nr.resident),
 	       c->map.nr_slots,
 	       (u32)cache_stat_sum(c, STAT_READ_HITS),
 	       (u32)cache_stat_sum(c, STAT_READ_MISSES),
@@ -388,7 +388,7 @@ static int report_stats(struct cache *c, char *result, unsigned int maxlen)
 	DMEMIT("origin %s\n", origin_names[c->checked.state]);
 	for (i = 0; i < NR_CACHE_STATS; i++)
 		DMEMIT("%s %llu\n", stat_names[i], cache_stat_sum(c, i));
-	DMEMIT("intents_held %u\n", atomic_read(&c->nr_intents));
+	DMEMIT("intents_held %u\n", atomic_read(&c->nr.intents));
 	DMEMIT("free_slots %u\n", READ_ONCE(c->map.nr_free));
 	DMEMIT("data_slots %u\n", data_slots(c));
 	sz += emit_latencies(c, result + sz, maxlen - sz);

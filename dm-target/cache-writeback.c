@@ -45,7 +45,7 @@ static bool too_dirty(struct cache *c)
 {
 	u64 high = min(READ_ONCE(c->limits.dirty_high),
 		       READ_ONCE(c->limits.dirty_limit));
-	int left = atomic_read(&c->nr_dirty) -
+	int left = atomic_read(&c->nr.dirty) -
 		   atomic_read(&c->writeback.nr_blocks);
 
 	left = max(left, 0);
@@ -65,7 +65,7 @@ static bool backs_off(struct cache *c)
 static enum cache_wb_reason writeback_wanted(struct cache *c)
 {
 	if (READ_ONCE(c->life.quiescing) || !cache_may_go_home(c) ||
-	    !atomic_read(&c->nr_dirty) || backs_off(c))
+	    !atomic_read(&c->nr.dirty) || backs_off(c))
 		return CACHE_WB_NOT;
 	if (cache_all_must_go(c))
 		return CACHE_WB_DRAIN;
@@ -270,9 +270,9 @@ static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 					  marks) & ~gone))
 		;
 	if (~old & marks & SLOT_DIRTY)
-		atomic_inc(&c->nr_dirty);
+		atomic_inc(&c->nr.dirty);
 	if (~old & marks & SLOT_INTENT)
-		atomic_inc(&c->nr_intents);
+		atomic_inc(&c->nr.intents);
 	if (old & SLOT_WAITERS)
 		cache_slot_released(c, slot);
 }
@@ -298,7 +298,7 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 	trace_dm_cache_writeback(c, m->block, m->slot, m->why, m->began, error);
 	leave_writeback(c, m->slot, error ? marks_given_back(c, m) : 0);
 	/* lvm2, for one, waits for a clean cache. */
-	if (atomic_dec_and_test(&c->nr_dirty))
+	if (atomic_dec_and_test(&c->nr.dirty))
 		c->life.tell_tables(c);
 	if (!error) {
 		cache_stat_inc(c, STAT_WRITEBACKS);
@@ -330,7 +330,7 @@ static bool take_marks(struct cache *c, u32 slot, u32 marks)
 	} while (!slot_try_change(s, &old, old & ~marks));
 
 	if (old & marks & SLOT_INTENT)
-		atomic_dec(&c->nr_intents);
+		atomic_dec(&c->nr.intents);
 	return true;
 }
 
@@ -359,7 +359,7 @@ static bool queue_clean(struct cache *c, struct migration *m)
 {
 	bool says_clean = disk_can_say_clean(c);
 
-	/* Set before nr_dirty falls, because give_up() looks at it after nr_dirty. */
+	/* Set before nr.dirty falls, because give_up() looks at it after nr.dirty. */
 	if (!says_clean)
 		WRITE_ONCE(c->degrade.went_home_unsaid, true);
 	m->op.kind = says_clean ? COMMIT_CLEAR_DIRTY : COMMIT_HOME;

@@ -119,6 +119,16 @@
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
 
+/*
+ * How many slots have a block or a mark.  Declared here, because no file owns them:
+ * each is changed where the fact becomes durable.
+ */
+struct cache_slot_counts {
+	atomic_t resident;
+	atomic_t dirty;			/* SLOT_DIRTY */
+	atomic_t intents;		/* SLOT_INTENT */
+};
+
 struct cache {
 	struct cache_life life;
 	struct cache_devices dev;
@@ -134,10 +144,7 @@ struct cache {
 
 	struct cache_metadata md;
 
-	/* Counts for status; each changed where the fact becomes durable. */
-	atomic_t nr_resident;
-	atomic_t nr_dirty;
-	atomic_t nr_intents;		/* slots with SLOT_INTENT */
+	struct cache_slot_counts nr;
 
 	/* cache-setting-list.h; written at any time, so read with READ_ONCE. */
 	struct cache_limits limits;
@@ -261,7 +268,7 @@ static inline u32 cache_nr_dirty_and_log(const struct cache *c)
 
 	/* The log first, because a block that leaves it becomes dirty before. */
 	smp_rmb();
-	return nr + atomic_read(&c->nr_dirty);
+	return nr + atomic_read(&c->nr.dirty);
 }
 
 /* All that is to go home: slots, and the flag of a log that is being emptied. */
@@ -281,7 +288,7 @@ static inline u32 cache_nr_unsaved(const struct cache *c)
 static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 {
 	return !(word & SLOT_DIRTY) && cache_keeps_dirty(c) &&
-	       cache_blocks_exceed(c, atomic_read(&c->nr_dirty),
+	       cache_blocks_exceed(c, atomic_read(&c->nr.dirty),
 				   READ_ONCE(c->limits.dirty_limit));
 }
 
@@ -324,7 +331,7 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 static inline bool cache_alone_knows(const struct cache *c)
 {
 	return (READ_ONCE(c->state.health) == HEALTH_READ_ONLY &&
-		atomic_read(&c->nr_dirty)) || cache_log_alone_knows(c);
+		atomic_read(&c->nr.dirty)) || cache_log_alone_knows(c);
 }
 
 /*
