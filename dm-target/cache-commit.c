@@ -104,7 +104,7 @@ static void flush_devices(struct cache *c, unsigned int devices)
 	if (!atomic_dec_and_test(&fw.pending))
 		wait_for_completion_io(&fw.done);
 	if (~before & unflushed(c) & FLUSH_FAST)
-		queue_work(c->commit_wq, &c->degrade.work);
+		queue_work(c->wq.commit, &c->degrade.work);
 }
 
 int cache_flush_devices(struct cache *c)
@@ -269,11 +269,11 @@ int cache_commit_change(struct cache *c, const char *what,
 	};
 
 	/*
-	 * On commit_wq, so never beside a group's done() calls: these make slots
+	 * On wq.commit, so never beside a group's done() calls: these make slots
 	 * dirty, which stop_dirtying() would not see.
 	 */
 	INIT_WORK_ONSTACK(&w.work, change_work);
-	queue_work(c->commit_wq, &w.work);
+	queue_work(c->wq.commit, &w.work);
 	flush_work(&w.work);
 	destroy_work_on_stack(&w.work);
 	return w.error;
@@ -404,7 +404,7 @@ static void linger_locked(struct cache *c, struct commit_op *op)
 	list_add_tail(&op->list, &c->commit.ops);
 	WRITE_ONCE(c->commit.nr_lingering, c->commit.nr_lingering + 1);
 	if (may_linger(c, op))
-		queue_delayed_work(c->commit_wq, &c->commit.work,
+		queue_delayed_work(c->wq.commit, &c->commit.work,
 				   msecs_to_jiffies(LINGER_MS));
 	else
 		cache_commit_kick_locked(c);

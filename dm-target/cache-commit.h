@@ -37,7 +37,7 @@ struct cache_commit {
 	struct list_head ops;
 	u32 nr_lingering;		/* ops for which no bio waits; racy reads */
 	bool kicked;			/* the worker is to run at once */
-	struct delayed_work work;	/* on commit_wq */
+	struct delayed_work work;	/* on wq.commit */
 };
 
 /**
@@ -79,11 +79,11 @@ bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
  * cache_commit_change() - change the metadata, and commit it
  * @c: the engine
  * @what: the words for the log, if that fails
- * @change: makes the change, on commit_wq, under md.lock, where memory comes without I/O;
+ * @change: makes the change, on wq.commit, under md.lock, where memory comes without I/O;
  *	returns 0 or an error
  * @arg: for @change
  *
- * It is done on commit_wq, between two groups.  Context: any work but that queue's;
+ * It is done on wq.commit, between two groups.  Context: any work but that queue's;
  * sleeps.
  *
  * Return: 0 if the change is durable (I1); -EROFS if the metadata may not be written;
@@ -96,7 +96,7 @@ int cache_commit_change(struct cache *c, const char *what,
  * cache_commit_work() - commit one group
  * @work: commit.work of the engine
  *
- * Context: commit_wq; sleeps, takes commit.lock and md.lock, one after the other.
+ * Context: wq.commit; sleeps, takes commit.lock and md.lock, one after the other.
  */
 void cache_commit_work(struct work_struct *work);
 

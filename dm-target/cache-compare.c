@@ -59,7 +59,7 @@ static void read_half(struct comparison *cmp, struct half *h,
 		.bi_opf = REQ_OP_READ,
 		.mem.type = DM_IO_VMA,
 		.mem.ptr.vma = to,
-		.client = cmp->c->io,
+		.client = cmp->c->clients.io,
 	};
 
 	h->cmp = cmp;

@@ -83,7 +83,7 @@ void cache_hold_bio(struct cache *c, struct bio *bio, enum bio_step step)
 		  READ_ONCE(c->state.health) == HEALTH_HOLDING;
 	if (!refused) {
 		bio_list_add(&c->degrade.held, bio);
-		queue_work(c->commit_wq, &c->degrade.work);
+		queue_work(c->wq.commit, &c->degrade.work);
 	}
 	spin_unlock_irqrestore(&c->degrade.held_lock, flags);
 	if (refused)
@@ -325,7 +325,7 @@ void cache_set_failed_mode(struct cache *c)
 static void doubt_fast(struct cache *c)
 {
 	atomic_set(&c->degrade.fast_errors, ERRORS_MAX);
-	queue_work(c->commit_wq, &c->degrade.work);
+	queue_work(c->wq.commit, &c->degrade.work);
 }
 
 void cache_metadata_failed(struct cache *c, const char *what, int error)
@@ -361,7 +361,7 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 		.bi_opf = REQ_OP_WRITE,
 		.mem.type = DM_IO_KMEM,
 		.mem.ptr.addr = page_address(page),
-		.client = c->io,
+		.client = c->clients.io,
 	};
 	int r = is_free ? compat_dm_io(&req, 1, &where, NULL) : 0;
 
@@ -455,7 +455,7 @@ void cache_fast_error(struct cache *c, enum cache_stat stat)
 {
 	cache_stat_inc(c, stat);
 	if (atomic_inc_return(&c->degrade.fast_errors) == ERRORS_MAX)
-		queue_work(c->commit_wq, &c->degrade.work);
+		queue_work(c->wq.commit, &c->degrade.work);
 }
 
 static bool degrade_due(struct cache *c)
@@ -478,7 +478,7 @@ void cache_degrade_tick(struct cache *c)
 	if (!degrade_due(c))
 		return;
 	c->degrade.last_fence = jiffies;
-	queue_work(c->commit_wq, &c->degrade.work);
+	queue_work(c->wq.commit, &c->degrade.work);
 }
 
 void cache_set_fail_open(struct cache *c)
@@ -488,5 +488,5 @@ void cache_set_fail_open(struct cache *c)
 	if (c->state.health == HEALTH_HOLDING)
 		go_without_fence(c);
 	mutex_unlock(&c->md.lock);
-	queue_work(c->commit_wq, &c->degrade.work);
+	queue_work(c->wq.commit, &c->degrade.work);
 }

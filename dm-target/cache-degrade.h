@@ -30,7 +30,7 @@ struct cache_degrade {
 	spinlock_t held_lock;		/* guards held and nr_suspending */
 	struct bio_list held;		/* until the worker has decided */
 	u32 nr_suspending;		/* tables */
-	struct work_struct work;	/* on commit_wq */
+	struct work_struct work;	/* on wq.commit */
 };
 
 /**
@@ -102,7 +102,7 @@ void cache_suspend_ends(struct cache *c);
  * cache_degrade_work() - decide whether the cache is given up
  * @work: degrade.work of the engine
  *
- * Then it releases the held bios.  Context: commit_wq; sleeps, does I/O, takes
+ * Then it releases the held bios.  Context: wq.commit; sleeps, does I/O, takes
  * md.lock.
  */
 void cache_degrade_work(struct work_struct *work);

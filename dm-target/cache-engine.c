@@ -74,7 +74,7 @@ static void tick_work(struct work_struct *work)
 		cache_commit_kick(c);
 	if (atomic_read(&c->nr.dirty))
 		cache_kick_writeback(c);
-	queue_delayed_work(c->wq, &c->tick.work, TICK);
+	queue_delayed_work(c->wq.main, &c->tick.work, TICK);
 }
 
 /* ---- Construction ---- */
@@ -153,12 +153,12 @@ static int alloc_parts(struct cache *c)
 	c->writeback.items = kvmalloc_array(WRITEBACK_BATCH,
 					    sizeof(*c->writeback.items),
 					    GFP_KERNEL);
-	c->wq = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	c->bg_wq = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	c->commit_wq = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
+	c->wq.main = alloc_workqueue("hearth", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	c->wq.bg = alloc_workqueue("hearth-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	c->wq.commit = alloc_ordered_workqueue("hearth-commit", WQ_MEM_RECLAIM);
 	if (!c->stats || !c->streams.cpu || !c->gate.writers ||
 	    !c->both.units || !c->intents.swept || !c->writeback.items ||
-	    !c->wq || !c->bg_wq || !c->commit_wq)
+	    !c->wq.main || !c->wq.bg || !c->wq.commit)
 		return -ENOMEM;
 	return mempool_init_kmalloc_pool(&c->evict.pool, MIGRATION_POOL,
 					 sizeof(struct migration));
@@ -168,16 +168,16 @@ static int alloc_clients(struct cache *c)
 {
 	int r;
 
-	c->io = dm_io_client_create();
-	if (IS_ERR(c->io)) {
-		r = PTR_ERR(c->io);
-		c->io = NULL;
+	c->clients.io = dm_io_client_create();
+	if (IS_ERR(c->clients.io)) {
+		r = PTR_ERR(c->clients.io);
+		c->clients.io = NULL;
 		return r;
 	}
-	c->copier = dm_kcopyd_client_create(NULL);
-	if (IS_ERR(c->copier)) {
-		r = PTR_ERR(c->copier);
-		c->copier = NULL;
+	c->clients.copier = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(c->clients.copier)) {
+		r = PTR_ERR(c->clients.copier);
+		c->clients.copier = NULL;
 		return r;
 	}
 	return 0;
@@ -192,12 +192,12 @@ static void destroy_engine(struct kref *ref)
 	mutex_unlock(&engines_lock);
 
 	cache_log_end_pace(c->log);
-	if (c->bg_wq)
-		destroy_workqueue(c->bg_wq);
-	if (c->wq)
-		destroy_workqueue(c->wq);
-	if (c->commit_wq)
-		destroy_workqueue(c->commit_wq);
+	if (c->wq.bg)
+		destroy_workqueue(c->wq.bg);
+	if (c->wq.main)
+		destroy_workqueue(c->wq.main);
+	if (c->wq.commit)
+		destroy_workqueue(c->wq.commit);
 	cache_policy_destroy(c);
 	if (c->md.cmd)
 		cmd_close(c->md.cmd);
@@ -207,11 +207,11 @@ static void destroy_engine(struct kref *ref)
 	 * This waits for the last copies, whose end wakes the log, so the log is
 	 * freed later.
 	 */
-	if (c->copier)
-		dm_kcopyd_client_destroy(c->copier);
+	if (c->clients.copier)
+		dm_kcopyd_client_destroy(c->clients.copier);
 	cache_log_free(c->log);
-	if (c->io)
-		dm_io_client_destroy(c->io);
+	if (c->clients.io)
+		dm_io_client_destroy(c->clients.io);
 	mempool_exit(&c->evict.pool);
 	slot_map_exit(&c->map);
 	kvfree(c->writeback.items);
@@ -679,7 +679,7 @@ void cache_engine_run(struct cache *c)
 	if (c->checked.untold)
 		tell_tables(c);
 	c->checked.untold = false;
-	queue_delayed_work(c->wq, &c->tick.work, TICK);
+	queue_delayed_work(c->wq.main, &c->tick.work, TICK);
 	cache_kick_writeback(c);
 	/* A log that was recovered is draining until its worker has looked at it. */
 	if (c->log)
@@ -741,10 +741,10 @@ static void drain_work(struct cache *c)
 	/* No change begins to linger any more: the cache is quiescing. */
 	cache_commit_kick_lingering(c);
 	wait_event(c->wait.migrations, !atomic_read(&c->wait.nr_migrations));
-	flush_workqueue(c->bg_wq);
-	flush_workqueue(c->wq);
+	flush_workqueue(c->wq.bg);
+	flush_workqueue(c->wq.main);
 	flush_delayed_work(&c->commit.work);
-	flush_workqueue(c->commit_wq);
+	flush_workqueue(c->wq.commit);
 }
 
 /* The table runs no more.  True if it was the last: its caller stops the engine. */

@@ -14,6 +14,8 @@
 struct block_device;
 struct cache;
 struct cache_table;
+struct dm_io_client;
+struct dm_kcopyd_client;
 
 /* An engine among the others: the tables that have it, and whether it is to work. */
 struct cache_life {
@@ -64,9 +66,23 @@ struct cache_geometry {
 
 /* Once a second while the engine runs; the tick's own, but for last_io. */
 struct cache_tick {
-	struct delayed_work work;	/* on wq */
+	struct delayed_work work;	/* on wq.main */
 	unsigned long last_io;		/* jiffies of the last tick with user I/O */
 	u64 ios_seen;
+};
+
+/* For I/O that is no bio of a user.  Built with the engine. */
+struct cache_clients {
+	struct dm_io_client *io;
+	struct dm_kcopyd_client *copier;
+};
+
+/* All work of the engine, but that on log.wq.  Built with the engine. */
+struct cache_queues {
+	struct workqueue_struct *main;	/* bios and promotions; waits for no other */
+	struct workqueue_struct *bg;	/* eviction, write-back: may wait for main */
+	/* Commits, and all that decides about a failure. */
+	struct workqueue_struct *commit;
 };
 
 /**

@@ -38,7 +38,7 @@ struct cache_evict {
  * cache_evict_work() - free as many slots as the reserve lacks
  * @work: evict.work of the engine
  *
- * Context: bg_wq; sleeps, waits for commits, takes policy.lock.
+ * Context: wq.bg; sleeps, waits for commits, takes policy.lock.
  */
 void cache_evict_work(struct work_struct *work);
 

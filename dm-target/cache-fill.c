@@ -298,7 +298,7 @@ static void fill_io(struct fill *fill, blk_opf_t opf,
 		.bi_opf = opf,
 		.mem.type = DM_IO_PAGE_LIST,
 		.mem.ptr.pl = fill->pages,
-		.client = fill->c->io,
+		.client = fill->c->clients.io,
 	};
 
 	compat_dm_io_async(&req, &where, &fill->io, fn);
@@ -324,7 +324,7 @@ static void slot_written(struct compat_io *io, unsigned long error)
 	cache_admit_write_ends(fill->c);
 	fill->io_error = error;
 	INIT_WORK(&fill->work, slot_written_work);
-	queue_work(fill->c->wq, &fill->work);
+	queue_work(fill->c->wq.main, &fill->work);
 }
 
 /* Copy what the reader asked for out of the block. */
@@ -386,7 +386,7 @@ static void origin_read(struct compat_io *io, unsigned long error)
 
 	fill->io_error = error;
 	INIT_WORK(&fill->work, origin_read_work);
-	queue_work(fill->c->wq, &fill->work);
+	queue_work(fill->c->wq.main, &fill->work);
 }
 
 static void block_copied(int read_err, unsigned long write_err, void *context)
@@ -418,7 +418,7 @@ static void copy_large_block(struct fill *fill)
 	struct bio *bio = fill->bio;
 
 	fill->bio = NULL;
-	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, block_copied, fill);
+	dm_kcopyd_copy(c->clients.copier, &from, 1, &to, 0, block_copied, fill);
 	if (bio) {
 		cache_remap_origin(c, bio);
 		submit_bio_noacct(bio);
@@ -623,5 +623,5 @@ static void fill_start_work(struct work_struct *work)
 void cache_fill_start(struct fill *fill)
 {
 	INIT_WORK(&fill->work, fill_start_work);
-	queue_work(fill->c->wq, &fill->work);
+	queue_work(fill->c->wq.main, &fill->work);
 }

@@ -35,7 +35,7 @@ int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
  * cache_deferred_work() - go on with deferred bios
  * @work: wait.deferred_work of the engine
  *
- * Context: wq; may sleep.
+ * Context: wq.main; may sleep.
  */
 void cache_deferred_work(struct work_struct *work);
 

@@ -210,7 +210,7 @@ static int copy_home(struct cache *c, u32 slot, u64 block)
 	struct copy_wait cw = {};
 
 	init_completion(&cw.done);
-	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copy_done, &cw);
+	dm_kcopyd_copy(c->clients.copier, &from, 1, &to, 0, copy_done, &cw);
 	wait_for_completion_io(&cw.done);
 	return cw.error;
 }

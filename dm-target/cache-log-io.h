@@ -366,7 +366,7 @@ void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error);
  * cache_log_work() - turn the log on and off, and have extents leave it
  * @work: work of the log
  *
- * Context: bg_wq; sleeps, does I/O, takes md.lock.
+ * Context: wq.bg; sleeps, does I/O, takes md.lock.
  */
 void cache_log_work(struct work_struct *work);
 

@@ -89,7 +89,7 @@ static void begin_copy(struct cache_log *log, struct log_copy *copy,
 	copy->from_fast = from->bdev == log->c->dev.fast;
 	copy->to_fast = to->bdev == log->c->dev.fast;
 	atomic_add(sectors, &log->copying);
-	dm_kcopyd_copy(log->c->copier, from, 1, to, 0, copied, copy);
+	dm_kcopyd_copy(log->c->clients.copier, from, 1, to, 0, copied, copy);
 }
 
 void cache_log_copy_run(struct cache_log *log, const struct log_run *run,

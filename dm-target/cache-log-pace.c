@@ -132,7 +132,7 @@ bool cache_log_must_wait(struct cache_log *log, struct bio *bio)
 
 static void hand_out_soon(struct cache_log *log)
 {
-	queue_delayed_work(log->c->bg_wq, &log->pace_work, msecs_to_jiffies(PACE_MS));
+	queue_delayed_work(log->c->wq.bg, &log->pace_work, msecs_to_jiffies(PACE_MS));
 }
 
 /* A bio that has had its turn in vain stays before those that came later. */

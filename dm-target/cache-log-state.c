@@ -404,7 +404,7 @@ static void save(struct cache_log *log)
 	if (cache_writable(c))
 		forget(log);
 	/* If nothing is dirty any more, the cache can be given up. */
-	queue_work(c->commit_wq, &c->degrade.work);
+	queue_work(c->wq.commit, &c->degrade.work);
 	flush_work(&c->degrade.work);
 }
 

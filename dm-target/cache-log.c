@@ -482,7 +482,7 @@ static void ring_failed(struct cache_log *log, int error)
 		return;
 	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
 	      error);
-	queue_work(c->commit_wq, &c->degrade.work);
+	queue_work(c->wq.commit, &c->degrade.work);
 	cache_log_kick(log);
 }
 
@@ -662,7 +662,7 @@ bool cache_log_discard(struct cache *c, struct bio *bio)
 
 void cache_log_kick(struct cache_log *log)
 {
-	queue_work(log->c->bg_wq, &log->work);
+	queue_work(log->c->wq.bg, &log->work);
 }
 
 /* ---- The object ---- */

@@ -187,11 +187,11 @@ struct cache_log {
 	u64 wanted[LOG_NR_WANTED];	/* blocks that reads want in the cache */
 	u32 nr_wanted;			/* read anywhere */
 
-	struct delayed_work pace_work;	/* on bg_wq: hands out @earned */
+	struct delayed_work pace_work;	/* on wq.bg: hands out @earned */
 	wait_queue_head_t wait;		/* for copies, commits, and what leaves */
 
 	/* The worker's own, log.work. */
-	struct work_struct work;	/* on bg_wq */
+	struct work_struct work;	/* on wq.bg */
 	u64 *blocks;			/* that were picked to go home, sorted */
 	u32 nr_picked;
 	u32 next_pick;			/* of @blocks: those before it have had their turn */

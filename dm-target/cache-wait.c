@@ -21,7 +21,7 @@ void cache_defer_bio(struct cache *c, struct bio *bio, enum bio_step step)
 	cache_bio(bio)->granted = false;
 	spin_lock_irqsave(&c->wait.deferred_lock, flags);
 	bio_list_add(&c->wait.deferred, bio);
-	queue_work(c->wq, &c->wait.deferred_work);
+	queue_work(c->wq.main, &c->wait.deferred_work);
 	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
 }
 
@@ -33,7 +33,7 @@ static void defer_woken(struct cache *c, struct bio_list *bios)
 		return;
 	spin_lock_irqsave(&c->wait.deferred_lock, flags);
 	bio_list_merge(&c->wait.deferred, bios);
-	queue_work(c->wq, &c->wait.deferred_work);
+	queue_work(c->wq.main, &c->wait.deferred_work);
 	spin_unlock_irqrestore(&c->wait.deferred_lock, flags);
 }
 
@@ -270,7 +270,7 @@ void cache_commit_kick_locked(struct cache *c)
 	if (c->commit.kicked)
 		return;
 	c->commit.kicked = true;
-	mod_delayed_work(c->commit_wq, &c->commit.work, 0);
+	mod_delayed_work(c->wq.commit, &c->commit.work, 0);
 }
 
 void cache_commit_kick(struct cache *c)
@@ -291,13 +291,13 @@ void cache_commit_kick_lingering(struct cache *c)
 void cache_want_slots(struct cache *c)
 {
 	if (!READ_ONCE(c->life.quiescing))
-		queue_work(c->bg_wq, &c->evict.work);
+		queue_work(c->wq.bg, &c->evict.work);
 }
 
 void cache_kick_writeback(struct cache *c)
 {
 	if (!READ_ONCE(c->life.quiescing))
-		queue_work(c->bg_wq, &c->writeback.work);
+		queue_work(c->wq.bg, &c->writeback.work);
 }
 
 /* ---- Counts ---- */

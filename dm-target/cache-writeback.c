@@ -454,7 +454,8 @@ static void write_back(struct cache *c, const struct writeback_item *item,
 	to.bdev = c->dev.origin;
 	to.sector = cache_block_start(c, m->block) + first;
 	to.count = from.count;
-	dm_kcopyd_copy(c->copier, &from, 1, &to, 0, copied_to_origin, m);
+	dm_kcopyd_copy(c->clients.copier, &from, 1, &to, 0, copied_to_origin,
+		       m);
 }
 
 void cache_write_home(struct cache *c, u32 slot)

@@ -73,7 +73,7 @@ struct cache_writeback {
  * cache_writeback_work() - write one batch home, in the order of the origin
  * @work: writeback.work of the engine
  *
- * Context: bg_wq; sleeps.
+ * Context: wq.bg; sleeps.
  */
 void cache_writeback_work(struct work_struct *work);
 

@@ -129,27 +129,25 @@ struct cache_slot_counts {
 	atomic_t intents;		/* SLOT_INTENT */
 };
 
+/*
+ * Groups, each declared and explained where its owner's functions are.  Hits read dev,
+ * geo, state and the head of map, which lie side by side in three cache lines.
+ */
 struct cache {
 	struct cache_life life;
 	struct cache_devices dev;
 	struct cache_geometry geo;
-
 	struct cache_state state;
 
 	struct slot_map map;
-	struct cache_stats __percpu *stats;
+	struct cache_stats __percpu *stats;	/* a group for each CPU */
 	struct cache_streams streams;
-
 	struct cache_current_policy policy;
-
 	struct cache_metadata md;
-
 	struct cache_slot_counts nr;
-
 	/* cache-setting-list.h; written at any time, so read with READ_ONCE. */
 	struct cache_limits limits;
 
-	/* Each is declared, and explained, where its owner's functions are. */
 	struct cache_wait wait;
 	struct cache_yield yield;
 	struct cache_gate gate;
@@ -167,12 +165,8 @@ struct cache {
 	struct cache_tick tick;
 	struct cache_log *log;		/* or NULL; once there while I/O runs, it stays */
 
-	struct dm_io_client *io;
-	struct dm_kcopyd_client *copier;
-
-	struct workqueue_struct *wq;		/* bios and promotions; waits for no other */
-	struct workqueue_struct *bg_wq;		/* eviction, write-back: may wait for wq */
-	struct workqueue_struct *commit_wq;	/* commits, and all that decides about a failure */
+	struct cache_clients clients;
+	struct cache_queues wq;
 };
 
 /* Count one, or @n.  Any context. */
