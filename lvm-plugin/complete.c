@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The words that the shells offer when the user presses Tab.  The scripts in
- * completion/ ask "hearth __complete WORD...", so that all of them know the same.
+ * completion/ ask "hearth __complete WORD...", so that all shells offer the same.
  * It takes settings and policies from the lists and tables that are linked in, and
- * must not name any of them.  Nothing is complained of here.
+ * must not name any of them.
+ *
+ * Its only complaint is that of a function that it calls, if the user may not ask
+ * device-mapper.  The scripts drop it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,8 @@
 
 /* The word that is being completed. */
 struct wanted {
-	const char *given;	/* what there is of it */
-	const char *before;	/* "--option=" or "key=", as it has been typed; or "" */
+	const char *given;	/* the part that the user has typed */
+	const char *before;	/* "--option=" or "key=" before that part; or "" */
 	int before_len;
 };
 
@@ -94,7 +97,10 @@ static void offer_marks(const struct wanted *w)
 	free(names);
 }
 
-/* A list with commas is complete but for its last word; +, - and # may be before a word. */
+/*
+ * Only the last word of a list with commas is completed.  A +, - or # before that word
+ * stays as it is.
+ */
 static void offer_fields(struct wanted *w, const struct subcommand *s)
 {
 	const char *comma = strrchr(w->given, ','), *last = comma ? comma + 1 : w->given;
@@ -121,7 +127,7 @@ static void offer_key(const struct wanted *w, const char *key, const char *end,
 	offer(w, text, help);
 }
 
-/* @end stands behind each key. */
+/* Offers all keys, each with @end behind it. */
 static void offer_keys(const struct wanted *w, const char *end)
 {
 	struct known_setting k;
@@ -133,7 +139,10 @@ static void offer_keys(const struct wanted *w, const char *end)
 		offer_key(w, k.key, end, k.help);
 }
 
-/* Has the value after "=" completed, and what is before it left as it is. */
+/*
+ * From here on, the part after "=" is the word that is completed, and the part before it
+ * stays as it is.  False if there is no "=".
+ */
 static bool cut(struct wanted *w)
 {
 	const char *equals = strchr(w->given, '=');
@@ -214,7 +223,7 @@ static void offer_for(struct wanted *w, const struct subcommand *s, enum offer w
 	}
 }
 
-/* Is @word, "=VALUE" left out, the long option @name? */
+/* Is @word the long option @name?  A "=VALUE" behind it does not count. */
 static bool is_long(const char *word, const char *name)
 {
 	size_t len = strcspn(word, "=");
@@ -222,7 +231,7 @@ static bool is_long(const char *word, const char *name)
 	return name && len == strlen(name) + 2 && !strncmp(word + 2, name, len - 2);
 }
 
-/* The option that @word is, with or without "=VALUE", or NULL. */
+/* The row of the option that @word names, with or without "=VALUE"; NULL if it names none. */
 static const struct row *option(const struct subcommand *s, const char *word)
 {
 	const struct row *row;
@@ -267,7 +276,7 @@ static int arguments(const struct subcommand *s, int nr, char **words)
 	return found;
 }
 
-/* @words are those after the subcommand. */
+/* Completes the last of @words, which are the words after the subcommand. */
 static void in_subcommand(const struct subcommand *s, int nr, char **words)
 {
 	struct wanted w = { .given = words[nr - 1], .before = "" };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which devices the table of a device names, by libdevmapper.  A file of its own,
- * because dmeventd's plugin asks as well; it must not print, or end the program.
+ * The devices that the table of a device names, by libdevmapper.  This is a file of its
+ * own, because dmeventd's plugin links it as well.  So it must not print, or end the
+ * program.
  */
 #include <libdevmapper.h>
 #include <sys/sysmacros.h>

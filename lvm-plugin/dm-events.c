@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asks dmeventd, through libdevmapper-event, which caches it watches with hearth's
+ * Asks dmeventd, through libdevmapper-event, whether it watches a cache with hearth's
  * plugin, and tells it to begin or to end that.
  *
  * It must not know what the plugin looks for.
@@ -33,8 +33,9 @@ static struct dm_event_handler *handler(const struct dm_device *d)
 }
 
 /*
- * libdevmapper-event starts the daemon if it does not run.  Under systemd only its
- * socket may do that, because udev kills its children after some time.
+ * May libdevmapper-event be asked?  If the daemon does not run, libdevmapper-event starts it
+ * as a child of this command.  Under systemd only the socket may start it, because udev runs
+ * this command and kills its children after some time.
  */
 static bool may_ask(bool start)
 {

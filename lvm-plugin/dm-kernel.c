@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's device-mapper, through libdevmapper.  Nothing is printed here:
- * libdevmapper's complaints are kept for dm_error().
+ * The kernel's device-mapper, through libdevmapper.
+ *
+ * It must not print: it keeps libdevmapper's first complaint for dm_error().  It must not
+ * know what the words of a table or of a status line mean.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,7 @@ static void keep_complaint(int level, const char *file, int line, int errnum,
 	(void)file;
 	(void)line;
 	(void)errnum;
-	if (level > 3 || complaint[0])	/* 3: an error */
+	if (level > 3 || complaint[0])	/* 3 is an error; warnings have a greater level */
 		return;
 	va_start(ap, format);
 	vsnprintf(complaint, sizeof(complaint), format, ap);
@@ -46,7 +48,7 @@ const char *dm_root(void)
 	return "";
 }
 
-/* Runs @task, and destroys it if that fails. */
+/* Runs @task, and destroys it after an error.  0, or the error, negative. */
 static int run(struct dm_task *task)
 {
 	int error;
@@ -77,7 +79,10 @@ static struct dm_task *new_task(int type, const char *name)
 	return task;
 }
 
-/* This is asked first, because libdevmapper would try modprobe and mknod. */
+/*
+ * 0 if device-mapper can be used.  Callers ask this first, because libdevmapper would
+ * otherwise try modprobe and mknod.
+ */
 static int check_access(void)
 {
 	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
@@ -93,7 +98,10 @@ static int check_access(void)
 
 /* ---- Devices ---- */
 
-/* Table or status of the device's target "cache"; -ENOENT if it has none. */
+/*
+ * Asks for the table or the status, by @type, of the device's first target "cache".
+ * @words is allocated.  -ENOENT if the device has no such target.
+ */
 static int ask(int type, const char *name, struct dm_device *d, char **words)
 {
 	struct dm_task *task = new_task(type, name);
@@ -163,7 +171,7 @@ static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 {
 	struct dm_device d, *more;
 
-	/* It is no cache, or it went away meanwhile. */
+	/* The device is no cache, or it went away meanwhile. */
 	if (look_at(name, &d))
 		return 0;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
@@ -234,7 +242,7 @@ bool dm_all_targets(uint32_t major, uint32_t minor,
 		return false;
 	dm_task_set_major(task, major);
 	dm_task_set_minor(task, minor);
-	/* The table of an encrypted device has its key: it is wiped afterwards. */
+	/* The table of an encrypted device has its key, so the buffers are wiped afterwards. */
 	dm_task_secure_data(task);
 	if (run(task))
 		return false;
@@ -346,7 +354,10 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	r = simple(DM_DEVICE_RESUME, d);
 	if (!r)
 		return 0;
-	/* The new table cannot be started, so the old one runs again. */
+	/*
+	 * If the kernel refused the switch, this resumes the old table.  If the new target did
+	 * not resume, the old table is gone, and this tries the new one again.
+	 */
 	simple(DM_DEVICE_CLEAR, d);
 	simple(DM_DEVICE_RESUME, d);
 	return r;

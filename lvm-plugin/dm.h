@@ -4,8 +4,9 @@
  * dm-kernel.c, dm-below.c and dm-events.c ask the kernel and dmeventd; the tests link a
  * device-mapper made of files in their place.
  *
- * Nothing is printed here, but what libdevmapper itself prints before the first task or
- * dm_quiet(). After an error of libdevmapper's, dm_error() has its words.
+ * These functions print nothing.  Libdevmapper itself may print errors until the first task
+ * or dm_quiet() takes its log.  After an error of libdevmapper's, dm_error() has its words.
+ * It must not know what the words of a table or of a status line mean.
  */
 #ifndef HEARTH_PLUGIN_DM_H
 #define HEARTH_PLUGIN_DM_H
@@ -20,16 +21,18 @@ struct dm_device {
 	char name[DM_NAME_MAX];
 	char uuid[DM_NAME_MAX + 2];
 	uint32_t major, minor;
-	uint64_t start, length;		/* of the target, in sectors */
+	uint64_t start, length;		/* of the target, in sectors of 512 bytes */
 	bool alone;			/* the table has no other target */
 	bool suspended;
-	char *table, *status;		/* the target's words */
+	char *table, *status;		/* the target's words, without start, length and type */
 };
 
 /**
  * dm_list_caches() - all devices that have a target "cache"
- * @devices: receives them, sorted by name; dm_free_caches() frees them, after an error, too
+ * @devices: receives them, sorted by name; dm_free_caches() frees them, also after an error
  * @nr: receives their number
+ *
+ * Leaves out a device that it cannot ask, because a device may go away meanwhile.
  *
  * Return: 0; -EACCES if the user is not root, -ENODEV without a device-mapper, -ENOMEM, or
  * the kernel's error.
@@ -48,8 +51,8 @@ void dm_free_caches(struct dm_device *devices, unsigned int nr);
  * @name: its device-mapper name
  * @d: receives it; the caller frees its table and its status, which are NULL after an error
  *
- * Return: 0; -ENOENT if it has no target "cache": the rest of @d is filled in then; -ENXIO
- * if there is no such device; -EACCES, -ENODEV, -ENOMEM, or the kernel's error.
+ * Return: 0; -ENOENT if it has no target "cache", and @d has the rest; -ENXIO if there is no
+ * such device; -EACCES, -ENODEV, -ENOMEM, or the kernel's error.
  */
 int dm_look(const char *name, struct dm_device *d);
 
@@ -57,8 +60,8 @@ int dm_look(const char *name, struct dm_device *d);
  * dm_send() - send a message to the target
  * @d: the device
  * @message: the words
- * @reply: receives the answer, which the caller frees, or NULL if there was none; a NULL
- *	@reply drops it
+ * @reply: receives the answer, which the caller frees; or NULL if there was none, or no memory
+ *	for it. If @reply itself is NULL, the answer is dropped
  *
  * Return: 0; -ENOMEM, or the error of the target or the kernel.
  */
@@ -70,21 +73,23 @@ int dm_send(const struct dm_device *d, const char *message, char **reply);
  * @type: of the target, "cache" say
  * @table: the target's words
  *
- * If the new table cannot be resumed, the old one runs again.
+ * If the kernel refuses to suspend the device or to switch the tables, the old table runs
+ * again. If the new target does not resume, the kernel has freed the old table already: the
+ * new table stays then, and the device is suspended, unless a second resume succeeds.
  *
- * Return: 0; -ENOMEM, or the error with which the kernel refused the table or the switch.
+ * Return: 0; -ENOMEM, or the kernel's error for the new table, the suspend or the resume.
  */
 int dm_replace(const struct dm_device *d, const char *type, const char *table);
 
 /**
  * dm_monitor() - have dmeventd watch a device, or end that
  * @d: the device
- * @seconds: from one look to the next; 0: watch no longer
+ * @seconds: from one look to the next; 0 ends it
  *
- * May start dmeventd; under systemd only if its socket is there.
+ * Starts dmeventd if it does not run; under systemd only by its socket.
  *
  * Return: 0; -ENODATA: the device has no UUID; -ENOENT: hearth's plugin is not installed;
- * -EHOSTDOWN: dmeventd does not run, and nothing would start it; -ENOMEM; -EIO: dmeventd
+ * -EHOSTDOWN: dmeventd does not run, and its socket is not there; -ENOMEM; -EIO: dmeventd
  * refused it.
  */
 int dm_monitor(const struct dm_device *d, unsigned int seconds);
@@ -95,7 +100,7 @@ int dm_monitor(const struct dm_device *d, unsigned int seconds);
  *
  * Does not start dmeventd.
  *
- * Return: false as well if dmeventd cannot be asked.
+ * Return: true if so; false also if dmeventd cannot be asked.
  */
 bool dm_monitored(const struct dm_device *d);
 
@@ -116,36 +121,37 @@ int dm_cache_version(uint32_t version[3]);
  * @below: receives the major and the minor number of each
  * @max: how many @below has room for; the others are left out
  *
- * Libdevmapper logs an error if the device is none of its own, so the caller looks before.
- * Dmeventd's plugin calls this, too.
+ * Libdevmapper logs an error for a device that is not device-mapper's, so the caller makes sure
+ * that it is. Dmeventd's plugin calls this, too.
  *
- * Return: how many they are; 0 if it is no device of device-mapper's, or cannot be asked.
+ * Return: how many @below has; 0 if it is no device of device-mapper's, or cannot be asked.
  */
 unsigned int dm_devices_below(uint32_t major, uint32_t minor, uint32_t below[][2],
 			      unsigned int max);
 
 /**
- * dm_all_targets() - does something hold for every target of a device?
+ * dm_all_targets() - does a test hold for every target of a device?
  * @major: the device's number
  * @minor: the same
- * @is: tells of one target, by its type and the words of its table
+ * @is: the test: true or false for one target, by its type and the words of its table
  *
- * Libdevmapper logs an error if the device is none of its own, so the caller looks before.
+ * Libdevmapper logs an error for a device that is not device-mapper's, so the caller makes sure
+ * that it is.
  *
- * Return: false as well if the device has no target, or cannot be asked.
+ * Return: true if so; false also if the device has no target, or cannot be asked.
  */
 bool dm_all_targets(uint32_t major, uint32_t minor,
 		    bool (*is)(const char *type, const char *words));
 
 /**
- * dm_block_device() - number and size of a block device
+ * dm_block_device() - number and length of a block device
  * @path: its node
  * @major: receives its number
  * @minor: the same
- * @bytes: receives its size in bytes
+ * @bytes: receives its length in bytes
  *
- * Return: 0; -ENOTBLK if it is none; the error of open() or of an ioctl. dm_error() says
- * nothing of these, and the numbers stay as they are.
+ * Return: 0; -ENOTBLK if it is no block device; the error of open() or of an ioctl. dm_error()
+ * says nothing of these errors. @major and @minor stay as they are then.
  */
 int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
 		    uint64_t *bytes);
@@ -155,7 +161,7 @@ int dm_block_device(const char *path, uint32_t *major, uint32_t *minor,
  * @path: its node
  *
  * Return: 0; -EBUSY if it is mounted, say, or a part of another device; another error of
- * open(). dm_error() says nothing of these.
+ * open(). dm_error() says nothing of these errors.
  */
 int dm_unclaimed(const char *path);
 
@@ -165,15 +171,16 @@ const char *dm_error(void);
 /**
  * dm_quiet() - let libdevmapper print nothing from here on
  *
- * Forgets the complaint that there was; the next one is for dm_error(). Takes the log of
+ * Forgets the complaint that dm_error() had; the next error is kept for it. Takes the log of
  * libdevmapper away from a report that is open (report.h).
  */
 void dm_quiet(void);
 
 /**
- * dm_root() - the directory that stands before /sys, /run, /lib and /boot
+ * dm_root() - the directory that stands for the root directory: before /sys, /run and /var, say
  *
- * Return: "" but in tests. Dmeventd's plugin has a function of its own by this name.
+ * Return: "", but in tests their own directory; constant. Dmeventd's plugin has a function of
+ * its own by this name.
  */
 const char *dm_root(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Running lvm2's commands, and others of the system.  They are found by PATH, as in
- * a script, and no shell is in between.
+ * Runs lvm2's commands, and others of the system.  It finds them by PATH, as a script
+ * does, and starts them without a shell.
  *
  * It must not know what a command is for.
  */
@@ -22,7 +22,7 @@
 
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* The environment, with what scripts ask of LVM: no warnings, and English. */
+/* The environment, allocated, by which LVM prints no warnings of descriptors, and English. */
 static char **environment(void)
 {
 	static char quiet[] = "LVM_SUPPRESS_FD_WARNINGS=1", language[] = "LC_ALL=C";
@@ -42,7 +42,10 @@ static char **environment(void)
 	return all;
 }
 
-/* In a process group of its own, with the signals that this command has caught. */
+/*
+ * The command gets a process group of its own, and the default actions of the signals that
+ * hearth may have caught.
+ */
 static void set_up(posix_spawnattr_t *attr)
 {
 	sigset_t set;
@@ -58,8 +61,8 @@ static void set_up(posix_spawnattr_t *attr)
 }
 
 /*
- * Starts the command, with @out as its stdout; @quiet: its complaints are dropped.
- * Returns its pid, or -1 and sets errno.
+ * Starts the command, with @out as its stdout.  With @quiet its complaints are dropped.
+ * Returns its pid; or -1, and sets errno.
  */
 static pid_t start(const char *const argv[], int out, bool quiet)
 {
@@ -148,7 +151,7 @@ double cache_block_for(double cache)
 
 /* ---- A command line, word by word ---- */
 
-/* The last place stays NULL, which ends the list.  No caller has so many words. */
+/* The last place of argv stays NULL, because NULL ends the list. */
 void command_add(struct command *c, const char *word)
 {
 	if (c->nr == ARRAY_LEN(c->argv) - 1)
@@ -209,7 +212,7 @@ char *command_said(const char *const argv[], int *code)
 	pid = start(argv, ends[1], true);
 	close(ends[1]);
 	f = fdopen(ends[0], "r");
-	/* Reads all, because these commands print no NUL. */
+	/* This reads the whole output, because these commands print no NUL. */
 	if (!f || getdelim(&text, &room, '\0', f) < 0) {
 		free(text);
 		text = strdup("");
@@ -326,7 +329,7 @@ bool lvm_report_all(const char *command, const char *fields, const char *what,
 	return any;
 }
 
-/* The lines after the first are of further segments, say. */
+/* The first line of a report.  Further lines may be those of a volume's other segments. */
 struct first {
 	char (*values)[FIELD_LEN];
 	unsigned int nr;

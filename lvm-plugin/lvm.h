@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lvm2's own commands, run as they are installed.
+ * Runs commands of lvm2 and others, and reads their output.  It must not know what a command
+ * is for.
  */
 #ifndef HEARTH_PLUGIN_LVM_H
 #define HEARTH_PLUGIN_LVM_H
@@ -14,7 +15,7 @@
  * @name: VG/LV
  * @type: receives the segment type, "cache" say
  * @type_len: how many bytes @type has
- * @active: receives "active", or "" if it is not
+ * @active: receives "active", or "" if the volume is not active
  * @active_len: how many bytes @active has
  *
  * Runs lvs, and drops its complaints.
@@ -33,17 +34,18 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
  *
  * Does not look whether there is such a volume.
  *
- * Return: false after a complaint, if it has another form or is too long.
+ * Return: true; false after a complaint, if @from has another form or is longer than
+ * DM_NAME_MAX - 1 bytes.
  */
 bool lvm_take_name(const char *from, char *name, char *vg, char *lv);
 
 /**
  * lvm_lock_type() - the lock type of a volume group
- * @vg: its name; "" is none
- * @type: receives "sanlock" or "dlm", say, if lvmlockd has locks of it; else "none"
+ * @vg: its name; "" is no group
+ * @type: receives "sanlock" or "dlm", say, if lvmlockd has locks of the group; else "none"
  * @len: how many bytes @type has
  *
- * Asks the daemon, if it runs, and reads no disk.
+ * Asks lvmlockd if that runs. Reads no disk.
  */
 void lvm_lock_type(const char *vg, char *type, size_t len);
 
@@ -51,9 +53,9 @@ void lvm_lock_type(const char *vg, char *type, size_t len);
  * lvm_start() - start a command, and do not wait for it
  * @argv: its words; ends with NULL
  *
- * It is found by PATH. It gets a process group of its own, so that Ctrl-C reaches it only
- * through the caller, no input, LC_ALL=C, and the default actions of the signals that the
- * caller catches. Both its outputs go to stderr.
+ * The command is found by PATH. It gets a process group of its own, so that Ctrl-C reaches it
+ * only through the caller. Its input is empty, LC_ALL is C, and SIGINT, SIGTERM, SIGHUP and
+ * SIGPIPE have their default actions. Both its outputs go to stderr.
  *
  * Return: its pid, of which the caller asks lvm_ended(); -1 after a complaint.
  */
@@ -65,7 +67,8 @@ pid_t lvm_start(const char *const argv[]);
  * @code: receives its exit status, as lvm_run() returns it, or EXIT_FAILED if it is no
  *	child of this process
  *
- * Does not wait. After 1 the pid is no longer the command's.
+ * Does not wait. The caller must not use the pid any more after 1, because the kernel may give
+ * it to another process.
  *
  * Return: 1 if it has ended; else 0, and @code stays as it is.
  */
@@ -83,25 +86,25 @@ int lvm_run(const char *const argv[]);
 #define LVM_MAX_BLOCKS	1e6	/* allocation/cache_pool_max_chunks, unless set */
 
 /**
- * cache_metadata_bytes() - the size of metadata that hearth-target(8) advises to a cache
- * @cache: its size in bytes
- * @block: the size of its blocks in bytes, more than 0
+ * cache_metadata_bytes() - the bytes of metadata that hearth-target(8) advises for a cache
+ * @cache: bytes of the cache
+ * @block: bytes of one of its blocks, more than 0
  *
  * Return: bytes, not rounded to anything.
  */
 double cache_metadata_bytes(double cache, double block);
 
 /**
- * cache_block_for() - the smallest blocks of which LVM allows as many as a cache has
- * @cache: its size in bytes
+ * cache_block_for() - the smallest block for which LVM's limit on the number of blocks holds
+ * @cache: bytes of the cache
  *
- * Return: bytes; 64 KiB, or that times a power of two.
+ * Return: bytes of a block: 64 KiB, or 64 KiB times a power of two.
  */
 double cache_block_for(double cache);
 
 /* A command line that is put together word by word; zeroed at first. */
 struct command {
-	const char *argv[160];	/* the longest is a cache with 64 settings */
+	const char *argv[160];	/* enough to attach a cache with 64 settings, of FIELD_LEN bytes */
 	unsigned int nr;
 	char *texts[48];	/* words that belong to the command */
 	unsigned int nr_texts;
@@ -117,7 +120,7 @@ struct command {
 void command_add(struct command *c, const char *word);
 
 /**
- * command_add_text() - add a word that is made here
+ * command_add_text() - add a word that this makes from a format
  * @c: the command line, which owns the word
  * @format: as of printf()
  *
@@ -136,7 +139,8 @@ void command_free(struct command *c);
  * command_run() - run the command to its end, as lvm_run(), and free its words
  * @c: the command line
  *
- * Return: EXIT_OK; EXIT_FAILED, after a complaint of the command's, or of lvm_start().
+ * Return: EXIT_OK; EXIT_FAILED if it cannot be started, after a complaint, or if it fails: then
+ * the command itself has complained.
  */
 int command_run(struct command *c);
 
@@ -149,7 +153,7 @@ void command_print(struct command *c);
 /**
  * command_output() - the first line that a command prints
  * @argv: as of lvm_start(); its complaints are dropped
- * @line: receives it, without the newline; "" if the command fails
+ * @line: receives that line, without the newline; "" if the command fails
  * @len: how many bytes @line has; a longer line is cut
  *
  * Return: 0; -1, without a complaint, if the command fails or cannot be run.
@@ -163,8 +167,8 @@ int command_output(const char *const argv[], char *line, size_t len);
  *
  * Waits until the command has ended.
  *
- * Return: the text, "" if there is none; the caller frees it. NULL, without a complaint, if
- * the command cannot be run; @code stays as it is then.
+ * Return: the text, which the caller frees; "" if the command prints nothing. NULL, without a
+ * complaint, if the command cannot be run; @code stays as it is then.
  */
 char *command_said(const char *const argv[], int *code);
 
@@ -192,13 +196,13 @@ char *lvm_without_brackets(char *name);
  * @command: lvs, pvs or vgs
  * @fields: the names of the columns, with commas
  * @what: the volume, device or group
- * @nr: how many columns they are, at most 8
+ * @nr: how many columns @fields names, at most 8
  * @take: is called for each line, with its columns as of lvm_report()
  * @arg: for @take
  *
  * The command's complaints are dropped.
  *
- * Return: false, without a complaint, if there is no line.
+ * Return: true; false, without a complaint, if there is no line or the command fails.
  */
 bool lvm_report_all(const char *command, const char *fields, const char *what,
 		    unsigned int nr, void (*take)(void *arg, char values[][FIELD_LEN]),
@@ -209,13 +213,15 @@ bool lvm_report_all(const char *command, const char *fields, const char *what,
  * @command: lvs, pvs or vgs
  * @fields: the names of the columns, with commas
  * @what: the volume, device or group
- * @values: receives the columns, each cut to FIELD_LEN bytes; sizes are whole bytes,
- *	without a unit
- * @nr: how many they are, at most 8
+ * @values: receives the columns, each cut to FIELD_LEN - 1 characters; a length is a whole
+ *	number of bytes, without a unit
+ * @nr: how many columns @fields names, at most 8
  *
- * The command's complaints are dropped.
+ * LVM prints a line for each segment if @fields names a column of segments, such as devices;
+ * the lines after the first are dropped. The command's complaints are dropped, too.
  *
- * Return: false, without a complaint, if there is none; @values may be changed then.
+ * Return: true; false, without a complaint, if there is no line or the command fails; then
+ * @values stays as it is.
  */
 bool lvm_report(const char *command, const char *fields, const char *what,
 		char values[][FIELD_LEN], unsigned int nr);

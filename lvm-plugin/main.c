@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth: finds the subcommand, and has argp parse its options as the table in
- * subcommands.c has them.
+ * hearth: finds the subcommand, and gives its options to argp, as the table in
+ * subcommands.c describes them.
  *
  * It must not know what a subcommand does.
  */
@@ -12,7 +12,7 @@
 
 #include "options.h"
 
-#define MAX_ROWS	32	/* of a subcommand, with the names that are hidden */
+#define MAX_ROWS	32	/* of a subcommand, with hidden names and argp_rows()'s four */
 #define HELP		'h'
 #define VERSION		'V'
 #define FIRST_ROW	256	/* argp's key of row 0, if it has no letter */
@@ -59,7 +59,7 @@ static bool number(const struct row *row, const char *text, double *value)
 	return false;
 }
 
-/* Stores one option's value.  False, and a complaint, if it makes no sense. */
+/* Stores one option's value.  False, after a complaint, if the value makes no sense. */
 static bool take(struct options *o, const struct row *row, char *text)
 {
 	void *to = (char *)o + row->to;
@@ -134,7 +134,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return take(p->o, row, text) ? 0 : done(p, EXIT_USAGE);
 }
 
-/* For argp: the options of @s, and those that all subcommands have. */
+/* Fills @to, for argp, with the options of @s and those that all subcommands have. */
 static void argp_rows(const struct subcommand *s, struct argp_option *to)
 {
 	const struct row *row;
@@ -165,7 +165,7 @@ static int run(const struct subcommand *s, int argc, char **argv)
 			     .args_doc = s->args, .doc = doc };
 
 	argp_rows(s, rows);
-	/* argp's complaints and texts begin with this. */
+	/* argp begins its complaints and texts with this name. */
 	snprintf(name, sizeof(name), "hearth %s", s->name);
 	argv[0] = name;
 	snprintf(doc, sizeof(doc), "%c%s.", s->what[0] - 'a' + 'A', s->what + 1);
@@ -186,7 +186,7 @@ static void help_all(FILE *out)
 	fputs("Usage: hearth SUBCOMMAND [OPTION...] [ARGUMENT...]\n", out);
 	for (s = subcommands; s->name; s++)
 		fprintf(out, "  %-11s %-*s %s\n", s->name, ARGS_WIDTH, s->args, s->what);
-	/* With the shell's prompt the text just fits a terminal of 24 lines. */
+	/* This text and the shell's prompt just fit a terminal of 24 lines. */
 	fputs("\nCACHE: VG/LV or a device-mapper name. See hearth SUBCOMMAND --help, hearth(8).\n",
 	      out);
 }

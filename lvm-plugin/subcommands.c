@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The subcommands and their options, one row each.  It knows no parser.
+ * The table of the subcommands and their options, one row each.  It must not know the
+ * parser.
  */
 #include <string.h>
 
@@ -13,14 +14,14 @@
 #define DRY_RUN	{ "dry-run", 0, NULL, FLAG, TO(dry), 0, 0, 0, \
 		  "print the commands, and change nothing" }
 
-/* Its name is the word that users search for; it was --block. */
+/* The name is the word that users search for.  Scripts may have the former name, --block. */
 #define BLOCKSIZE(help)	{ "blocksize", 0, "KIB", REAL, TO(block), 32, 1048576, 0, help, "block" }
 
-/* The same as of zpool-iostat(8). */
+/* zpool-iostat(8) has the same option. */
 #define STAMP	{ "timestamp", 'T', "d|u", WORD, TO(stamp), 0, 0, OFFER_STAMPS, \
 		  "print the date, or the seconds since 1970, before each look" }
 
-/* The same as of lvs(8). */
+/* lvs(8) has the same options. */
 #define REPORT								\
 	{ "options", 'o', "FIELDS", WORD, TO(fields), 0, 0, OFFER_FIELDS, \
 	  "print these columns, with commas; +FIELDS: as well; help lists them" }, \
@@ -249,7 +250,7 @@ const char *subcommand_field(const struct subcommand *s, unsigned int i, const c
 {
 	const struct dm_report_field_type *f = s->fields;
 
-	/* The last one stays where it is. */
+	/* The last row has no id, so f does not go past it. */
 	while (f && f->id[0] && i--)
 		f++;
 	if (!f || !f->id[0])

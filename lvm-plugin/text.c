@@ -73,7 +73,10 @@ const char *duration_text(char *buf, double seconds)
 	return buf;
 }
 
-/* Two digits at least, because an SSD takes microseconds, and a disk 1,000 times that. */
+/*
+ * The unit follows the time, and the text has two digits at least, because an SSD takes
+ * microseconds, and a disk 1,000 times as long.
+ */
 const char *time_text(char *buf, double ms)
 {
 	static const char * const units[] = { "us", "ms", "s" };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Numbers as people read them, colours for terminals, JSON for programs.
+ * Numbers as people read them, colours for terminals, JSON for programs.  It must not know
+ * caches.
  */
 #ifndef HEARTH_PLUGIN_TEXT_H
 #define HEARTH_PLUGIN_TEXT_H
@@ -12,16 +13,16 @@
 #define SIZE_LEN	16
 
 /**
- * size_text() - a size as "12.3 MiB"
+ * size_text() - an amount of bytes as "12.3 MiB"
  * @buf: of SIZE_LEN bytes
- * @bytes: the size, 0 or more; 1 KiB is 1024 of them
+ * @bytes: the amount, 0 or more; 1 KiB is 1024 bytes
  *
  * Return: @buf.
  */
 const char *size_text(char *buf, double bytes);
 
 /**
- * short_text() - a number as "1.2k", of five characters at most
+ * short_text() - a number as "1.2k", of four characters at most below 1000P
  * @buf: of SIZE_LEN bytes
  * @n: the number, 0 or more; 1k is 1000
  *
@@ -32,7 +33,7 @@ const char *short_text(char *buf, double n);
 /**
  * duration_text() - a time as "2 h 5 min" or "40 s"
  * @buf: of 2 * SIZE_LEN bytes
- * @seconds: the time, 0 or more
+ * @seconds: the time in seconds, 0 or more
  *
  * Return: @buf.
  */
@@ -66,9 +67,9 @@ const char *rate_text(char *buf, double n);
 const char *percent_text(char *buf, double share);
 
 /**
- * share() - a part of a whole
+ * share() - the share that a part is of a whole
  * @part: in any unit
- * @whole: in the same
+ * @whole: in the same unit
  *
  * Dmeventd's plugin calls this, too.
  *
@@ -79,30 +80,31 @@ double share(double part, double whole);
 enum colour { PLAIN, BOLD, GOOD, WARN, BAD };
 
 /**
- * colour() - what to print before a text in a colour
- * @c: the colour; PLAIN after the text
+ * colour() - the escape sequence to print before a text in a colour
+ * @c: the colour; PLAIN for the sequence after the text
  *
- * Return: the escape sequence if stdout is a terminal, unless NO_COLOR is set, or TERM is dumb
- * or not set; else "". Constant; the first call decides for all.
+ * Return: the sequence, constant. It is "" if stdout is no terminal, NO_COLOR is set, or TERM is
+ * dumb or not set. The first call decides that for all.
  */
 const char *colour(enum colour c);
 
 /*
- * JSON to stdout.  One value is open at a time, in a static variable.  The key is NULL
- * within an array.  Nothing here looks whether writing has failed.
+ * JSON to stdout.  One outermost value is open at a time, and a static variable has its state.
+ * The key is NULL within an array.  main.c looks whether stdout has failed; these functions do
+ * not.
  */
 
 /** json_one_line() - print the next outermost value on one line */
 void json_one_line(void);
 
 /**
- * json_begin() - begin an object or an array; aborts if eight are open
+ * json_begin() - begin an object or an array; aborts if eight are open already
  * @key: its key; NULL within an array, or if it is the outermost one
  * @bracket: '{' or '['
  */
 void json_begin(const char *key, char bracket);
 
-/** json_end() - end the object or array that was begun last; after the outermost one, the line */
+/** json_end() - end the object or array that was begun last; the outermost one ends its line */
 void json_end(void);
 
 /**
@@ -120,9 +122,9 @@ void json_string(const char *key, const char *value);
 void json_uint(const char *key, uint64_t value);
 
 /**
- * json_real() - print a number with six digits
+ * json_real() - print a number with six significant digits
  * @key: its key; NULL within an array
- * @value: the number; NAN is null
+ * @value: the number; NAN and infinity are printed as null
  */
 void json_real(const char *key, double value);
 
@@ -140,16 +142,16 @@ void json_time(const char *key);
 void json_bool(const char *key, bool value);
 
 /**
- * json_quote() - print a text as a string of JSON, outside of what json_begin() began
- * @out: where to
+ * json_quote() - print a text as a string of JSON, independent of json_begin()
+ * @out: the stream that receives it
  * @s: the text, in UTF-8
  */
 void json_quote(FILE *out, const char *s);
 
 /**
- * json_word() - print a number if a text is a whole one, else a string
+ * json_word() - print a text as a number if it has only digits, 18 at most, else as a string
  * @key: its key; NULL within an array
- * @value: the text; a number has 18 digits at most
+ * @value: the text
  */
 void json_word(const char *key, const char *value);
 

@@ -10,24 +10,24 @@
 #include <stdbool.h>
 
 /**
- * complain() - print a line on stderr, "hearth: " before it, after what is in stdout
+ * complain() - flush stdout, then print a line on stderr with "hearth: " before it
  * @format: as of printf(), without the newline
  *
- * Not for dmeventd's plugin, which has a log.
+ * Dmeventd's plugin must not call this, because it has a log.
  */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);
 
-/** now() - seconds since boot, the time asleep included */
+/** now() - seconds since boot, including the time that the machine slept */
 double now(void);
 
-/** catch_signals() - from here on SIGINT, SIGTERM and SIGHUP set interrupted, and end nothing */
+/** catch_signals() - from here on SIGINT, SIGTERM and SIGHUP only set interrupted */
 void catch_signals(void);
 extern volatile sig_atomic_t interrupted;
 
 /**
  * pause_for() - sleep, until a signal comes
- * @seconds: how long, 0 or more
+ * @seconds: the longest sleep, 0 or more
  *
  * Does not sleep if interrupted is set.
  *
@@ -37,7 +37,7 @@ bool pause_for(double seconds);
 
 /**
  * root_path() - a path below dm_root()
- * @format: as of printf(): the path, with a slash at first
+ * @format: as of printf(): the path, which begins with a slash
  *
  * Aborts without memory, so dmeventd's plugin must not call it.
  *
