@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does the machine need a cache to start?  A cache that only hearth opens keeps a machine
- * from starting with a kernel that has no hearth, if / or a volume of fstab is on it.
+ * Does the machine need a cache to start?  If / or a volume of fstab is on a cache that only
+ * hearth opens, the machine does not start with a kernel that has no hearth.
  *
- * It owns where the system's configuration names devices.  It must not know what follows
- * from the answer, and changes nothing.
+ * It owns the list of the places where the system's configuration names devices.  It must
+ * not know what follows from the answer, and changes nothing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "sysfs.h"
 #include "util.h"
 
-/* The cache that is looked for, and room for the words of a hit. */
+/* The cache that is looked for, and room for the words if something needs it. */
 struct search {
 	struct device cache;
 	char *what;
@@ -27,7 +27,7 @@ struct search {
 
 /* ---- From a name to a device ---- */
 
-/* As udev names its links; bytes of other scripts than ASCII stay as they are. */
+/* Encodes a name as udev does for its links.  Bytes outside of ASCII stay as they are. */
 static void encode(const char *from, char *to, size_t len)
 {
 	static const char plain[] = "#+-.:=@_";
@@ -43,7 +43,7 @@ static void encode(const char *from, char *to, size_t len)
 	to[n] = '\0';
 }
 
-/* "LABEL=x" becomes the path of udev's link; any other name stays. */
+/* "LABEL=x" and the like become the path of udev's link.  Any other name stays as it is. */
 static void path_of_tag(const char *name, char *path, size_t len)
 {
 	static const char * const tags[][2] = {
@@ -76,7 +76,7 @@ static FILE *open_table(const char *path)
 	return f;
 }
 
-/* Is @path below the directory @dir?  Then the length of @dir, else 0. */
+/* The length of @dir if @path is that directory or below it, else 0. */
 static size_t is_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
@@ -95,7 +95,7 @@ static bool device_of_file(const char *path, struct device *d)
 	struct mntent m;
 	uint64_t bytes;
 
-	/* The caller is amid a table, and getmntent() has one buffer. */
+	/* The caller goes through a table by getmntent(), which has one buffer for all. */
 	while (f && getmntent_r(f, &m, line, sizeof(line))) {
 		len = is_below(path, m.mnt_dir);
 		/* A later mount on the same directory lies on top. */
@@ -120,11 +120,11 @@ static bool device_of(const char *name, struct device *d)
 	if (path[0] != '/')
 		return false;
 	r = dm_block_device(path, &d->major, &d->minor, &bytes);
-	/* A file for swap, or a directory that is bound to another one. */
+	/* If the path is no block device, it may be a swap file, or the source of a bind mount. */
 	return !r || (r == -ENOTBLK && device_of_file(path, d));
 }
 
-/* True if the device @name is the cache, or stands on it; then says that it is @what. */
+/* True if the device @name is the cache, or stands on it.  The words become @what then. */
 __attribute__((format(printf, 3, 4)))
 static bool stands_here(const struct search *s, const char *name, const char *what, ...)
 {
@@ -153,7 +153,7 @@ static bool mount_needs(const struct search *s, const struct mntent *m)
 	       stands_here(s, m->mnt_fsname, "%s", m->mnt_dir);
 }
 
-/* The first line has titles, and is no name of a device. */
+/* The first line of /proc/swaps has titles, which name no device. */
 static bool swap_needs(const struct search *s, const struct mntent *m)
 {
 	return stands_here(s, m->mnt_fsname, "swap");
@@ -173,14 +173,17 @@ static bool fstab_needs(const struct search *s, const struct mntent *m)
 			   strcmp(m->mnt_type, "swap") ? m->mnt_dir : "swap");
 }
 
-/* Name, device, key, options: the options stand where fstab has them. */
+/*
+ * A line of crypttab has name, device, key and options.  So getmntent() takes the device for
+ * a directory, and finds the options where fstab has them.
+ */
 static bool crypttab_needs(const struct search *s, const struct mntent *m)
 {
 	return must_be_there(m) &&
 	       stands_here(s, m->mnt_dir, "%s, by /etc/crypttab", m->mnt_fsname);
 }
 
-/* Does a line of the table @path, which may not be there, need the cache? */
+/* Does a line of the table @path need the cache?  The table may be missing. */
 static bool table_needs(const struct search *s, const char *path,
 			bool (*needs)(const struct search *s, const struct mntent *m))
 {
@@ -195,7 +198,7 @@ static bool table_needs(const struct search *s, const char *path,
 	return hit;
 }
 
-/* The words by which kernel, initramfs-tools and dracut are told of devices. */
+/* The words that name devices for the kernel, initramfs-tools and dracut. */
 static bool word_needs(const struct search *s, const char *word)
 {
 	static const char * const keys[] = { "root=", "resume=", "mount.usr=", "rd.lvm.lv=" };
@@ -206,7 +209,7 @@ static bool word_needs(const struct search *s, const char *word)
 		n = strlen(keys[i]);
 		if (strncmp(word, keys[i], n))
 			continue;
-		/* This one has VG/LV. */
+		/* The value of rd.lvm.lv is VG/LV. */
 		snprintf(path, sizeof(path), "%s%s", i == 3 ? "/dev/" : "", word + n);
 		return stands_here(s, path, "the kernel's command line (%s)", word);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The checks of one cache.
+ * hearth doctor: the checks of one cache: its health, errors, redundancy, devices, geometry
+ * and policy.
  *
  * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
@@ -13,7 +14,7 @@
 #include "text.h"
 
 #define MIB		(1024.0 * 1024)
-#define METADATA_FULL	0.8	/* chosen: early enough to act; not measured */
+#define METADATA_FULL	0.8	/* share in use; chosen, not measured: early enough to act */
 
 static const enum counter errors[] = {
 	CACHE_READ_ERRORS, CACHE_WRITE_ERRORS, ORIGIN_ERRORS, RETIRED_BLOCKS

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth doctor: how long will the SSD last?  smartctl says it, if it is installed.
+ * hearth doctor: does the SSD fail, or is it worn?  smartctl says so, if it is installed.
  *
- * It must not print, or know what kind of disk it is.
+ * It must not print, or know the kind of a disk: smart.c reads what smartctl says.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "smart.h"
 #include "sysfs.h"
 
-/* Percent of the endurance that the maker rates.  Chosen: early enough to buy another. */
+/* Percent of the endurance that the maker rates.  Chosen: early enough to buy another SSD. */
 #define WORN		90
 
-/* Without its name: nobody knows which one will be bought. */
+/* The remedy says DEVICE, because nobody knows the name of the new SSD yet. */
 static const char other[] =
 	"'hearth replace-ssd CACHE DEVICE', where DEVICE is the SSD that takes its place";
 

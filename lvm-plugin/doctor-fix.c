@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth doctor --fix: the repairs that are no risk to data.  Each is a few
- * commands, or a line for LVM's configuration.  doctor.c shows it and asks before,
- * and looks again afterwards.
+ * hearth doctor --fix: the repairs that are no risk to data.  A repair runs one or two
+ * commands, or writes a line to LVM's configuration.  doctor.c shows the repair and asks
+ * before it, and examines the machine again afterwards.
  *
- * It must not decide what is wrong: doctor-cache.c and doctor-system.c do.
+ * It must not decide what is wrong: doctor-system.c does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int fix_reload(const char *subject)
 
 /* ---- The initramfs ---- */
 
-/* The subject is the release of another kernel, or "system" for the one that runs. */
+/* @subject is the release of another kernel, or "system" for the running kernel. */
 static const char *release_of(const char *subject)
 {
 	return strcmp(subject, "system") ? subject : kernel_release();
@@ -97,8 +97,8 @@ static void local_conf(char *path, size_t len)
 }
 
 /*
- * Copies the file without our line, because LVM warns of a value that is there
- * twice.  False if the administrator has set the value in another form.
+ * Copies the file without the lines of an earlier repair, because LVM warns of a value that
+ * is there twice.  False if the administrator has set the value in another form.
  */
 static bool copy_conf(FILE *from, FILE *to)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The checks around a cache's write log: which kernels would refuse the volume while the
- * log is in use, and what a log would bring that is off.
+ * hearth doctor: the checks of a cache's write log.  While the log is in use, kernels
+ * without hearth refuse the volume.  While it is off, it might make writes faster.
  *
  * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
@@ -15,18 +15,21 @@
 #include "latency.h"
 #include "text.h"
 
-/* A mean of fewer requests says little.  Chosen. */
+/* Timed requests; the mean of fewer says little.  Chosen, not measured. */
 #define ENOUGH_TIMED	100
-/* A log pays where misses are at least so many of the writes, and so slow.  Chosen. */
+/* A log pays if at least this share of the writes miss, and if misses are this slow.  Chosen. */
 #define MANY_MISSES	0.05
 #define SLOW_MISS_MS	1.0
-#define SLOWER		4	/* than a hit */
-/* The engine absorbs no write of this size (LARGE_SECTORS, dm-target/cache-log-io.c). */
+#define SLOWER		4	/* times the mean of a hit */
+/*
+ * The engine absorbs a write of so many bytes, or more, only while slots are free
+ * (LARGE_SECTORS, dm-target/cache-log-io.c).
+ */
 #define LARGE_BYTES	(32 * 1024)
 
 /* ---- In use ---- */
 
-/* "; no hearth for the kernels A, B", or "" */
+/* @text becomes "; these installed kernels have no hearth: A, B", or "" if all have it. */
 static void kernels_without(char *text, size_t len)
 {
 	static char releases[MAX_KERNELS][RELEASE_LEN];
@@ -41,7 +44,7 @@ static void kernels_without(char *text, size_t len)
 					 releases[i]);
 }
 
-/* DKMS has the source where its package has put it. */
+/* Has hearth's DKMS package put its source where DKMS looks for it? */
 static bool is_in_dkms(void)
 {
 	char path[400];
@@ -51,7 +54,7 @@ static bool is_in_dkms(void)
 	return !access(path, F_OK);
 }
 
-/* @when: the text as far as the kernel's name. */
+/* Finds that a kernel refuses the cache.  @when is the finding's text before the release. */
 static void examine_kernel(const struct cache_info *c, const char *id, const char *when,
 			   const char *release)
 {
@@ -98,7 +101,7 @@ static void examine_in_use(const struct cache_info *c)
 
 /* ---- Off ---- */
 
-/* Milliseconds of one request; 0 if too few were timed. */
+/* The mean milliseconds of a request; 0 if too few were timed. */
 static double mean_ms(const struct cache_info *c, enum cache_latency kind)
 {
 	if (c->count[TIMED_READ_HITS + kind] < ENOUGH_TIMED)
@@ -106,7 +109,7 @@ static double mean_ms(const struct cache_info *c, enum cache_latency kind)
 	return latency_of(c->count, kind).mean;
 }
 
-/* The mean of all writes to the volume, because no counter has the size of a miss. */
+/* The mean bytes of all writes to the volume, because no counter has the bytes of misses. */
 static double mean_write(const struct cache_info *c)
 {
 	return 512 * share(c->count[IO_WRITE_SECTORS], c->count[IO_WRITES]);

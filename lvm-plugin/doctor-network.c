@@ -16,8 +16,8 @@ static bool is_remote(const char *transport)
 }
 
 /*
- * Several hosts may have opened such a device at the same time.  DRBD itself sees to it
- * that one host has it.
+ * Can several hosts open such a device at the same time?  They cannot open one of DRBD's,
+ * because DRBD itself lets one host have it.
  */
 static bool is_shared(const char *transport)
 {
@@ -34,7 +34,7 @@ static void examine_private_ssd(const struct cache_info *c, const char *ssd,
 	      origin);
 }
 
-/* By the volume group's name, because all its caches have the same fault. */
+/* The subject is the volume group, because all its caches have the same fault. */
 static void examine_group(const struct cache_info *c, const char *ssd, const char *origin)
 {
 	char v[2][FIELD_LEN];

@@ -2,8 +2,10 @@
 /*
  * hearth doctor: caches whose origin was written without them, or has lost a device.
  *
- * The target knows that of an active cache.  A cache that it has refused is not
- * active, so it is found in the kernel's log.
+ * For an active cache, the target and the tables tell.  A cache that the target has
+ * refused is not active, so this file looks for it in the kernel's log.
+ *
+ * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +62,7 @@ void examine_lost(const struct cache_info *c)
 
 /* ---- Refused ---- */
 
-/* LVM's name VG/LV of a device-mapper device, if there is such a volume. */
+/* @name becomes VG/LV if LVM has such a volume, else the device-mapper name itself. */
 static void name_volume(const char *dm_name, char *name, size_t len)
 {
 	struct cache_info c = { 0 };
@@ -84,7 +86,7 @@ static bool is_active(const struct caches *cs, const char *dm_name)
 	return false;
 }
 
-/* One record of the kernel's log. */
+/* Looks whether a record of the kernel's log says that the target has refused a cache. */
 static void examine_record(const struct caches *cs, char *record)
 {
 	static const char target[] = "device-mapper: cache: ";
@@ -105,7 +107,7 @@ static void examine_record(const struct caches *cs, char *record)
 	      "it was refused, because the origin was written without the cache, and the cache has what the origin has not");
 }
 
-/* Each read returns one record; a file of the tests has them all. */
+/* The kernel returns one record for each read.  A file of the tests returns all at once. */
 static void search_log(const struct caches *cs, int fd)
 {
 	char text[8192], *line, *save;
@@ -128,7 +130,7 @@ void examine_refused(const struct caches *cs)
 	free(path);
 	if (fd < 0)
 		return;
-	/* From where "dmesg --clear" was last given: the administrator has read the rest. */
+	/* The administrator has read the records from before the last "dmesg --clear". */
 	lseek(fd, 0, SEEK_DATA);
 	search_log(cs, fd);
 	close(fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The checks of the machine: the modules, the initramfs, the versions of the tools,
- * and the devices of / and /boot.
+ * hearth doctor: the checks of the machine: the modules, the initramfs, the versions of
+ * the tools, and the devices of / and /boot.
  *
  * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
@@ -18,7 +18,10 @@
 
 /* ---- Modules ---- */
 
-/* True if make install or DKMS put dm-cache.ko there; modules.dep may not have it. */
+/*
+ * Has make install or DKMS put dm-cache.ko on the disk?  Modprobe loads it only if
+ * modules.dep has it, too.
+ */
 static bool is_on_disk(void)
 {
 	static const char * const where[] = { "updates", "updates/dkms", "extra" };
@@ -36,7 +39,7 @@ static bool is_on_disk(void)
 	return false;
 }
 
-/* Commands and modules come from one source, but modules stay loaded. */
+/* An upgrade replaces the commands at once, but the former module stays loaded. */
 static void examine_version(void)
 {
 	char *path = root_path("/sys/module/dm_cache/version"), version[32] = "";
@@ -98,7 +101,7 @@ static void examine_modules(const struct caches *cs)
 
 /* ---- Mounts ---- */
 
-/* The device mounted at @where; false if none is. */
+/* Finds the device that is mounted at @where.  False if none is. */
 static bool mounted(const char *where, struct device *d)
 {
 	char path[400], *line = NULL, point[256];
@@ -122,7 +125,7 @@ static bool mounted(const char *where, struct device *d)
 	return hit;
 }
 
-/* The cache that is @d or below it, or NULL. */
+/* The cache that @d is, or that it stands on; NULL if there is none. */
 static const struct cache_info *cache_below(const struct caches *cs, struct device d)
 {
 	unsigned int i;
@@ -159,8 +162,8 @@ static char *image_of(const char *release)
 }
 
 /*
- * Finds which dm-cache an image holds.  modprobe prefers a module outside of
- * kernel/, in an image as elsewhere.  -1 if the image cannot be listed.
+ * Finds which dm-cache an image holds.  If it holds two, modprobe takes the one outside of
+ * kernel/, as it does on the disk.  0; -1 if the image cannot be listed.
  */
 static int in_image(const char *path, enum where *w, bool *by_dracut)
 {
@@ -189,7 +192,7 @@ static int in_image(const char *path, enum where *w, bool *by_dracut)
 	return 0;
 }
 
-/* Without hearth's hook a new image would hold no more than this one. */
+/* Only with hearth's hook would a new image hold hearth's module. */
 static void rebuild_if_possible(bool by_dracut)
 {
 	char hook[400];
@@ -208,7 +211,7 @@ static bool is_older_than_module(const char *path, const char *release)
 	return !stat(path, &st) && st.st_mtime < module_time(release, "dm-cache");
 }
 
-/* The image of the kernel that runs. */
+/* Examines the image of the running kernel. */
 static void examine_initramfs(const struct cache_info *root, const char *path)
 {
 	static const char rebuild[] =
@@ -243,8 +246,8 @@ static void examine_initramfs(const struct cache_info *root, const char *path)
 }
 
 /*
- * The image of another kernel. It may hold the kernel's own dm-cache only if hearth is not
- * installed for that kernel.
+ * Examines the image of another kernel.  An image with the kernel's own dm-cache is a fault
+ * only if hearth is installed for that kernel.
  */
 static void examine_other_initramfs(const struct cache_info *root, const char *release,
 				    const char *path)
@@ -333,7 +336,7 @@ static bool any_of_format_2(const struct caches *cs)
 
 enum repair { REPAIR_OURS, REPAIR_OFF, REPAIR_OTHER };
 
-/* The program that LVM is configured to repair a cache's metadata with. */
+/* The program with which LVM repairs a cache's metadata, by LVM's configuration. */
 static enum repair configured_repair(void)
 {
 	const char *const argv[] = {
@@ -350,7 +353,7 @@ static enum repair configured_repair(void)
 	       REPAIR_OFF : REPAIR_OTHER;
 }
 
-/* @version is cache_check's; cache_repair comes with it and has the same. */
+/* @version is that of cache_check; cache_repair comes with it, and has the same version. */
 static void examine_cache_repair(const struct caches *cs, const char *version,
 				 bool loses_dirty)
 {
@@ -398,7 +401,7 @@ static void examine_cache_check(const struct caches *cs)
 	examine_cache_repair(cs, version, major < 1);
 }
 
-/* "  LVM version:     2.03.16(2) (2022-05-18)" */
+/* lvm prints "  LVM version:     2.03.16(2) (2022-05-18)". */
 static void examine_lvm(const struct caches *cs)
 {
 	const char *const argv[] = { "lvm", "version", NULL };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth doctor: is this machine sound?  Has everything looked at, prints what
- * was found, and with --fix mends what can be mended without risk.
+ * hearth doctor: is this machine sound?  It calls the checks, prints their findings, and
+ * with --fix runs the repairs that are no risk to data.
+ *
+ * It must not know what a check looks at, or what a repair does: doctor-*.c do.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,17 +26,17 @@ static void print_all(bool json)
 
 /* ---- For Nagios, Icinga and Checkmk ---- */
 
-/* Exit codes of a plugin of theirs. */
+/* The exit codes by which a plugin tells these programs the state. */
 enum plugin_code { PLUGIN_OK, PLUGIN_WARNING, PLUGIN_CRITICAL, PLUGIN_UNKNOWN };
 
-/* A bar would begin the figures. */
+/* A bar would begin the performance data of a plugin's output, so it becomes a slash. */
 static void put_plain(const char *text)
 {
 	for (; *text; text++)
 		putchar(*text == '|' ? '/' : *text);
 }
 
-/* All faults on the first line, the worst first, because that line is what is sent. */
+/* All faults are on the first line, the worst first, because only that line is sent. */
 static void put_faults(void)
 {
 	const struct finding *f;
@@ -92,7 +94,7 @@ static int tell_nagios(int r)
 
 /* ---- --fix ---- */
 
-/* Asks.  No answer means no, because a script may have no input. */
+/* Asks the user.  No answer means no, because a script may have no input. */
 static bool agreed(const struct finding *f, const struct options *o)
 {
 	char answer[16];
@@ -110,7 +112,7 @@ static bool agreed(const struct finding *f, const struct options *o)
 	return false;
 }
 
-/* True if a fix was run; @code becomes nonzero if one failed. */
+/* True if a repair was run.  @code becomes the exit code of the last repair that failed. */
 static bool fix_what_can_be(const struct options *o, int *code)
 {
 	const struct finding *f;
@@ -159,7 +161,7 @@ static bool is_installed(const char *release)
 	return there;
 }
 
-/* For the hooks of kernel packages. */
+/* The hooks of kernel packages call this, by --kernel. */
 static int examine_kernel(const struct options *o)
 {
 	struct caches cs;
@@ -214,7 +216,7 @@ int hearth_doctor(const struct options *o)
 		return tell_nagios(r);
 	if (r)
 		return r;
-	/* The report and the exit code are of what is left after the fixes. */
+	/* After a repair the report and the exit code tell what is left to do. */
 	if (o->fix && fix_what_can_be(o, &failed))
 		r = examine();
 	if (r)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of hearth doctor: what is looked at, and what can be mended.
+ * The parts of hearth doctor: functions that examine, and repairs.  doctor.c calls them; it
+ * alone prints and asks.
  */
 #ifndef HEARTH_PLUGIN_DOCTOR_H
 #define HEARTH_PLUGIN_DOCTOR_H
@@ -12,8 +13,8 @@
 #define HEARTH_REPAIR	"/usr/sbin/hearth-cache-repair"
 
 /*
- * Each function that examines adds what it sees by found(), and changes and prints nothing.
- * Without a file or a command that it asks, it finds less.
+ * Each function that examines adds its findings by found(), and changes and prints nothing.
+ * If a file or a command that it asks is missing, it finds less.
  */
 
 /**
@@ -25,17 +26,19 @@
 void examine_system(const struct caches *cs);
 
 /**
- * examine_cache() - look at one cache, and call all those below that take one
- * @c: the cache; of one whose status line is "Fail" or "Error" only the health is looked at
+ * examine_cache() - look at one cache, by all checks of doctor-cache.c and those below
+ * @c: the cache; if its status line is "Fail" or "Error", only its health is looked at
  *
- * Examine_log_on_kernel() is not among these.
+ * The checks below that belong to it are examine_log(), examine_origin(), examine_lost(),
+ * examine_wear() and examine_network().
  */
 void examine_cache(const struct cache_info *c);
 
 /* ---- doctor-log.c: the write log ---- */
 
 /**
- * examine_log() - which kernels would the write log keep out? If it is off: what would it bring?
+ * examine_log() - which installed kernels refuse the cache because of its write log? If the
+ *	log is off: would it make writes faster?
  * @c: the cache
  */
 void examine_log(const struct cache_info *c);
@@ -43,14 +46,14 @@ void examine_log(const struct cache_info *c);
 /**
  * examine_log_on_kernel() - would a kernel refuse the cache because of its write log?
  * @c: the cache
- * @release: the kernel's
+ * @release: the kernel's release, as of uname -r
  */
 void examine_log_on_kernel(const struct cache_info *c, const char *release);
 
-/* ---- doctor-origin.c: was an origin written without its cache, or is it gone? ---- */
+/* ---- doctor-origin.c: has the origin been written without its cache, or is it gone? ---- */
 
 /**
- * examine_origin() - was the origin written without its cache, or would nobody notice that?
+ * examine_origin() - was the origin written without its cache, or does nothing check that?
  * @c: the cache
  */
 void examine_origin(const struct cache_info *c);
@@ -59,7 +62,7 @@ void examine_origin(const struct cache_info *c);
  * examine_lost() - is a device of the origin gone, or back under another name?
  * @c: the cache
  *
- * If one is gone, runs vgs.
+ * Runs vgs if a device of the origin is gone and the cache is LVM's.
  */
 void examine_lost(const struct cache_info *c);
 
@@ -67,14 +70,14 @@ void examine_lost(const struct cache_info *c);
  * examine_refused() - which caches has the target refused, so that they are not active?
  * @cs: the caches that are active, as caches_read() read them
  *
- * Reads the kernel's log from where it was cleared last.
+ * Reads the kernel's log since "dmesg --clear", and runs lvs for each cache that it finds there.
  */
 void examine_refused(const struct caches *cs);
 
 /* ---- doctor-disk.c ---- */
 
 /**
- * examine_wear() - how long will the SSD last?
+ * examine_wear() - does the SSD fail, or has it little endurance or few spare blocks left?
  * @c: the cache
  *
  * Runs smartctl.
@@ -84,10 +87,10 @@ void examine_wear(const struct cache_info *c);
 /* ---- doctor-network.c ---- */
 
 /**
- * examine_network() - does another host reach the devices?
+ * examine_network() - are data at risk because a device of the cache is reached by a network?
  * @c: the cache
  *
- * A volume group is found once, whatever number of its caches is looked at. Runs vgs.
+ * The finding of a volume group is added once, for the first of its caches. Runs vgs.
  */
 void examine_network(const struct cache_info *c);
 
@@ -103,7 +106,7 @@ enum fix_id {
  * @id: which one
  *
  * Return: the repair, constant. Its run() runs commands or writes LVM's configuration, and
- * returns EXIT_OK, or EXIT_FAILED after a complaint.
+ * returns EXIT_OK; or EXIT_FAILED after a complaint.
  */
 const struct fix *fix_of(enum fix_id id);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The states of a cache that has failed, for hearth doctor and for the daemon that
- * watches caches.  hearth-target(8) describes them.
+ * The states of a cache that has failed, for hearth doctor and for dmeventd's plugin.
+ * hearth-target(8) describes them.
  *
  * It must not know how a cache came into a state.
  */

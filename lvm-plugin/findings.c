@@ -17,7 +17,7 @@
 static struct finding *findings;
 static unsigned int nr_findings;
 
-/* @remedy with the name in the place of each CACHE, so that it can be pasted. */
+/* @remedy, allocated, with the name in the place of each CACHE, so that users can paste it. */
 static char *with_name(const char *remedy, const char *cache)
 {
 	const char *word;
@@ -107,18 +107,21 @@ static const char * const level_names[] = {
 	[PROBLEM] = "problem",
 };
 
-/* The quote that ends the command that @text begins with; @text itself if it does not. */
+/* If @text begins with a command in quotes, the closing quote; else @text itself. */
 static const char *command_end(const char *text)
 {
 	const char *end = *text == '\'' ? strchr(text + 1, '\'') : NULL;
 
-	/* A quote within a word, as in "LVM's", ends none. */
+	/* A quote within a word, as in "LVM's", does not end the command. */
 	while (end && isalnum((unsigned char)end[1]))
 		end = strchr(end + 1, '\'');
 	return end ?: text;
 }
 
-/* The length of a word, or of a command, which a line break would cut when it is pasted. */
+/*
+ * The length of a word, or of a whole command with the word that its closing quote is a part
+ * of.  A line break within a command would spoil it for pasting.
+ */
 static unsigned int piece(const char *text)
 {
 	const char *end = command_end(text);
@@ -126,7 +129,7 @@ static unsigned int piece(const char *text)
 	return end - text + strcspn(end, " ");
 }
 
-/* Breaks lines at spaces. */
+/* Prints @text from the column @indent on, and breaks lines at spaces. */
 static void print_wrapped(const char *text, unsigned int indent,
 			  unsigned int width)
 {

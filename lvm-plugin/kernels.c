@@ -16,7 +16,7 @@
 #include "lvm.h"
 #include "util.h"
 
-/* True if a line of modules.dep, "DIRECTORIES/NAME.ko...:", is of @module. */
+/* Is a line of modules.dep, "DIRECTORIES/NAME.ko...:", about @module? */
 static bool names_module(const char *line, const char *module)
 {
 	const char *colon = strchr(line, ':'), *name;
@@ -29,7 +29,10 @@ static bool names_module(const char *line, const char *module)
 	return !strncmp(name, module, len) && !strncmp(name + len, ".ko", 3);
 }
 
-/* The line of modules.dep, up to the colon; NULL if there is none. The caller frees it. */
+/*
+ * The path of a module, by its line of modules.dep up to the colon.  The caller frees it.
+ * NULL if there is no such line.
+ */
 static char *module_file(const char *release, const char *module)
 {
 	char *path = root_path("/lib/modules/%s/modules.dep", release);
@@ -76,7 +79,10 @@ time_t module_time(const char *release, const char *module)
 	return st.st_mtime;
 }
 
-/* A kernel that was removed may leave a directory behind, with others' modules. */
+/*
+ * Is the directory that of an installed kernel?  A kernel that was removed may leave its
+ * directory behind, with modules of DKMS, say, but without kernel/.
+ */
 static int is_kernel(const struct dirent *e)
 {
 	char *path = root_path("/lib/modules/%s/kernel", e->d_name);
@@ -103,7 +109,7 @@ unsigned int kernels_installed(char releases[MAX_KERNELS][RELEASE_LEN])
 	return kept;
 }
 
-/* "/boot/vmlinuz-6.1.0-1-amd64" has the release behind its first "-". */
+/* Takes the release, which is behind the first "-" of "/boot/vmlinuz-6.1.0-1-amd64". */
 static bool take_release(const char *image, char release[RELEASE_LEN])
 {
 	const char *slash = strrchr(image, '/');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices below a volume that are gone.  The tables say what is below, and not /sys:
- * a device that is gone takes its entries there with it.
+ * Devices below a volume that are gone.  It asks the tables for the devices below, and not
+ * /sys, because a device that is gone has no entries in /sys any more.
  *
  * dmeventd's plugin runs this as well: it must not print, end the program, or run a
  * command.
@@ -11,8 +11,8 @@
 
 #include "lost.h"
 
-#define MAX_DEPTH	16	/* of devices on devices; ends a loop. Chosen */
-#define MAX_BELOW	64	/* legs and stripes of one volume */
+#define MAX_DEPTH	16	/* levels of devices on devices. Chosen, so that a loop ends */
+#define MAX_BELOW	64	/* legs and stripes of one volume; more are not looked at */
 
 static bool has(struct device d, const char *file)
 {
@@ -23,7 +23,7 @@ static bool has(struct device d, const char *file)
 	return !access(path, F_OK);
 }
 
-/* Only device-mapper's are asked for, because libdevmapper logs an error for others. */
+/* Asks only device-mapper's devices, because libdevmapper logs an error for others. */
 static unsigned int devices_below(struct device d, uint32_t below[][2])
 {
 	return has(d, "/dm") ? dm_devices_below(d.major, d.minor, below, MAX_BELOW) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one reader of smartctl's JSON.  It must not judge what a disk says.
+ * It alone runs smartctl, and reads its JSON.  It must not judge what a disk says.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "lvm.h"
 #include "smart.h"
 
-/* smartctl's exit code has a bit for each of these: wrong use, and no such disk. */
+/* Two bits of smartctl's exit code: the command line is wrong, or the disk cannot be opened. */
 #define SAID_NOTHING	3
 
 static int64_t number(json_object *log, const char *key, int64_t otherwise)
@@ -39,7 +39,7 @@ bool smart_read(struct smart *s, const char *disk)
 	json_object *all = NULL;
 	int code;
 
-	/* The code also has bits that say that a disk fails. */
+	/* Other bits of the code say that the disk fails, and then the JSON is whole. */
 	s->text = command_said(argv, &code);
 	if (s->text && !(code & SAID_NOTHING))
 		all = json_tokener_parse(s->text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A disk's health and wear, by smartctl's JSON.
+ * A disk's health and wear, by smartctl's JSON.  It must not judge what a disk says.
  */
 #ifndef HEARTH_PLUGIN_SMART_H
 #define HEARTH_PLUGIN_SMART_H
@@ -11,9 +11,9 @@
 struct smart {
 	char *text;		/* all that smartctl prints, as JSON */
 	bool fails;		/* the disk says that it fails, or will soon */
-	/* Percent; 0, 100 and -1 if the disk does not say. */
+	/* These are percents.  If the disk does not say, they are 0, 100 and -1. */
 	int64_t used;		/* of the endurance that its maker rates */
-	int64_t spare, least_spare;	/* spare blocks, and how few are too few */
+	int64_t spare, least_spare;	/* of the spare blocks: left; so few are too few */
 };
 
 /**
@@ -21,8 +21,8 @@ struct smart {
  * @s: receives what it says; after true the caller frees its text
  * @disk: the disk's node
  *
- * Return: false, without a complaint, if smartctl is not installed, or knows nothing of the
- * disk; nothing is to be freed then.
+ * Return: true; false, without a complaint, if smartctl is not installed or cannot read the
+ * disk, and then nothing is to be freed.
  */
 bool smart_read(struct smart *s, const char *disk);
 

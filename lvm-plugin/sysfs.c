@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Facts about block devices from /sys, and of the devices that they are made of.  Only
- * the levels of device-mapper's RAID are not in /sys; its tables have them.
+ * Facts about block devices, and about the devices below them, from /sys.  Only the levels
+ * of device-mapper's RAID come from its tables, because /sys does not have them.
  *
  * It must not know caches.
  */
@@ -14,7 +14,7 @@
 
 #include "sysfs.h"
 
-#define MAX_DEPTH	16	/* of devices on devices; ends a loop. Chosen */
+#define MAX_DEPTH	16	/* levels of devices on devices. Chosen, so that a loop ends */
 
 static void path_of(char *path, size_t len, struct device d, const char *file)
 {
@@ -58,7 +58,7 @@ long sys_number(struct device d, const char *file, long otherwise)
 	char text[64], up[64];
 	long n;
 
-	/* A partition has no queue/; its disk has. */
+	/* A partition has no queue/, and its disk's directory is the one above. */
 	snprintf(up, sizeof(up), "../%s", file);
 	if (!read_text(d, file, text, sizeof(text)) &&
 	    !read_text(d, up, text, sizeof(text)))
@@ -84,7 +84,7 @@ static bool is_same(struct device d, struct device wanted)
 	return d.major == wanted.major && d.minor == wanted.minor;
 }
 
-/* NULL if nothing is below it. The caller closes it. */
+/* Opens the directory of the devices below @d. The caller closes it. NULL if there is none. */
 static DIR *open_below(struct device d)
 {
 	char path[400];
@@ -93,7 +93,7 @@ static DIR *open_below(struct device d)
 	return opendir(path);
 }
 
-/* The next device directly below @d, of open_below(); false after the last. */
+/* Reads the next device directly below @d from @dir, of open_below(). False after the last. */
 static bool next_below(struct device d, DIR *dir, struct device *below)
 {
 	char path[400], text[32];
@@ -108,10 +108,10 @@ static bool next_below(struct device d, DIR *dir, struct device *below)
 	return false;
 }
 
-/* Looks at one device on the way down; true ends the search. */
+/* Looks at one device on the way down.  True ends the search. */
 typedef bool (*looker)(struct device d, const void *arg);
 
-/* Does @look say so of @d, or of a device below it, @depth levels down? */
+/* Is @look true for @d, or for a device at most @depth levels below it? */
 static bool search(struct device d, looker look, const void *arg, int depth)
 {
 	struct device below;
@@ -151,7 +151,7 @@ bool shares_disk(struct device d, struct device other)
 
 /* ---- Redundancy ---- */
 
-/* RAID 0 and the other levels of md keep one copy. */
+/* RAID 0, and md's levels without "raid" in their names, such as linear, keep one copy. */
 static bool level_is_redundant(const char *level)
 {
 	return !strncmp(level, "raid", 4) && strcmp(level, "raid0");
@@ -167,7 +167,7 @@ static bool target_is_redundant(const char *type, const char *words)
 	       level_is_redundant(level);
 }
 
-/* The mirror by which pvmove copies is not whole before it goes away. */
+/* The mirror by which pvmove copies gives no redundancy: it goes away when it is whole. */
 static bool is_pvmove(struct device d)
 {
 	char name[DM_NAME_MAX], uuid[DM_NAME_MAX + 2], vg[DM_NAME_MAX], lv[DM_NAME_MAX];
@@ -186,7 +186,7 @@ static bool layer_is_redundant(struct device d)
 	       dm_all_targets(d.major, d.minor, target_is_redundant);
 }
 
-/* If the device itself is not, all devices below it have to be. */
+/* A device that is not redundant itself is so if all devices below it are. */
 static bool has_redundancy(struct device d, int depth)
 {
 	struct device below;
@@ -253,7 +253,7 @@ void device_name(struct device d, char *name)
 		snprintf(name, NODE_LEN, "%s", mapped);
 }
 
-/* Adds @node to the list, unless it is there. */
+/* Adds @node to the list, unless the list has it. */
 static void add_node(char *nodes, size_t len, const char *node)
 {
 	size_t used = strlen(nodes);
@@ -291,7 +291,10 @@ void device_disks(struct device d, char *nodes, size_t len)
 
 /* ---- Transports ---- */
 
-/* "pcie" or "tcp" and so on, of the NVMe controller at @file; false if there is none. */
+/*
+ * Reads the transport of the NVMe controller at @file, "pcie" or "tcp" say, and sets
+ * @transport if it is remote.  False if there is no such file.
+ */
 static bool nvme_transport(struct device d, const char *file, const char **transport)
 {
 	static const char * const remote[][2] = {
@@ -309,7 +312,10 @@ static bool nvme_transport(struct device d, const char *file, const char **trans
 	return true;
 }
 
-/* With several paths the disk's parent is the subsystem, and the controllers are in it. */
+/*
+ * An NVMe disk with several paths has the subsystem for its parent.  The controllers are in
+ * the subsystem, and the first of them counts.
+ */
 static void search_subsystem(struct device d, const char **transport)
 {
 	char path[400];
@@ -327,7 +333,7 @@ static void search_subsystem(struct device d, const char **transport)
 		closedir(dir);
 }
 
-/* By the disk's name, and by the SCSI host that its directory is below. */
+/* Sets @transport by the disk's name, or by the SCSI host that its directory is below. */
 static void by_place(struct device d, const char **transport)
 {
 	static const char * const names[] = { "rbd", "drbd", "nbd" };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Facts about block devices from /sys, and the running kernel of itself.
+ * Facts about block devices from /sys, and the release of the running kernel.  It must not
+ * know caches.
  */
 #ifndef HEARTH_PLUGIN_SYSFS_H
 #define HEARTH_PLUGIN_SYSFS_H
@@ -10,42 +11,42 @@
 /**
  * sys_number() - a number that /sys has of a device
  * @d: the device
- * @file: below /sys/dev/block/MAJOR:MINOR, "queue/rotational" say; where a partition has
- *	no such file, its disk's counts
- * @otherwise: what is returned if there is none
+ * @file: below /sys/dev/block/MAJOR:MINOR, "queue/rotational" say; if a partition has no such
+ *	file, that of its disk is read
+ * @otherwise: the result if there is no such file, or no number in it
  *
- * Return: the number in the file's unit, which is 512-byte sectors for "size".
+ * Return: the number in the file's unit, which is sectors of 512 bytes for "size".
  */
 long sys_number(struct device d, const char *file, long otherwise);
 
 /**
- * stands_on() - is this a device, or does it stand on it?
+ * stands_on() - is a device another one, or does it stand on it?
  * @d: the device that may stand on the other
- * @wanted: the one that is looked for
+ * @wanted: the other device
  *
- * A partition does not stand on its disk here.
+ * A partition does not count as standing on its disk.
  *
- * Return: true if @wanted is @d itself, or below it.
+ * Return: true if @wanted is @d itself, or is below it.
  */
 bool stands_on(struct device d, struct device wanted);
 
 /**
- * is_redundant() - does this device outlive the loss of any one disk below it?
+ * is_redundant() - does a device outlive the loss of any one disk below it?
  * @d: the device
  *
- * Asks for a mirror, or RAID of another level than 0, of md's or device-mapper's, above each
- * disk. A disk that is missing already makes no difference.
+ * It does if there is a mirror, or RAID of another level than 0, of md's or device-mapper's,
+ * above each disk. This does not look whether a disk of the RAID is missing already.
  *
- * Return: true if it does.
+ * Return: true if so.
  */
 bool is_redundant(struct device d);
 
 /**
  * shares_disk() - do two devices lie on one disk?
- * @d: the one; all disks below it count
+ * @d: the one device; all disks below it count
  * @other: a disk, or a partition, which stands for its disk
  *
- * Return: true if @d, or a device below it, is on the disk that @other is or is a part of.
+ * Return: true if @d, or a device below it, is on the disk that @other is, or is a part of.
  */
 bool shares_disk(struct device d, struct device other);
 
@@ -67,14 +68,14 @@ void device_node(struct device d, char *node);
 void device_name(struct device d, char *name);
 
 /**
- * device_dm_name() - a device's name and UUID in device-mapper
+ * device_dm_name() - the name and the UUID that a device has in device-mapper
  * @d: the device
  * @name: receives the name
  * @name_len: how many bytes @name has; a longer name is cut
  * @uuid: receives the UUID; "" if it has none
  * @uuid_len: how many bytes @uuid has
  *
- * Return: false, and both stay as they are, if it is no device of device-mapper's.
+ * Return: true; false, and both stay as they are, if it is no device of device-mapper's.
  */
 bool device_dm_name(struct device d, char *name, size_t name_len, char *uuid,
 		    size_t uuid_len);
@@ -91,15 +92,16 @@ void device_disks(struct device d, char *nodes, size_t len);
  * device_transport() - how the kernel reaches the disks below a device
  * @d: the device
  *
- * Return: "local", or the first other of "nvme-tcp", "nvme-rdma", "nvme-fc", "nvme-loop",
- * "iscsi", "fc", "rbd", "drbd" and "nbd"; constant.
+ * Return: the transport of the first device, from @d down, that is not local: "nvme-tcp",
+ * "nvme-rdma", "nvme-fc", "nvme-loop", "iscsi", "fc", "rbd", "drbd" or "nbd"; "local" if there
+ * is none. Constant.
  */
 const char *device_transport(struct device d);
 
 /**
  * kernel_release() - the release of the running kernel, as uname -r prints it
  *
- * Return: one buffer for all callers, which always has the same text.
+ * Return: the release, in a static buffer that every call fills with the same text.
  */
 const char *kernel_release(void);
 
