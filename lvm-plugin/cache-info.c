@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All caches that are active, and the one that a user names.
+ * Reads all caches that are active, and finds the cache that a user names.
  *
- * It must not know the target's words, which parse.c reads, and changes no
- * cache.
+ * It must not know the target's words, which parse.c reads, and must not change a cache.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +23,10 @@ static void cut_end(char *text, const char *end)
 		text[len - end_len] = '\0';
 }
 
-/* LVM calls the parts of the pool "fast" fast_cpool_cdata, or fast_cvol-cdata. */
+/*
+ * Finds the pool's name by that of the cache device.  LVM calls the cache device of the pool
+ * "fast" fast_cpool_cdata, and that of the --cachevol "fast" fast_cvol, with the layer cdata.
+ */
 static void read_pool_name(struct cache_info *c)
 {
 	char name[DM_NAME_MAX], uuid[DM_NAME_MAX + 2], vg[DM_NAME_MAX];
@@ -52,7 +54,7 @@ static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own
 	if (!cache_parse_status(c, c->words[0]) ||
 	    !cache_parse_table(c, c->words[1]))
 		return -EINVAL;
-	/* A target whose table was never resumed answers no message. */
+	/* Without stats the rest stands: a target that was never resumed answers no message. */
 	if (own && !dm_send(d, "stats", &c->words[2]) && c->words[2])
 		cache_parse_stats(c, c->words[2]);
 	cache_read_io(c);
@@ -85,7 +87,7 @@ static bool means_no_dm(int r)
 	return r == -ENODEV || r == -ENXIO || r == -ENOENT;
 }
 
-/* The version of hearth's module, or that of the kernel's target. */
+/* The version of hearth's module, or that of the kernel's own target, @v. */
 static void version_text(char *text, size_t len, const uint32_t v[3], bool own)
 {
 	char *path = root_path("/sys/module/dm_cache/version");
@@ -109,7 +111,7 @@ static int read_into(struct caches *cs)
 
 	if (r)
 		return r;
-	/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
+	/* The versions of the kernel's own target begin at 2.0, hearth's at 2.100. */
 	own = !dm_cache_version(version) && version[0] == 2 && version[1] >= 100;
 	version_text(text, sizeof(text), version, own);
 	cs->all = calloc(cs->nr_devices ?: 1, sizeof(*cs->all));
@@ -128,7 +130,7 @@ static int read_into(struct caches *cs)
 	return 0;
 }
 
-/* After an error there is nothing in @cs, because the callers free it only after success. */
+/* After an error @cs is empty, because the callers free it only after success. */
 static int read_all(struct caches *cs)
 {
 	int r;
@@ -174,7 +176,7 @@ void caches_free(struct caches *cs)
 	memset(cs, 0, sizeof(*cs));
 }
 
-/* The name of a thin pool also stands for its cached data volume. */
+/* Is @name the name of the cache?  The name of a thin pool stands for its cached data volume. */
 static bool is_called(const struct cache_info *c, const char *name)
 {
 	size_t len = strlen(name);
@@ -196,7 +198,7 @@ const char *bare_name(const char *name)
 	return name;
 }
 
-/* Is @name its volume group, or the pool that holds it? */
+/* Is @name the volume group of the cache, or the pool VG/POOL that caches it? */
 static bool belongs_to(const struct cache_info *c, const char *name)
 {
 	size_t len = strlen(c->vg);
@@ -216,7 +218,7 @@ static struct cache_info *find_called(const struct caches *cs, const char *name)
 	return NULL;
 }
 
-/* The only one that belongs to @name, or NULL; their number in @nr. */
+/* The cache that belongs to @name; NULL if none or several do.  @nr receives their number. */
 static struct cache_info *find_within(const struct caches *cs, const char *name,
 				      unsigned int *nr)
 {
@@ -243,7 +245,7 @@ struct cache_info *caches_find(const struct caches *cs, const char *name)
 	return c ?: find_within(cs, name, &nr);
 }
 
-/* Says why @name is no active cache, or not a single one. */
+/* Complains that @name is no active cache, or stands for several. */
 static void why_none(const struct caches *cs, const char *name)
 {
 	char type[64], active[16];

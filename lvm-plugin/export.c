@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth export: all counters in Prometheus' text format, version 0.0.4, to
- * stdout, or to a file that is replaced as a whole, for node_exporter's textfile
- * collector.
+ * hearth export: prints all counters in Prometheus' text format, version 0.0.4.  They go to
+ * stdout, or to a file for node_exporter's textfile collector, which is replaced as a whole.
  *
- * It must not change a cache, or run a command of LVM's that reads disks: it runs once
- * a minute, and a disk may hang.
+ * It must not change a cache.  It must not run a command of LVM's that reads disks, because
+ * it runs once a minute, and a disk may hang.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -52,7 +51,7 @@ static void put_label(FILE *f, const char *label, const char *value)
 	fputc('"', f);
 }
 
-/* As node_exporter names it: without the directory. */
+/* The name of the device's node without the directory, as node_exporter has it. */
 static const char *node_of(struct device d, char *node)
 {
 	const char *slash;
@@ -62,10 +61,7 @@ static const char *node_of(struct device d, char *node)
 	return slash ? slash + 1 : node;
 }
 
-/*
- * Writes name{cache="...",vg="...",lv="...",device="dm-N"; the device is the cached
- * volume's.
- */
+/* Writes name{cache="...",vg="...",lv="...",device="dm-N", where dm-N is the cached volume. */
 static void begin_labels(const struct out *o)
 {
 	const struct cache_info *c = o->c;
@@ -79,7 +75,7 @@ static void begin_labels(const struct out *o)
 	put_label(o->f, "device", node_of((struct device){ c->dm->major, c->dm->minor }, node));
 }
 
-/* With one more label; if it is NULL, without. */
+/* Begins a sample, with one more label unless @label is NULL. */
 static void begin(const struct out *o, const char *label, const char *value)
 {
 	begin_labels(o);
@@ -206,7 +202,7 @@ static void put_io_seconds(const struct out *o)
 	fprintf(o->f, "%.3f\n", o->c->count[IO_WRITE_MS] / 1000.0);
 }
 
-/* @nth is a distance from IO_READS, to milliseconds. */
+/* Writes milliseconds as seconds.  @nth is the distance from IO_READS to their counter. */
 static void put_device_seconds(const struct out *o, unsigned int nth)
 {
 	unsigned int i;
@@ -225,7 +221,10 @@ static void device_sample(const struct out *o, const char *role, const char *op,
 	fprintf(o->f, "} %ju\n", n);
 }
 
-/* @read and @write are distances from IO_READS; each counts @unit. */
+/*
+ * Writes two counters of each device, multiplied by @unit.  @read and @write are their
+ * distances from IO_READS.
+ */
 static void put_device_counts(const struct out *o, unsigned int read, unsigned int write,
 			      unsigned int unit)
 {
@@ -261,7 +260,7 @@ static void put_queue(const struct out *o)
 
 enum unit { COUNT, SECTORS, NANOSECONDS };
 
-/* The metrics of which counters are samples; NOT_GROUPED has one of its own. */
+/* The metrics that several counters share.  A counter of NOT_GROUPED has its own metric. */
 #define METRIC_SYMBOL(symbol, name, type, unit, label, help)	METRIC_##symbol,
 enum metric_group {
 	NOT_GROUPED,
@@ -273,12 +272,12 @@ enum metric_group {
 #define NOTHING(...)
 static const struct {
 	enum metric_group group;
-	const char *value;	/* of the group's label */
+	const char *value;	/* of the metric's label */
 } grouped[FIRST_IO] = {
 	CACHE_COUNTERS(NOTHING, IN_GROUP)
 };
 
-/* Whole numbers stay whole. */
+/* Writes a value in the unit that Prometheus wants.  Counts and bytes stay whole numbers. */
 static void put_value(FILE *f, uint64_t n, enum unit unit)
 {
 	switch (unit) {
@@ -303,12 +302,12 @@ static void put_value(FILE *f, uint64_t n, enum unit unit)
 
 static const struct metric {
 	const char *name, *type, *help;
-	void (*put)(const struct out *o);
-	enum counter counter;	/* the value, if put is NULL and there is no group */
+	void (*put)(const struct out *o);	/* writes the samples, unless it is NULL */
+	enum counter counter;	/* the value, if put is NULL and group is NOT_GROUPED */
 	bool own;		/* only hearth's target counts it */
 	enum metric_group group;
 	enum unit unit;		/* of the group's counters */
-	const char *label;	/* that tells them apart, or "" */
+	const char *label;	/* tells the group's counters apart; "": there is one counter */
 } metrics[] = {
 	{ "hearth_cache_info", "gauge",
 	  "Always 1; the labels say how it runs.", put_info, 0, false },
@@ -362,7 +361,7 @@ static void put_head(FILE *f, const char *name, const char *type, const char *he
 	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* These are true without any cache. */
+/* These metrics are there without any cache, too. */
 static void put_build(FILE *f)
 {
 	put_head(f, "hearth_build_info", "gauge", "Always 1; the label is the command's version.");
@@ -450,7 +449,7 @@ static void put_metric(FILE *f, const struct metric *m, const struct caches *cs)
 	}
 }
 
-/* The whole text, allocated.  NULL, and @code is set, if caches cannot be read. */
+/* The whole text, allocated.  NULL if the caches cannot be read; @code is not EXIT_OK then. */
 static char *collect(size_t *len, int *code)
 {
 	static struct history h;
@@ -495,14 +494,14 @@ static bool write_all(int fd, const char *text, size_t len)
 	return true;
 }
 
-/* A reader sees the old text or the new one. */
+/* Replaces the file, so that a reader sees the old text or the new one. */
 static int to_file(const char *path, const char *text, size_t len)
 {
 	char *copy = strdup(path), *temporary;
 	bool ok;
 	int fd;
 
-	/* Not named *.prom, or the textfile collector would read it. */
+	/* The name does not end in .prom, because the textfile collector would read it. */
 	if (!copy || asprintf(&temporary, "%s/.hearth-XXXXXX", dirname(copy)) < 0)
 		abort();
 	fd = mkstemp(temporary);

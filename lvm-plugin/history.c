@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /run/hearth/NAME: one line per sample, the time and all counters.
+ * /run/hearth/NAME: one line for each sample, with the time and all counters.
  *
- * Every run of status, top and export, and each look of dmeventd, adds one.  The
- * file keeps samples 5 s apart for two minutes, and samples a minute apart for 90
- * minutes.  If two runs write at the same time, one of their samples may be lost, and
- * nothing else, because the file is replaced as a whole.
+ * Every run of status and export, every look of top, and every look of dmeventd's plugin
+ * adds a sample.  The file keeps samples 5 s apart for two minutes, and samples a minute
+ * apart for 90 minutes.  If two processes write at the same time, one of their samples may
+ * be lost.  Nothing else is, because the file is replaced as a whole.
  *
  * It must not know what a counter means.
  */
@@ -73,7 +73,7 @@ static void read_history(struct history *h, const char *path)
 	fclose(f);
 }
 
-/* Drops samples from before a restart or a new activation: counters began anew. */
+/* Drops samples from before a restart or a new activation, because counters began anew then. */
 static void drop_stale(struct history *h, const struct sample *latest)
 {
 	struct window w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters as they were at earlier times, from which "the last minute" is
- * computed.
+ * The counters of a cache at earlier times, from which "the last minute" is computed.  It
+ * must not know what a counter means.
  */
 #ifndef HEARTH_PLUGIN_HISTORY_H
 #define HEARTH_PLUGIN_HISTORY_H
@@ -13,13 +13,13 @@ struct sample {
 	uint64_t count[NR_COUNTERS];
 };
 
-/* By how much the counters grew in a span of time. */
+/* The growth of the counters in a span of time. */
 struct window {
-	double seconds;		/* 0: not known */
+	double seconds;		/* the span; 0: not known, and neither is the growth */
 	uint64_t count[NR_COUNTERS];
 };
 
-/* history.c keeps 24 fine samples and 90 coarse ones. */
+/* Enough for the 27 fine samples and 89 coarse ones that history.c keeps at most. */
 #define MAX_SAMPLES	128
 
 struct history {
@@ -28,29 +28,30 @@ struct history {
 };
 
 /**
- * history_update() - add the present counters of a cache to the samples that are kept of it
- * @h: receives all of them, one at least; the last one is of now
+ * history_update() - add the present counters of a cache to its samples in /run/hearth
+ * @h: receives all samples, one at least; the last one is of now
  * @c: the cache, whose dm has its name
  *
- * Without a file below /run/hearth to keep them in, @h has the present counters alone.
- * Prints nothing. Dmeventd's plugin calls this, too; two calls at a time may lose a sample.
+ * If /run/hearth cannot be made, @h has the present counters alone. Prints nothing. Dmeventd's
+ * plugin calls this, too. If two processes call this at the same time, the sample of one may be
+ * lost.
  */
 void history_update(struct history *h, const struct cache_info *c);
 
 /**
- * history_window() - by how much the counters grew of late
+ * history_window() - the growth of the counters in the last minute, or in another span
  * @h: of history_update()
- * @seconds: how far to look back
+ * @seconds: the span
  *
- * It begins with the sample whose age is nearest to @seconds.
+ * The window begins with the sample whose age is nearest to @seconds, and ends with the newest.
  *
- * Return: the window to the newest sample; its seconds are 0 if no sample is between half and
- * one and a half times as old.
+ * Return: the window; its seconds are 0 if no sample's age is between half of @seconds and one
+ * and a half times @seconds.
  */
 struct window history_window(const struct history *h, double seconds);
 
 /**
- * sample_now() - the counters of a cache, as it was read, with the present time
+ * sample_now() - the counters of a cache, as they were read, with the present time
  * @c: the cache
  *
  * Return: the sample.
@@ -58,13 +59,13 @@ struct window history_window(const struct history *h, double seconds);
 struct sample sample_now(const struct cache_info *c);
 
 /**
- * sample_difference() - by how much the counters grew from one sample to another
- * @from: the older one
- * @to: the newer one, of the same cache
- * @w: receives the growth, and the seconds in between
+ * sample_difference() - the growth of the counters from one sample to another
+ * @from: the older sample
+ * @to: the newer sample, of the same cache
+ * @w: receives the growth, and the seconds between the two
  *
- * Return: false if a counter fell, because the cache was loaded anew in between; @w is filled
- * in in part then.
+ * Return: true; false if a counter fell, because the cache was loaded anew in between. Then @w
+ * has the growth of some counters, and its seconds stay as they are.
  */
 bool sample_difference(const struct sample *from, const struct sample *to,
 		       struct window *w);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * [CACHE] [INTERVAL [COUNT]].  A first argument that is a number is an interval.  And
- * the time of a look.
+ * Takes the arguments [CACHE] [INTERVAL [COUNT]], and prints the time of a look.  If the
+ * first argument is a number, it is the interval.
+ *
  * It must not look whether there is such a cache.
  */
 #include <ctype.h>
@@ -12,11 +13,11 @@
 
 #include "intervals.h"
 
-#define LEAST		0.1
-#define MOST		86400.0
+#define LEAST		0.1	/* seconds of an interval */
+#define MOST		86400.0	/* the same */
 #define MOST_LOOKS	1e9
 
-/* Names of volumes hold a slash, so only a volume made by hand could be a number. */
+/* A volume of LVM's has a slash in its name, so only the name of another could be a number. */
 static bool is_number(const char *text)
 {
 	char *end;

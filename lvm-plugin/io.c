@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's counters of a block device: requests, sectors, milliseconds.
+ * Reads the kernel's counters of block devices: requests, sectors of 512 bytes,
+ * milliseconds.
  *
- * It must not know what the device is for.
+ * It must not know what a counter is used for.  dmeventd's plugin runs this: it must not
+ * print, or end the program.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cache-info.h"
 
-/* Fills @to[NR_IO_COUNTERS], if there is such a device. */
+/* Fills @to, of NR_IO_COUNTERS counters, if /sys has the device. */
 static void read_one(struct device d, uint64_t *to)
 {
 	uint64_t v[11] = { 0 };
@@ -25,8 +27,8 @@ static void read_one(struct device d, uint64_t *to)
 		   &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8],
 		   &v[9], &v[10]) >= 8) {
 		/*
-		 * v[1] and v[5] count merged requests, which are left out; v[8] is
-		 * the number of requests that are under way.
+		 * v[1] and v[5] count merged requests, and v[8] is the number of
+		 * requests under way.  These three are left out.
 		 */
 		to[0] = v[0];
 		to[1] = v[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth iostat: a line a cache with its rates, for people and scripts: since the
- * activation first, then for each interval.
+ * hearth iostat: a line for each cache with its rates, for people and scripts.  The first
+ * look shows the rates since the activation, each further look those of the interval.
  *
  * It must not change a cache, or run a command of LVM's.
  */
@@ -165,7 +165,7 @@ static void json_look(const struct line *lines, unsigned int nr, bool since)
 
 /* ---- Tables ---- */
 
-/* @o with the options of a report that -H and -p stand for. */
+/* A copy of @o, to which the options are added that -H and -p stand for. */
 static struct options for_report(const struct options *o)
 {
 	struct options as = *o;
@@ -190,7 +190,7 @@ static int print_table(const struct options *o, struct line *lines, unsigned int
 	r = report_open(&as, "cache", iostat_fields, COLUMNS, "name");
 	if (!r)
 		return EXIT_USAGE;
-	/* Scripts count words. */
+	/* A number that is not known is "-", because scripts count words. */
 	report_unknown(r, "-");
 	for (i = 0; i < nr; i++)
 		report_add(r, &lines[i]);

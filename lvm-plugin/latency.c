@@ -16,7 +16,7 @@ const uint64_t *latency_buckets(const uint64_t *count, enum cache_latency kind)
 	return count + FIRST_BUCKET + kind * CACHE_LATENCY_BUCKETS;
 }
 
-/* How many requests a histogram has. */
+/* The number of requests in a histogram. */
 static uint64_t latency_requests(const uint64_t *buckets)
 {
 	uint64_t sum = 0;

@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Means and percentiles of the times of requests that the target has timed.
+ * Means and percentiles of the times of requests that the target has timed.  It must not
+ * know a kind of request.
  */
 #ifndef HEARTH_PLUGIN_LATENCY_H
 #define HEARTH_PLUGIN_LATENCY_H
 
 #include "cache-info.h"
 
-/* In milliseconds; NAN if no request was timed. */
+/* The times of requests of one kind. */
 struct latency {
-	uint64_t requests;	/* that were timed */
-	double mean, p50, p99, p999;
+	uint64_t requests;	/* number of timed requests */
+	double mean, p50, p99, p999;	/* milliseconds; NAN if no request was timed */
 };
 
 /**
  * latency_of() - the times of requests of one kind
- * @count: NR_COUNTERS of them, a cache's or a window's
- * @kind: of request
+ * @count: NR_COUNTERS counters, of a cache or a window
+ * @kind: the kind of request
  *
- * Return: mean and percentiles in milliseconds, NAN where none was timed.
+ * Return: mean and percentiles in milliseconds; NAN if no request was timed.
  */
 struct latency latency_of(const uint64_t *count, enum cache_latency kind);
 
 /**
  * latencies_of() - the times of requests of all kinds
  * @count: as of latency_of()
- * @all: receives NR_CACHE_LATENCIES of them
+ * @all: receives them, one for each of the NR_CACHE_LATENCIES kinds
  */
 void latencies_of(const uint64_t *count, struct latency *all);
 
 /**
- * latency_percentile() - the time below which a part of all requests ended
- * @buckets: a histogram, CACHE_LATENCY_BUCKETS of them
- * @part: 0 to 1
+ * latency_percentile() - the time within which a part of all requests ended
+ * @buckets: a histogram of CACHE_LATENCY_BUCKETS numbers of requests
+ * @part: the part, 0 to 1
  *
- * Requests are taken to be spread evenly over their bucket.  In the last bucket they
- * took at least as long as the limit of the one before.
+ * The requests of a bucket are taken to be spread evenly over it. The last bucket has no upper
+ * limit, so for a request in it the result is its lower limit.
  *
  * Return: nanoseconds; NAN if the histogram is empty.
  */
@@ -44,7 +45,7 @@ double latency_percentile(const uint64_t *buckets, double part);
 /**
  * latency_buckets() - the histogram of one kind
  * @count: as of latency_of()
- * @kind: of request
+ * @kind: the kind of request
  *
  * Return: CACHE_LATENCY_BUCKETS numbers of requests, a part of @count.
  */
@@ -57,9 +58,9 @@ struct latency_columns {
 
 /**
  * latency_columns() - the times of all kinds for a report
- * @all: NR_CACHE_LATENCIES of them
+ * @all: as of latencies_of()
  *
- * Return: percentiles in whole microseconds.
+ * Return: percentiles in whole microseconds; UNKNOWN if no request was timed.
  */
 struct latency_columns latency_columns(const struct latency *all);
 
@@ -78,7 +79,7 @@ struct latency_columns latency_columns(const struct latency *all);
 /**
  * json_latencies() - print the times of all kinds as an object of JSON
  * @key: its key in the object that is open; NULL within an array
- * @all: NR_CACHE_LATENCIES of them
+ * @all: as of latencies_of()
  */
 void json_latencies(const char *key, const struct latency *all);
 

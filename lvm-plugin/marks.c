@@ -2,9 +2,9 @@
 /*
  * hearth mark: remembers the counters of caches under a name.
  *
- * /var/lib/hearth/marks/NAME: the first line names the format, the number of counters
- * and the time; each further line is a cache: its device-mapper name, the user's name for
- * it, the time when its record began, and its counters as the record adds them up.
+ * /var/lib/hearth/marks/NAME: the first line has the format, the number of counters and the
+ * time.  Each further line is about one cache: its device-mapper name, its name for users,
+ * the time when its record began, and its counters as the record adds them up.
  *
  * It must not change a cache.
  */
@@ -47,7 +47,7 @@ static int is_mark(const struct dirent *d)
 	return good_name(d->d_name);
 }
 
-/* The number of marks, or 0; @list as of scandir(). */
+/* The number of marks; 0 also if they cannot be listed.  @list is as of scandir(). */
 static int list_marks(struct dirent ***list)
 {
 	char *path = path_of("");
@@ -82,14 +82,17 @@ char *mark_names(void)
 
 struct mark {
 	FILE *f;
-	double when;
-	/* of the line that was read last */
+	double when;		/* seconds since 1970 */
+	/* The rest is of the line that was read last. */
 	char dm_name[DM_NAME_MAX], name[2 * DM_NAME_MAX];
-	double began;
+	double began;		/* seconds since 1970 */
 	uint64_t count[NR_COUNTERS];
 };
 
-/* False if there is none of this version.  The caller closes @m->f. */
+/*
+ * Opens a mark and reads its first line.  The caller closes @m->f.  False if there is no
+ * such mark, or it has another format or number of counters.
+ */
 static bool open_mark(struct mark *m, const char *name)
 {
 	char *path = path_of(name);
@@ -139,7 +142,7 @@ static bool put_cache(FILE *out, const struct cache_info *c)
 	return true;
 }
 
-/* The text of a mark, allocated; NULL after a complaint. */
+/* The text of a mark's file, allocated; NULL after a complaint. */
 static char *mark_text(const struct caches *cs)
 {
 	char *text = NULL;
@@ -216,7 +219,7 @@ static int make_mark(const char *name, const char *cache)
 
 /* ---- Since one ---- */
 
-/* A span as 30m, 6h or 1d, in seconds; 0: it is none. */
+/* The seconds of a span such as 30m, 6h or 1d; 0 if the text is no span. */
 static double span_of(const char *text)
 {
 	char *end;

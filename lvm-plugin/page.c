@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth report: one HTML page about caches that needs nothing else to be looked at.
+ * hearth report: writes one HTML page about caches.  The page needs no other file.
  *
- * The page is report/page.html, with a plotting script and the data put in.  The data is
- * what other subcommands print as JSON, the record of the last day, and what smartctl
- * says.  The page's own script draws it all; nothing here knows how it looks.
+ * The page is report/page.html, with a plotting script and the data put in.  The data is the
+ * JSON of other subcommands, the record of the last day, and the JSON of smartctl.  The
+ * page's own script draws it.
  *
- * It must not change a cache.
+ * It must not change a cache, or know how the page looks.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,8 +24,8 @@
 #include "text.h"
 
 /*
- * The page and the script, as they are in their files; the linker has them from there.
- * They are global, because -flto may put this text and its users into two objects.
+ * The page and the script: the assembler copies their files into the program.  The symbols
+ * are global, because -flto may put this text and its users into two objects.
  */
 #define EMBED(symbol, file)						\
 	asm(".pushsection .rodata, \"a\", %progbits\n"			\
@@ -94,7 +94,7 @@ static void put_sums(FILE *out, const struct sums *s)
 	fputc(']', out);
 }
 
-/* Milliseconds; null if no request was timed. */
+/* Writes milliseconds; null if no request was timed. */
 static void put_ms(FILE *out, double ms)
 {
 	if (isfinite(ms))
@@ -103,7 +103,7 @@ static void put_ms(FILE *out, double ms)
 		fputs("null", out);
 }
 
-/* p50, p99 and p99.9 of each kind, of the requests between two sums. */
+/* Writes p50, p99 and p99.9 of each kind, for the requests between two sums. */
 static void put_times(FILE *out, const struct sums *from, const struct sums *to)
 {
 	struct latency all[NR_CACHE_LATENCIES];
@@ -173,7 +173,7 @@ static void put_records(FILE *out, const struct caches *cs)
 
 /* ---- SMART ---- */
 
-/* Puts "DISK": what smartctl says; nothing if it says none. */
+/* Writes "DISK" and smartctl's JSON about it; nothing if there is none. */
 static void put_smart_of(FILE *out, const char *disk, bool *first)
 {
 	struct smart s;
@@ -221,8 +221,8 @@ static void put_head(FILE *out)
 /* ---- The curve of misses ---- */
 
 /*
- * The answer of hearth advise on a recording, as JSON, allocated: on --trace, or on the
- * requests to @c from now on.  NULL if there is none.
+ * The JSON of hearth advise, allocated, about the recording that --trace names, or about the
+ * requests to @c from now on.  NULL without --trace and --live, or if hearth advise fails.
  */
 static char *advice_on(const struct options *o, struct cache_info *c)
 {
@@ -240,7 +240,7 @@ static char *advice_on(const struct options *o, struct cache_info *c)
 	return captured(hearth_advise, &of_live);
 }
 
-/* The page tells what the curve is made from. */
+/* Writes the curve's data, and the source of it, which the page tells. */
 static void put_curve(FILE *out, const struct options *o, const char *advice)
 {
 	fputs(",\n\"curve_from\": ", out);
@@ -276,7 +276,7 @@ static void put_data(FILE *out, const struct options *o, struct caches *cs, cons
 	gather(data, o, cs, advice);
 	fclose(data);
 	for (s = text; *s; s++)
-		/* It could end the page's script. */
+		/* A "<" could begin a tag that ends the page's script. */
 		if (*s == '<')
 			fputs("\\u003c", out);
 		else
@@ -286,7 +286,7 @@ static void put_data(FILE *out, const struct options *o, struct caches *cs, cons
 
 #define SOURCE_MAP	"# sourceMappingURL="
 
-/* Without its last comment, which names a file for those who work on Dygraphs. */
+/* Writes a file of Dygraphs, up to its last comment, which names a file for its developers. */
 static void put_library(FILE *out, const char *text)
 {
 	const char *end = strstr(text, SOURCE_MAP);
@@ -341,7 +341,10 @@ static int check_options(const struct options *o)
 	return EXIT_USAGE;
 }
 
-/* Before a recording, which may take hours.  An old page stays as it is. */
+/*
+ * Can the file be written?  This is asked before a recording, because that may take hours.
+ * An old page stays as it is.
+ */
 static int check_file(const struct options *o)
 {
 	FILE *f = fopen(o->file, "ae");
@@ -352,7 +355,10 @@ static int check_file(const struct options *o)
 	return EXIT_FAILED;
 }
 
-/* The curve that the options ask for; *@advice is allocated, or NULL. */
+/*
+ * Asks hearth advise for the curve if the options want one.  *@advice is allocated; it stays
+ * as it is without a curve.
+ */
 static int ask_advice(const struct options *o, const char *name, char **advice)
 {
 	struct caches cs;

@@ -3,9 +3,8 @@
  * Reads the target's words into struct cache_info.  It asks nothing of the system
  * and prints nothing, so that dmeventd's plugin can use it.
  *
- * The status line is read as hearth-target(8) lays it out; the kernel's own
- * target prints the same.  A word too few makes the cache unreadable, one that
- * is not known is skipped.
+ * hearth-target(8) describes the status line.  The kernel's own target prints the same
+ * words.  If a word is missing, reading fails; a word that is not known is skipped.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -55,7 +54,7 @@ const char * const latency_names[NR_CACHE_LATENCIES] = {
 
 /* ---- Words ---- */
 
-/* A line that is being cut into words. */
+/* A line that word() cuts into words. */
 struct line {
 	char *rest;
 	bool bad;
@@ -100,7 +99,10 @@ static void copy(char *to, size_t len, const char *from)
 
 #define COPY(array, from)	copy(array, sizeof(array), from)
 
-/* Targets print these settings of a former policy, without effect, as 0. */
+/*
+ * Is it a setting of the former policy mq?  Targets print these settings as 0, and they have
+ * no effect.
+ */
 static bool is_void(const char *key)
 {
 	static const char * const keys[] = {
@@ -116,7 +118,7 @@ static bool is_void(const char *key)
 	return false;
 }
 
-/* Reads a count of words, then keys and values; keeps those with an effect. */
+/* Reads a number of words, then so many words as keys and values.  Keeps those with an effect. */
 static void pairs(struct line *l, struct setting *s, unsigned int *nr)
 {
 	uint64_t words = number(l), i;
@@ -164,7 +166,7 @@ static void features(struct line *l, struct cache_info *c)
 	}
 }
 
-/* The health of a cache that has no stats to tell it, in hearth's words. */
+/* The health by the status line, in hearth's words, for a cache without stats. */
 static const char *health_by_line(const struct cache_info *c)
 {
 	if (c->failed_line)
@@ -238,7 +240,7 @@ bool cache_parse_table(struct cache_info *c, char *words)
 	return !l.bad;
 }
 
-/* @name: what follows "latency_"; @buckets: the numbers. */
+/* Reads a line of a histogram: @name is the word behind "latency_", @buckets has the numbers. */
 static void parse_latency(struct cache_info *c, const char *name, const char *buckets)
 {
 	unsigned int kind, i;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rates from counters, and as JSON.  It must not keep anything from look to look.
+ * Computes rates from counters, and prints them as a table and as JSON.  It must not keep
+ * anything from look to look.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +86,10 @@ struct rates rates_in(const struct cache_info *c, const struct window *w)
 	return r;
 }
 
-/* 0 if it is not known.  The node is made when the device is. */
+/*
+ * The seconds since the cache was activated; 0 if they are not known.  The node below /dev
+ * is made when the device is.
+ */
 static double seconds_active(const struct cache_info *c)
 {
 	char node[NODE_LEN], *path;
@@ -111,7 +115,7 @@ struct rates rates_since_activation(const struct cache_info *c)
 
 	memcpy(w.count, c->count, sizeof(w.count));
 	r = rates_in(c, &w);
-	/* These counters are older than the activation. */
+	/* The counters of hits and misses are older than the activation. */
 	r.cut_reads = NAN;
 	r.cut_writes = NAN;
 	return r;

@@ -2,16 +2,16 @@
 /*
  * /var/lib/hearth/counters/NAME: the counters of a cache, five minutes apart.
  *
- * The first line names the format, the number of counters, the device's UUID and the
- * time when the record began.  A line "at TIME USED DIRTY COUNTER..." has the blocks in
- * use, those that are dirty, and the counters as the target and the kernel gave them.  A
- * line "base COUNTER..." has what is to be added to those that follow: it is written when
- * counters began at zero again, so that sums go on.  A line "boot ID" has the kernel's boot
- * ID for the lines that follow.  The counts of the last minutes before a restart are lost,
+ * The first line has the format, the number of counters, the time when the record began, and
+ * the device's UUID.  A line "at TIME USED DIRTY COUNTER..." has the blocks in use, the dirty
+ * blocks, and the counters as the target and the kernel gave them.  A line "base COUNTER..."
+ * has the numbers that are added to the counters of the lines behind it.  It is written when
+ * counters begin at zero again, so that the sums go on.  A line "boot ID" has the kernel's boot
+ * ID for the lines behind it.  The counts of the last minutes before a restart are lost,
  * because nobody wrote them.
  *
- * A line is appended by one write.  When there are half as many again as a day has, the file
- * is written anew with those of the last day.
+ * One write appends the lines of one moment.  When there are half as many lines again as a
+ * day has, the file is written anew with the lines of the last day.
  *
  * dmeventd's plugin runs this as well: it must not print, or end the program.
  */
@@ -29,13 +29,14 @@
 #define DIRECTORY	STATE_DIRECTORY "/counters"
 #define FORMAT		"hearth-counters 1"
 #define STEP		300.0	/* seconds between two lines */
-#define SPAN		(25 * 3600.0)	/* what is kept: a day, and some more */
-#define MAX_LINES	450	/* then the old ones are dropped: a day has 288, and they stay below 1 MB */
+#define SPAN		(25 * 3600.0)	/* seconds of lines that are kept: a day, and some more */
+/* At so many lines the old ones are dropped.  A day has 288; 450 stay below 1 MB. */
+#define MAX_LINES	450
 #define COUNTER_LEN	21	/* of 64 bits, and a blank */
 #define BOOT_LEN	37	/* of a boot ID, with its NUL */
 #define LINE_LEN	(32 + (2 + NR_COUNTERS) * COUNTER_LEN)
 
-/* The counters that begin at zero together; the last range ends at NR_COUNTERS. */
+/* The first counter of each group that begins at zero together; NR_COUNTERS ends the last. */
 static const enum counter groups[] = {
 	READ_HITS, PROMOTIONS, IO_READS, FAST_READS, ORIGIN_READS, FIRST_BUCKET, NR_COUNTERS
 };
@@ -43,12 +44,13 @@ static const enum counter groups[] = {
 /* A record that is being read or written. */
 struct file {
 	char path[512];
-	double began;
-	uint64_t base[NR_COUNTERS], raw[NR_COUNTERS];	/* of the last line */
-	double when;		/* of the last line, like these: */
+	double began;		/* seconds since 1970 */
+	/* The state at the last line: base and raw add up to the sums. */
+	uint64_t base[NR_COUNTERS], raw[NR_COUNTERS];
+	double when;		/* seconds since 1970 */
 	uint64_t used, dirty;	/* blocks */
 	char boot[BOOT_LEN];	/* "": not known */
-	unsigned int lines;
+	unsigned int lines;	/* lines "at" */
 	bool broken;		/* a line makes no sense, and the rest was not read */
 };
 
@@ -60,7 +62,7 @@ static double clock_now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* A target that is being replaced, or has failed, gives no counters. */
+/* False if the target gave no counters, because it is being replaced or has failed. */
 static bool counters_known(const struct cache_info *c)
 {
 	return !c->failed_line && c->total && !(c->own && !c->words[2]);
@@ -97,7 +99,7 @@ static void put_counters(FILE *out, const uint64_t *count)
 	fputc('\n', out);
 }
 
-/* False at a line that is cut off or is no line of this format. */
+/* Takes a line into @f.  False if it is cut off, or is no line of this format. */
 static bool take_line(struct file *f, const char *line)
 {
 	char *end;
@@ -120,7 +122,7 @@ static void put_head(FILE *out, const struct file *f, const struct cache_info *c
 	fprintf(out, FORMAT " %d %.3f %s\n", NR_COUNTERS, f->began, c->dm->uuid);
 }
 
-/* Is this the first line of a record of @c by this version? */
+/* Is it the first line of a record of @c, in this format?  Takes the time of the beginning. */
 static bool take_head(struct file *f, const struct cache_info *c, const char *line)
 {
 	char expected[sizeof(FORMAT) + 64 + sizeof(c->dm->uuid)];
@@ -145,7 +147,7 @@ static void sum(const struct file *f, struct sums *p)
 		p->count[i] = f->base[i] + f->raw[i];
 }
 
-/* Without memory those that there are stay. */
+/* Adds the sums of @f to @r.  Without memory @r stays as it is. */
 static void add_sums(struct record *r, const struct file *f)
 {
 	struct sums *more = realloc(r->sums, (r->nr + 1) * sizeof(*more));
@@ -156,7 +158,10 @@ static void add_sums(struct record *r, const struct file *f)
 	sum(f, &r->sums[r->nr++]);
 }
 
-/* Goes through the file; with @r, keeps the sums of each line.  False if there is none. */
+/*
+ * Reads the file up to its end, or to a line that makes no sense.  @r receives the sums of
+ * each line, unless it is NULL.  False if there is no line.
+ */
 static bool read_file(struct file *f, const struct cache_info *c, struct record *r)
 {
 	char *line = malloc(LINE_LEN);
@@ -182,7 +187,7 @@ static bool read_file(struct file *f, const struct cache_info *c, struct record 
 	return ok && f->lines;
 }
 
-/* The counters of the group [@from, @to) fell since the last line. */
+/* Has a counter of the group [@from, @to) fallen since the last line? */
 static bool fell(const struct file *f, const uint64_t *now, enum counter from,
 		 enum counter to)
 {
@@ -194,7 +199,7 @@ static bool fell(const struct file *f, const uint64_t *now, enum counter from,
 	return false;
 }
 
-/* "" if the kernel does not tell. */
+/* @boot, of BOOT_LEN bytes, becomes the kernel's boot ID, or "" if the kernel does not tell. */
 static void read_boot(char *boot)
 {
 	char path[512];
@@ -219,10 +224,12 @@ static void set_last(struct file *f, const struct cache_info *c)
 }
 
 /*
- * Makes the present counters of @c the last ones.  True if the base or the boot ID had to
- * change.  Hits and misses come from the metadata, which a crash sets back a little: they
- * go on from the last line then, and do not begin at zero.  The others do at a restart, after
- * which they may have risen above the last line before anybody looked.
+ * Makes the present counters of @c the last ones.  True if the base or the boot ID changed.
+ *
+ * The first group, hits and misses, comes from the metadata.  A crash sets them back a
+ * little, so their sums stay as they are at the last line, and grow from there.  The other
+ * groups begin at zero.  After a restart this does not go by their values, because they may
+ * have risen above those of the last line before anybody looked.
  */
 static bool advance(struct file *f, const struct cache_info *c)
 {
@@ -290,7 +297,7 @@ static void append(const struct file *f, bool with_base)
 	put_last(out, f, with_base);
 	if (!fclose(out) && text) {
 		fd = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-		/* If the disk is full, the next run drops what was half written. */
+		/* If the disk is full, a part of a line may be written; the next run drops it. */
 		len = fd >= 0 ? write(fd, text, len) : 0;
 		if (fd >= 0)
 			close(fd);
@@ -302,10 +309,13 @@ static void append(const struct file *f, bool with_base)
 struct content {
 	const struct file *f;
 	const struct cache_info *c;
-	const struct record *r;		/* or NULL */
+	const struct record *r;		/* NULL for a new record */
 };
 
-/* The sums of the record that are younger than a day, then the last line of the file. */
+/*
+ * Writes the sums of the record that are younger than SPAN as lines of their own, and then
+ * the state of @f.
+ */
 static void put_all(FILE *out, const void *content)
 {
 	static const uint64_t zero[NR_COUNTERS];
@@ -319,7 +329,7 @@ static void put_all(FILE *out, const void *content)
 	fputs("base", out);
 	put_counters(out, zero);
 	for (i = 0; r && i < r->nr; i++) {
-		/* The future is of a clock that was wrong. */
+		/* A time in the future comes from a clock that was wrong. */
 		age = f->when - r->sums[i].when;
 		if (age > SPAN || age < 0)
 			continue;
@@ -348,7 +358,7 @@ static void drop_old(struct file *f, const struct cache_info *c)
 	record_free(&r);
 }
 
-/* True if the file was written less than five minutes ago. */
+/* Was the file written less than five minutes ago? */
 static bool is_young(const struct file *f)
 {
 	double age;
@@ -360,7 +370,7 @@ static bool is_young(const struct file *f)
 	return age >= 0 && age < STEP - 1;
 }
 
-/* A volume that was removed may have had the same name. */
+/* Is the file the record of @c?  A volume that was removed may have had the same name. */
 static bool is_of(struct file *f, const struct cache_info *c)
 {
 	FILE *in = fopen(f->path, "re");

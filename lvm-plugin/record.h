@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counters of a cache over a day and longer, added up over restarts and
- * activations, where the target's and the kernel's own counters begin at zero.
+ * The counters of a cache over a day and longer.  The target's and the kernel's own counters
+ * begin at zero at a restart or an activation; the record adds them up, so that its sums go
+ * on.  It must not know what a counter means.
  */
 #ifndef HEARTH_PLUGIN_RECORD_H
 #define HEARTH_PLUGIN_RECORD_H
@@ -9,15 +10,15 @@
 #include "cache-info.h"
 #include "history.h"
 
-/* The counters at one moment, as they grew since the record began. */
+/* A cache at one moment. */
 struct sums {
 	double when;		/* seconds since 1970 */
-	uint64_t used, dirty;	/* blocks, then */
-	uint64_t count[NR_COUNTERS];
+	uint64_t used, dirty;	/* blocks at that moment */
+	uint64_t count[NR_COUNTERS];	/* growth since the record began */
 };
 
 struct record {
-	double began;		/* seconds since 1970; tells it from another record */
+	double began;		/* seconds since 1970; no other record of the cache has the same */
 	struct sums *sums;	/* oldest first; the last one is of now */
 	unsigned int nr;
 };
@@ -26,20 +27,21 @@ struct record {
  * record_keep() - add the present counters of a cache to its record on disk
  * @c: the cache, whose dm has its name and UUID
  *
- * Does nothing if the last ones are younger than five minutes, or if the counters of
- * @c are not known. Prints nothing; without a directory below /var to write to, nothing is
- * kept. Dmeventd's plugin calls this, too.
+ * Does nothing if the last counters in the record are younger than five minutes, if the
+ * counters of @c are not known, or if the directory below /var cannot be made. Prints nothing.
+ * Dmeventd's plugin calls this, too.
  */
 void record_keep(const struct cache_info *c);
 
 /**
- * record_read() - read the record of a cache, and add the present counters to what was read
+ * record_read() - read the record of a cache; the last sums are those of now
  * @r: receives it; record_free() frees it, and may be called after false as well
  * @c: the cache, whose dm has its name and UUID
  *
- * Writes nothing but missing directories, and prints nothing.
+ * Makes missing directories, and writes nothing else. Prints nothing.
  *
- * Return: false, and @r is empty, if there is none, or if the counters of @c are not known.
+ * Return: true; false, and @r is empty, if there is no record, or if the counters of @c are not
+ * known.
  */
 bool record_read(struct record *r, const struct cache_info *c);
 
@@ -50,17 +52,17 @@ bool record_read(struct record *r, const struct cache_info *c);
 void record_free(struct record *r);
 
 /**
- * record_window() - by how much the counters grew of late, as history_window()
+ * record_window() - the growth of the counters in the last hour, or in another span
  * @r: the record, which may be empty
- * @seconds: how far to look back
+ * @seconds: the span
  *
- * Return: the window to the last sums; its seconds are 0 if no sums are between half and one
- * and a half times as old.
+ * Return: the window to the last sums, as of history_window(); its seconds are 0 if no sums
+ * have an age between half of @seconds and one and a half times @seconds.
  */
 struct window record_window(const struct record *r, double seconds);
 
 /**
- * record_since() - by how much the counters grew since a moment
+ * record_since() - the growth of the counters since a moment
  * @r: the record, which is not empty
  * @from: the sums at that moment, of the same record
  *

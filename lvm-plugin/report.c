@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables by libdevmapper's dm_report.  Knows no caches.
+ * Tables by libdevmapper's dm_report.  It must not know caches.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@ struct report {
 	struct dm_report_group *group;
 	struct dm_report *rh;
 	char *columns;
-	/* how sizes are printed; 0 is for people, with a unit that suits the size */
+	/* The unit of bytes, and the bytes of one; factor 0 chooses a unit by the number. */
 	char unit;
 	uint64_t factor;
 	bool no_suffix;
@@ -35,8 +35,9 @@ static FILE *help_file;
 #define LEVEL		7	/* the bits of a log level; 3 is an error, 4 a line of output */
 
 /*
- * Lines of a report go to stdout.  While a report is being opened, lines are help,
- * which is kept until it is known that there is no error.
+ * Libdevmapper calls this for each line.  Lines of a report go to stdout.  Lines that come
+ * while a report is being opened are help.  They are kept until it is clear that there is
+ * no error.
  */
 __attribute__((format(printf, 5, 6)))
 static void hear(int level, const char *file, int line, int error, const char *format,
@@ -98,8 +99,8 @@ REPORT_FUNCTION(report_number)
 }
 
 /*
- * dm_report selects and sorts sizes by a double, in sectors.  An unknown size
- * comes last, and is above every limit.
+ * dm_report selects and sorts amounts of bytes by a double, in sectors.  A number that is
+ * not known is infinite, so it is above every limit.
  */
 REPORT_FUNCTION(report_bytes)
 {
@@ -121,8 +122,9 @@ REPORT_FUNCTION(report_bytes)
 }
 
 /*
- * dm_report sorts its own percents as strings and has no fractions, so these are of
- * type size.  A number without a unit in a selection counts MiB, so 1 is a MiB here.
+ * These fields have the type of sizes, because dm_report sorts its own percents as strings,
+ * and has no fractions.  In a selection dm_report takes a size without a unit for MiB.  So
+ * the value 1 is stored as the sectors of one MiB.
  */
 static int set_real(const struct report *r, struct dm_pool *mem,
 		    struct dm_report_field *field, double value, int digits)
@@ -147,7 +149,7 @@ REPORT_FUNCTION(report_percent)
 	return set_real(private, mem, field, 100 * *(const double *)data, 2);
 }
 
-/* About three digits, so that a column stays narrow. */
+/* Prints about three digits, so that a column stays narrow. */
 REPORT_FUNCTION(report_real)
 {
 	double value = *(const double *)data;
@@ -194,7 +196,7 @@ static bool take_units(struct report *r, const struct options *o)
 	return false;
 }
 
-/* "+FIELDS" are added to @columns. */
+/* The columns, allocated: @given, or @columns with "+FIELDS" of @given added. */
 static char *columns_of(const char *given, const char *columns)
 {
 	char *text;
@@ -221,7 +223,7 @@ static bool begin(struct report *r, const struct options *o, const char *what,
 
 	if (!take_format(o->report_format, &type) || !take_units(r, o))
 		return false;
-	/* The prefix stands before "all", the name of all columns. */
+	/* The prefix and "all" make the name that stands for all columns, "cache_all" say. */
 	snprintf(r->prefix, sizeof(r->prefix), "%s_", what);
 	r->types[0] = (struct dm_report_object_type){ 1, what, r->prefix, same };
 	listen();
@@ -270,7 +272,7 @@ void report_add(struct report *r, void *row)
 
 void report_show(struct report *r)
 {
-	/* dm_quiet() takes the log away. */
+	/* dm_quiet() may have taken the log away since report_open(). */
 	dm_log_with_errno_init(hear);
 	dm_report_output(r->rh);
 }

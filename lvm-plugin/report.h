@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables by libdevmapper's dm_report, with the options that lvs has: columns,
- * order, selection, units, JSON.
+ * Tables by libdevmapper's dm_report, with the options that lvs has: columns, order,
+ * selection, units, JSON.  It must not know caches.
  *
- * A field shows one member of a struct, at the offset that its row of the table of
- * fields gives; the functions below print the types of members.
+ * A field shows one member of a struct.  Its row of the table of fields has the member's
+ * offset, and one of the functions below, which prints members of that type.
  */
 #ifndef HEARTH_PLUGIN_REPORT_H
 #define HEARTH_PLUGIN_REPORT_H
@@ -15,10 +15,10 @@
 
 #include "hearth.h"
 
-/* The columns of each report; the last one has no name. */
+/* The columns of each report; the last row has no id. */
 extern const struct dm_report_field_type status_fields[], iostat_fields[], get_fields[];
 
-/* A member that is not known: report_number() and report_bytes() print nothing. */
+/* The value of a member that is not known; report_unknown() says what is printed for it. */
 #define UNKNOWN		UINT64_MAX
 
 /**
@@ -36,7 +36,7 @@ REPORT_FUNCTION(report_text);
 /** report_number() - uint64_t, or UNKNOWN */
 REPORT_FUNCTION(report_number);
 
-/** report_bytes() - uint64_t, bytes, printed in the unit that the user asked for; or UNKNOWN */
+/** report_bytes() - uint64_t, bytes, printed in the unit of --units; or UNKNOWN */
 REPORT_FUNCTION(report_bytes);
 
 /** report_percent() - double, a share, printed times 100; or NAN */
@@ -49,7 +49,7 @@ REPORT_FUNCTION(report_real);
 #define COLUMN_WIDTH(heading)						\
 	(sizeof(heading) - 1 > 6 ? (int32_t)sizeof(heading) - 1 : 6)
 
-/* The rows of a table of fields.  A column is as wide as its heading, or wider. */
+/* The rows of a table of fields.  A column is at least as wide as its heading. */
 #define REPORT_FIELD(type, member, id, heading, kind, print, desc)	\
 	{ 1, kind, offsetof(type, member), COLUMN_WIDTH(heading), id,	\
 	  heading, print, desc }
@@ -73,7 +73,7 @@ REPORT_FUNCTION(report_real);
 struct report;
 
 /**
- * report_wanted() - did the user ask for a report by any of its options?
+ * report_wanted() - did the user give an option of reports?
  * @o: the command line
  *
  * Return: true if so.
@@ -83,14 +83,14 @@ bool report_wanted(const struct options *o);
 /**
  * report_open() - begin a report as the options ask for it
  * @o: the command line, whose words must stay until report_close()
- * @what: a line is about one of these; a key of JSON
- * @fields: ends with a zeroed row; must stay
+ * @what: the thing that a line is about, "cache" say; the key of the lines in JSON
+ * @fields: ends with a zeroed row; must stay until report_close()
  * @columns: the columns unless @o names others, with commas
- * @keys: the order of lines unless @o gives another
+ * @keys: the columns that lines are sorted by, unless @o names others; "" does not sort
  *
- * Takes libdevmapper's log, because libdevmapper prints a report's lines there. With "help" in
- * the place of fields or of a selection, prints help; report_show() then prints nothing.
- * Aborts without memory.
+ * Takes libdevmapper's log, because libdevmapper prints a report's lines there. If fields or
+ * the selection are "help", prints help, and then report_show() prints nothing. Aborts without
+ * memory.
  *
  * Return: the report, which report_close() frees; NULL after a complaint if an option makes
  * no sense.
@@ -99,8 +99,8 @@ struct report *report_open(const struct options *o, const char *what,
 			   const struct dm_report_field_type *fields,
 			   const char *columns, const char *keys);
 /**
- * report_unknown() - set what is printed where a number is not known, in place of nothing
- * @r: the report, which has no line yet
+ * report_unknown() - set the text that is printed for a number that is not known
+ * @r: the report, which has no line yet; before this call, the text is ""
  * @text: must stay until report_close()
  */
 void report_unknown(struct report *r, const char *text);
@@ -108,12 +108,12 @@ void report_unknown(struct report *r, const char *text);
 /**
  * report_add() - add a line
  * @r: the report
- * @row: a struct of the kind that the fields are of; must stay until report_show()
+ * @row: a struct of the type whose members the fields are; must stay until report_show()
  */
 void report_add(struct report *r, void *row);
 
 /**
- * report_show() - print the lines that have been added on stdout, and forget them
+ * report_show() - print the added lines on stdout, and forget them
  * @r: the report
  */
 void report_show(struct report *r);

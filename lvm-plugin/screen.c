@@ -16,7 +16,7 @@
 static struct termios before;
 static sigset_t signals_before;
 
-/* ---- Ctrl-Z and another size are delivered only while we wait for a key ---- */
+/* ---- Signals: Ctrl-Z and a change of size are delivered only during a wait for a key ---- */
 
 static volatile sig_atomic_t to_stop, resized;
 
@@ -82,7 +82,7 @@ unsigned int screen_lines(void)
 	return ioctl(1, TIOCGWINSZ, &size) || !size.ws_row ? 24 : size.ws_row;
 }
 
-/* Stops as Ctrl-Z does.  Returns when the shell continues us. */
+/* Stops the process, as Ctrl-Z does.  Returns when the shell continues it. */
 static void stop(void)
 {
 	to_stop = 0;
@@ -113,11 +113,11 @@ static const struct {
 	{ "r", KEY_REVERSE },
 };
 
-/* Bytes that have been read and are no key yet. */
+/* Bytes that have been read, and that next_key() has not taken yet. */
 static char typed[32];
 static size_t nr_typed;
 
-/* Takes the key at the beginning of what is typed; KEY_NONE if nothing is. */
+/* Takes the key at the beginning of the typed bytes; KEY_NONE if there are none. */
 static enum key next_key(void)
 {
 	size_t i, len = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth status as a line a cache: the columns that there are, and their values.
+ * hearth status with a line for each cache: all its columns, and their values.
+ *
  * It must not change a cache, or run a command of LVM's.
  */
 #include <math.h>
@@ -26,7 +27,7 @@ struct line {
 	char *settings;
 	char node[NODE_LEN], ssd[NODE_LEN], metadata[NODE_LEN], origin[NODE_LEN];
 	char ssd_disks[DISKS_LEN], metadata_disks[DISKS_LEN], origin_disks[DISKS_LEN];
-	const char *at[7];	/* the seven above, since a column wants a pointer */
+	const char *at[7];	/* the seven strings above, because a column is a pointer */
 	uint64_t volume, size, data, used, dirty, block;	/* bytes */
 	uint64_t data_blocks;
 	double used_share, dirty_share, metadata_share;

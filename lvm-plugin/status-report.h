@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hearth status as a line a cache.
+ * hearth status with a line for each cache.  It must not change a cache.
  */
 #ifndef HEARTH_PLUGIN_STATUS_REPORT_H
 #define HEARTH_PLUGIN_STATUS_REPORT_H
@@ -9,20 +9,20 @@
 #include "hearth.h"
 #include "windows.h"
 
-/* A cache and what it did of late. */
+/* A cache, and the growth of its counters in the last spans of time. */
 struct look {
 	struct cache_info *c;
 	struct windows w;
-	/* With --since, the start of the counters of @c; otherwise NULL. */
+	/* The value of --since, or NULL.  With --since the counters of @c are those since then. */
 	const char *since;
-	double seconds;		/* from then to now */
+	double seconds;		/* from that moment to now */
 };
 
 /**
- * status_report() - print a line a cache, with the columns that the command line asks for
+ * status_report() - print a line for each cache, with the columns of the command line
  * @o: the command line
- * @all: the caches, and what they did of late
- * @nr: how many they are; may be 0
+ * @all: the looks at the caches
+ * @nr: how many looks there are; may be 0
  *
  * Aborts without memory.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth status: one screen about a cache for people, or all of them as JSON.
- * status-report.c has the lines.
+ * hearth status: one screen about a cache for people, or JSON about all caches.
+ * status-report.c prints a line for each cache.
  *
  * It must not change a cache, or run a command of LVM's.
  */
@@ -53,7 +53,7 @@ static void label(const char *text)
 	printf("  %-*s", INDENT - 2, text);
 }
 
-/* Prints one of several words after a label; further lines are indented. */
+/* Prints one of several words after a label, on a new, indented line if it has no room. */
 static void item(unsigned int *column, const char *text)
 {
 	unsigned int len = strlen(text);
@@ -76,7 +76,7 @@ static enum colour health_colour(const struct cache_info *c)
 	return cache_healthy(c) ? GOOD : BAD;
 }
 
-/* The policy's name in the table, and the code that runs, if its name is another. */
+/* Prints the policy's name in the table, and the name of the code that runs if it differs. */
 static void print_policy(const struct cache_info *c)
 {
 	const char *code = cache_policy_code(c);
@@ -222,13 +222,16 @@ static void print_wear(const struct cache_info *c, const struct window *hour)
 	putchar('\n');
 }
 
-/* One kind of timed requests in a line of several. */
+/* One kind of timed requests; a line shows several. */
 struct timed {
 	const char *what;
 	enum cache_latency kind;
 };
 
-/* True if something was printed.  The first line of its kind says what it shows. */
+/*
+ * Prints a line with the kinds in @timed of which a request was timed.  With @first it also
+ * says what the numbers are.  True if it printed a line.
+ */
 static bool print_timed(const char *title, const struct latency *all,
 			const struct timed *timed, unsigned int nr, bool first)
 {
@@ -272,7 +275,7 @@ static void print_percentiles(const struct latency *all)
 	print_timed("a flush", all, flushes, 2, first);
 }
 
-/* Prefers the last minute, because a mean over days says little of now. */
+/* The rates since --since; else of the last minute, because a mean over days says little of now. */
 static struct rates rates_shown(const struct look *l)
 {
 	struct window since = { .seconds = l->seconds };
@@ -310,7 +313,10 @@ static void print_errors(const struct cache_info *c)
 	}
 }
 
-/* hearth get has all; a screen of 24 lines has room for those that somebody changed. */
+/*
+ * Prints only the settings that differ from their defaults, because the screen has 24 lines.
+ * hearth get prints all.
+ */
 static void print_settings(const struct cache_info *c)
 {
 	const char *preset = preset_in_effect(c);
@@ -466,7 +472,7 @@ static void json_device(const char *key, struct device d)
 	json_string(key, text);
 }
 
-/* @key_name and @key_disks: a name, and the nodes of the disks below. */
+/* Prints KEY_name, the device's name, and KEY_disks, the nodes of the disks below it. */
 static void json_names(const char *key, struct device d)
 {
 	char name[NODE_LEN], disks[600], member[64], *rest = disks, *disk;
@@ -530,8 +536,8 @@ static void json_cache(const struct look *l)
 /* ---- The subcommand ---- */
 
 /*
- * Looks at all caches.  With --since their counters are from then on what they grew
- * since; a cache of which that is not known is left out, after a complaint.
+ * Looks at all caches.  With --since this replaces the counters of each cache by their growth
+ * since that moment.  If the growth of a cache is not known, it is left out after a complaint.
  */
 static struct look *look_at(const struct options *o, struct caches *cs, unsigned int *nr)
 {
@@ -597,7 +603,7 @@ int hearth_status(const struct options *o)
 	if (r)
 		return r;
 	all = look_at(o, &cs, &nr);
-	/* A screen has room for one cache. */
+	/* A screen has room for one cache, so several get a line each. */
 	if (report_wanted(o) || (cs.nr > 1 && !o->json))
 		r = status_report(o, all, nr);
 	else

@@ -3,8 +3,8 @@
  * hearth top: a table of all caches, and of what they did in the last interval,
  * again and again.
  *
- * On a terminal the screen is redrawn, and keys sort, scroll and end; elsewhere one
- * table follows the other.  No line exceeds 80 columns.
+ * On a terminal it redraws the screen, and the user sorts, scrolls and ends by keys.
+ * Elsewhere one table follows the other.  No line exceeds 80 columns.
  *
  * It must not change a cache, or run a command of LVM's.
  */
@@ -28,7 +28,7 @@ struct round {
 	double when;
 };
 
-/* By which column lines are sorted. */
+/* The column that the lines are sorted by. */
 enum column {
 	BY_NAME, BY_USED, BY_DIRTY, BY_READS, BY_READ_HITS, BY_WRITES, BY_WRITE_HITS,
 	BY_PROMOTIONS, BY_SSD, BY_MS, NR_COLUMNS
@@ -39,9 +39,9 @@ const char top_columns[] =
 
 struct view {
 	enum column by;
-	bool upwards;		/* the least first, but for names */
-	unsigned int first;	/* lines that are scrolled away */
-	unsigned int shown;	/* lines of the last drawing */
+	bool upwards;		/* the least value first; for names, the last name first */
+	unsigned int first;	/* number of caches that are scrolled away */
+	unsigned int shown;	/* number of caches in the last drawing */
 };
 
 struct entry {
@@ -77,7 +77,7 @@ static double value_of(const struct entry *row, enum column by)
 	return 0;
 }
 
-/* The greatest first; a value that is not known last. */
+/* The greatest value comes first, and a value that is not known last.  Names break ties. */
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct view *v = arg;
@@ -159,7 +159,7 @@ static void print_header(double seconds, const struct view *v)
 #define NAME_WIDTH	18	/* what 80 columns leave to it */
 #define NAME_HEAD	8	/* of a name that is too long; then "~" */
 
-/* Long names differ at their ends more often than at their beginnings. */
+/* Keeps more of a long name's end, because names differ at their ends more often. */
 static const char *short_name(char *buf, const char *name)
 {
 	size_t len = strlen(name);
@@ -193,7 +193,7 @@ static void print_row(const struct entry *row)
 
 #define DETAIL_LINES	(1 + DEVICE_RATES_LINES + 1 + NR_CACHE_LATENCIES)
 
-/* The words of a name are parted by blanks. */
+/* Prints the times of one kind.  Blanks replace the underscores of its name. */
 static void print_latency(const char *name, struct latency l)
 {
 	char text[32], n[SIZE_LEN], t[4][SIZE_LEN], *at;
@@ -230,14 +230,14 @@ static void print_table(const struct round *r, const struct round *was,
 			struct view *v, unsigned int lines)
 {
 	struct entry *rows = rows_of(r, was, v);
-	unsigned int i, used = was->when ? 2 : 1;	/* the header's */
+	unsigned int i, used = was->when ? 2 : 1;	/* the header's lines */
 
 	print_header(was->when ? r->when - was->when : 0, v);
 	if (v->first >= r->cs.nr)
 		v->first = r->cs.nr ? r->cs.nr - 1 : 0;
 	for (i = v->first; i < r->cs.nr; i++) {
 		used += cache_healthy(rows[i].c) ? 1 : 2;
-		/* Two lines stay free: for "and N more", and for the cursor. */
+		/* Two lines stay free, for "and N more" and for the cursor. */
 		if (used + 2 > lines)
 			break;
 		print_row(&rows[i]);
@@ -305,7 +305,7 @@ static void scroll(struct view *v, int lines)
 		v->first += lines;
 }
 
-/* Changes the view as the key says.  @nr caches there are. */
+/* Changes the view as the key says.  @nr is the number of caches. */
 static void obey(struct view *v, enum key key, unsigned int nr)
 {
 	unsigned int last = nr > v->shown ? nr - v->shown : 0;
@@ -343,7 +343,7 @@ static void obey(struct view *v, enum key key, unsigned int nr)
 	case KEY_END:
 		break;
 	}
-	/* Nothing is gained by scrolling once the last line is shown. */
+	/* The view does not scroll past the last line. */
 	if ((key == KEY_DOWN || key == KEY_PAGE_DOWN) && v->first > last)
 		v->first = last;
 }
@@ -385,7 +385,7 @@ static void show(struct task *t, const struct round *r, const struct round *was)
 	fflush(stdout);
 }
 
-/* Waits for the next round, and obeys keys meanwhile.  True if the user wants to end. */
+/* Waits until the next round is due, and obeys keys meanwhile.  True if the user wants to end. */
 static bool wait_on_screen(struct task *t, const struct round *r, const struct round *was)
 {
 	double until = r->when + t->v.seconds;
@@ -408,7 +408,7 @@ static int rounds(struct task *t)
 	unsigned long n;
 	int code;
 
-	/* A single table has rates only if it is taken after an interval. */
+	/* A single table needs a look and an interval before it, because rates need two looks. */
 	if (t->v.count == 1) {
 		code = look(t, &was);
 		if (code || pause_for(t->v.seconds)) {
@@ -450,7 +450,7 @@ static bool take_sort(struct view *v, const char *word)
 	return !word;
 }
 
-/* An argument wins against an option. */
+/* If an argument and an option say different things, the argument counts. */
 static bool take_arguments(struct task *t)
 {
 	if (!intervals_take(&t->v, t->o))

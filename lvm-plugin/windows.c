@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last minute, five minutes, hour and day, from the history in /run, which is finer,
- * or from the record in /var, which outlives a restart: from the one that has counters of
- * nearly that time.  It must not print.
+ * The last minute, five minutes, hour and day.  The minute comes from the history in /run,
+ * because that is finer, and the day from the record in /var, because that outlives a
+ * restart.  The other two come from the one whose window is nearer to the span.
+ *
+ * It must not print.
  */
 #include <math.h>
 #include <stdlib.h>
