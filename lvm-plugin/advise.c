@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth advise: how large should the SSD be?  Answers from a recording of the
- * requests to a volume, be the volume cached already or not.
+ * hearth advise: how large should the SSD be?  It answers from a recording of the requests
+ * to a volume, which may be cached already.
  *
  * It must not change a cache, or run a command of LVM's.
  */
@@ -24,41 +24,41 @@
 #include "text.h"
 
 #define NR_ROWS		6
-#define ENOUGH_BLOCKS	32768	/* sampled; hearth(8) says with what error */
+#define ENOUGH_BLOCKS	32768	/* blocks of the sample; hearth(8) gives the error */
 #define GIB		0x1p30
 #define DAY		86400.0
-#define NEARLY		.95
-#define THUMB		.1	/* of the volume: the rule of thumb */
+#define NEARLY		.95	/* share of the best gain that is enough */
+#define THUMB		.1	/* share of the volume, by the rule of thumb */
 #define LONG_ENOUGH	3600.0	/* seconds */
-/* All chosen; docs/worth-it.md explains them. */
-#define TOO_LITTLE	.1	/* gain that nobody notices */
-#define RAM_PRICE	4	/* a GiB of RAM costs as much as so many of SSD */
-#define MOSTLY_READS	.5	/* share of writes below which RAM can do */
-#define MOST_OF_IT	.8	/* of the volume: then all of it can be on the SSD */
+/* These were chosen, not measured; docs/worth-it.md explains them. */
+#define TOO_LITTLE	.1	/* nobody notices a smaller gain */
+#define RAM_PRICE	4	/* a GiB of RAM costs as much as so many GiB of SSD */
+#define MOSTLY_READS	.5	/* below this share of writes, RAM may do */
+#define MOST_OF_IT	.8	/* from this share of the volume on, all of it can be on the SSD */
 
 static const double factors[NR_ROWS] = { .25, .5, 1, 2, 4, 8 };
 
-/* The question: the sizes given, or taken from the volume. */
+/* The question: its values come from options, or from the volume. */
 struct question {
-	double size;		/* of the row "1x", bytes */
-	double volume;		/* bytes; 0: not known */
-	u32 block;		/* bytes */
-	u32 enough;
+	double size;		/* bytes of SSD in the row "1x" */
+	double volume;		/* bytes of the volume; 0: not known */
+	u32 block;		/* bytes of a block */
+	u32 enough;		/* blocks of the sample */
 	const char *policy;
-	bool rotational;
-	const char *name;	/* VG/LV or what the user called it; NULL: not known */
-	double cached;		/* bytes of the cache that it has; 0: none is known */
-	dev_t dev;		/* to be recorded; 0: a file is read */
-	double recorded;	/* seconds; 0: a file was read */
+	bool rotational;	/* the origin is a rotating disk */
+	const char *name;	/* VG/LV; NULL: not known */
+	double cached;		/* bytes of the cache that the volume has; 0: it has none */
+	dev_t dev;		/* the device to record, for --live */
+	double recorded;	/* seconds of the recording; 0: a file was read */
 };
 
 /* Sums over the recording, without any cache. */
 struct summary {
 	u64 requests, writes;
 	double bytes, bytes_written;
-	double seconds;		/* 0: it has no times */
+	double seconds;		/* 0: the recording has no times */
 	double touched;		/* bytes of all blocks with a request */
-	double touched_a_day, touched_a_month;	/* 0: it is too short */
+	double touched_a_day, touched_a_month;	/* bytes; 0: the recording is too short */
 };
 
 struct rows {
@@ -67,10 +67,10 @@ struct rows {
 };
 
 struct row {
-	double factor, bytes;
-	struct point heat;	/* with the policy that was asked for */
-	double ram;		/* share of reads that as much RAM would serve */
-	double writes_a_day;	/* to the SSD, times its size; NAN */
+	double factor, bytes;	/* of the question's size; bytes of SSD */
+	struct point heat;	/* with the question's policy, heat unless --policy says another */
+	double ram;		/* share of reads that so many bytes of RAM would serve */
+	double writes_a_day;	/* bytes to the SSD a day, by its bytes; NAN: not known */
 };
 
 /* ---- The recording ---- */
@@ -83,8 +83,8 @@ static u32 blocks_of(const struct request *r, u32 block)
 }
 
 /*
- * The bytes of distinct blocks in a period of @period seconds, in the mean of all
- * whole periods; 0 if there is none.
+ * The bytes of all blocks with a request in a period of @period seconds: the mean over the
+ * whole periods of the recording.  0 if there is no whole period.
  */
 static double touched_in(const struct trace *t, const struct accesses *as,
 			 double period, u32 block)
@@ -131,11 +131,11 @@ static struct summary summarize(const struct trace *t, const struct accesses *as
 		s.bytes_written += t->requests[i].length;
 	}
 	span = t->requests[t->nr - 1].time_us - t->requests[0].time_us;
-	/* Some traces have the request's number where the time should be. */
+	/* Some traces have the request's number for its time, so that the span tells nothing. */
 	if (span > 2 * t->nr && span < 1ULL << 62)
 		s.seconds = span / 1e6;
 	s.touched = (double)as->nr_blocks * block;
-	/* The first and the last request may not mark begin and end. */
+	/* A recording may have begun before its first request, and ended after its last. */
 	if (q->recorded)
 		s.seconds = q->recorded;
 	if (s.seconds) {
@@ -164,7 +164,7 @@ static int fill_row(struct row *r, double factor, const struct question *q,
 	return 0;
 }
 
-/* An SSD saves a disk's time; where there are no seeks, only hits count. */
+/* The gain from an SSD: time that a disk saves, or the hits if the origin does not seek. */
 static double gain(const struct row *r, const struct question *q)
 {
 	return q->rotational ? r->heat.time_saved : r->heat.hits;
@@ -190,7 +190,10 @@ enum verdict { CACHE_IT, BUY_RAM, NO_CACHE, ALL_ON_SSD };
 
 static const char * const verdict_names[] = { "cache", "ram", "none", "whole-volume" };
 
-/* The smallest row that serves as many reads from RAM, if it is that much smaller. */
+/*
+ * The smallest row whose RAM serves as many reads as the SSD of @ssd, and costs no more.
+ * NULL if there is none.
+ */
 static const struct row *enough_ram(const struct rows *rows, const struct row *ssd)
 {
 	unsigned int i;
@@ -216,7 +219,7 @@ static enum verdict judge(const struct rows *rows, const struct summary *s,
 	return CACHE_IT;
 }
 
-/* How far the recording can be trusted to stand for the load. */
+/* The confidence that the recording stands for the load, by its length. */
 static const char *confidence(const struct summary *s)
 {
 	if (!s->seconds)
@@ -284,7 +287,7 @@ static int draw(const char *path, const struct rows *rows,
 #define VERDICT	"verdict     "
 #define GAP	"            "
 
-/* A line to be pasted; the device is not known, and perhaps not the volume. */
+/* Prints a command to be pasted.  DEVICE stands in it, and VG/LV if the volume is not known. */
 static void print_command(const struct row *best, const struct question *q)
 {
 	if (!q->cached)
@@ -329,7 +332,7 @@ static void print_verdict(const struct rows *rows, const struct summary *s,
 	putchar('\n');
 }
 
-/* A share of the volume can be compared with the rule of thumb. */
+/* Prints bytes as a share of the volume, which can be compared with the rule of thumb. */
 static void print_part(double bytes, const struct question *q)
 {
 	if (q->volume)
@@ -470,7 +473,7 @@ static void json_all(const struct rows *rows, const struct summary *s,
 
 /* ---- The subcommand ---- */
 
-/* Takes sizes that were not given, and warns of the cache that is there. */
+/* Takes the sizes that no option gives from a cache, and adds the findings about it. */
 static void ask_cache(struct question *q, const struct cache_info *c)
 {
 	q->dev = makedev(c->dm->major, c->dm->minor);
@@ -483,7 +486,7 @@ static void ask_cache(struct question *q, const struct cache_info *c)
 	examine_cache(c);
 }
 
-/* Takes sizes from the volume.  One that is recorded need not be cached. */
+/* Takes sizes from the cache, or for --live from the volume, which need not be cached. */
 static int ask_volume(struct question *q, const struct options *o)
 {
 	struct caches cs;
@@ -509,7 +512,7 @@ static int ask_volume(struct question *q, const struct options *o)
 	return r;
 }
 
-/* @name, if it can be VG/LV; NULL if it is another device, or none. */
+/* @name without "/dev/", if that has the form VG/LV; NULL if it has not, or @name is NULL. */
 static const char *volume_name(const char *name)
 {
 	const char *slash;
@@ -553,7 +556,7 @@ static int ask(struct question *q, const struct options *o)
 	return EXIT_USAGE;
 }
 
-/* The findings from a recording. */
+/* All that is computed from a recording. */
 struct study {
 	struct row all[NR_ROWS];
 	struct rows rows;

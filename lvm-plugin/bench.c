@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth bench: a recorded load on a scratch volume, uncached and cached.
+ * hearth bench: replays a recorded load on a scratch volume, uncached and cached.
  *
- * The scratch volume lies on the disks of the volume that is asked about, which itself
- * is not opened.  Both scratch volumes have a tag, without which none is removed; a run
- * that was killed leaves them, and the next one removes them.
+ * The scratch volume lies on the disks of the volume that the user asks about.  That volume
+ * itself is not opened.  The scratch volume and its cache have a tag, and bench removes only
+ * volumes with this tag.  A run that was killed leaves them, and the next run removes them.
  *
  * It must not write to a volume that it has not made.
  */
@@ -26,7 +26,7 @@
 
 #define KIB	1024.0
 #define GIB	1073741824.0
-#define EXTENT	4194304.0	/* LVM's, unless the group has another one */
+#define EXTENT	4194304.0	/* bytes of an extent, unless the group has another */
 #define SCRATCH	"hearth_bench"	/* also the tag */
 #define POOL	SCRATCH "_cache"
 
@@ -39,14 +39,15 @@ struct bench {
 	struct trace t;
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
 	char name[2 * DM_NAME_MAX];	/* VG/LV */
-	char scratch[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX];
+	char scratch[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX];	/* VG/LV */
 	char disks[FIELD_LEN];		/* physical volumes, with commas */
 	char device[FIELD_LEN];		/* the physical volume for the cache */
 	const char *mode;
-	double volume, cached;		/* bytes; 0: not cached */
-	double span, size, block, metadata;	/* bytes */
-	bool folded;
-	char *log, *output;
+	double volume, cached;		/* bytes of the volume and its cache; 0: not cached */
+	/* Bytes of the scratch volume, the cache, a block, the metadata. */
+	double span, size, block, metadata;
+	bool folded;			/* the scratch volume lacks the parts without requests */
+	char *log, *output;		/* paths of fio's files */
 	struct replay_result pass[NR_PASSES];
 };
 
@@ -61,7 +62,10 @@ static int take_name(struct bench *b, const char *name)
 	return EXIT_OK;
 }
 
-/* Without the extents "(0)" of each; false if one is no device, but a hidden volume. */
+/*
+ * Takes the disks from LVM's list, in which an extent "(0)" stands behind each.  False if a
+ * name in the list is no device, but a hidden volume.
+ */
 static bool take_disks(struct bench *b, char *devices)
 {
 	char *device;
@@ -96,7 +100,7 @@ static int find_disks(struct bench *b)
 	return EXIT_FAILED;
 }
 
-/* Its cache, if it has one, and the disk below that. */
+/* Takes the bytes, the block and the disk of the volume's cache, if it has one. */
 static int ask_cache(struct bench *b)
 {
 	const struct cache_info *c;
@@ -156,7 +160,7 @@ static double room_on_disks(const struct bench *b)
 	return room;
 }
 
-/* Leaves out the parts that no request touches, if there is no room for all. */
+/* The scratch volume lacks the parts that no request touches if there is no room for all. */
 static int choose_span(struct bench *b)
 {
 	double room = room_on_disks(b);
@@ -224,7 +228,7 @@ static int make_scratch(struct bench *b)
 	return run(b, &c);
 }
 
-/* Without LVM's spare metadata, which would stay in the group. */
+/* LVM makes no spare metadata here, because that would stay in the group. */
 static int make_pool(struct bench *b)
 {
 	struct command c = {
@@ -256,7 +260,7 @@ static int attach(struct bench *b)
 	return run(b, &c);
 }
 
-/* Is it a volume that a run of this command has made? */
+/* Has a run of this command made the volume?  It has if the tag is its only one. */
 static bool is_ours(const char *volume)
 {
 	char v[1][FIELD_LEN];
@@ -264,7 +268,10 @@ static bool is_ours(const char *volume)
 	return lvm_report("lvs", "lv_tags", volume, v, 1) && !strcmp(v[0], SCRATCH);
 }
 
-/* The removal of the scratch volume takes its cache along. */
+/*
+ * Removes the volumes with the tag.  LVM removes an attached pool with the scratch volume.
+ * A pool that was not attached yet is removed by itself.
+ */
 static int clean(const struct bench *b, bool left_over)
 {
 	const char *const volumes[] = { b->scratch, b->pool };
@@ -324,7 +331,7 @@ static int passes(struct bench *b)
 	       pass(b, COLD) ?: pass(b, WARM);
 }
 
-/* Removes all that it has made, however it ended. */
+/* Runs the passes, and removes the volumes and fio's files, also if a pass fails. */
 static int measure(struct bench *b)
 {
 	int r, cleaned;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sampling, and one run of the policy for each size.
+ * Samples a trace, and runs the policy once for each number of blocks.
  *
- * A sample holds too few or too many accesses when it happens to lack, or to
- * have, some of the hottest blocks.  Accesses to the hottest blocks are hits in a
- * cache of any sensible size.  So the missing accesses are counted as hits, and
- * surplus ones are subtracted from the hits (the adjustment of SHARDS).
+ * A sample has too few accesses if it lacks some of the hottest blocks by chance, and too
+ * many if it has more of them than its share.  Accesses to the hottest blocks are hits in a
+ * cache of any sensible size.  So the missing accesses are counted as hits, and surplus
+ * accesses are subtracted from the hits (the adjustment of SHARDS).
  *
  * It must not know devices, caches that run, or the command's options.
  */
@@ -13,7 +13,7 @@
 #include "run.h"
 
 #define LEFT_OUT	U32_MAX
-/* Slots for each block of the sample.  More would change nothing and cost memory. */
+/* Slots for each block of the sample.  More slots would change nothing, and cost memory. */
 #define MORE_THAN_ENOUGH	2.
 
 static u64 mix(u64 x)
@@ -25,7 +25,7 @@ static u64 mix(u64 x)
 	return x ^ x >> 33;
 }
 
-/* New ids for the blocks of the sample; LEFT_OUT for all others. */
+/* Gives new ids to the blocks of the sample, and LEFT_OUT to all others.  Allocated. */
 static u32 *choose(struct sampled *s, const struct accesses *all)
 {
 	u64 limit = s->rate < 1 ? (u64)(s->rate * 0x1p64) : U64_MAX;

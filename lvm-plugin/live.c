@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recording by the kernel's trace event block_bio_queue, by libtracefs.  A trace
- * instance of our own keeps other people's tracing undisturbed.  The kernel filters
- * the event by device, so requests to other devices cost next to nothing.
+ * Records requests by the kernel's trace event block_bio_queue, through libtracefs.  It
+ * makes a trace instance of its own, so that it does not disturb other tracing.  The kernel
+ * filters the event by device, so requests to other devices cost next to nothing.
  *
  * It must not know caches: it records any block device.
  */
@@ -20,7 +20,7 @@
 
 #define SYSTEM		"block"
 #define EVENT		"block_bio_queue"
-/* The buffer has to hold what happens between two polls. Both were chosen, not measured. */
+/* The buffer has to hold the events between two polls.  Both were chosen, not measured. */
 #define POLL		0.2	/* seconds */
 #define BUFFER_KB	8192	/* for each CPU */
 
@@ -28,7 +28,7 @@ struct recording {
 	struct trace *t;
 	struct tracefs_instance *instance;
 	struct tep_handle *events;
-	struct tep_event *event;	/* the fields below are its */
+	struct tep_event *event;	/* block_bio_queue, with its fields: */
 	struct tep_format_field *sector, *sectors, *op;
 	double until;
 	bool stopped;
@@ -76,8 +76,8 @@ static bool parse_event(struct recording *r)
 }
 
 /*
- * How the kernel lays out a page of its buffer, and this event.  tracefs_local_events()
- * would read all symbols of the kernel as well.
+ * Reads the kernel's layout of a page of its buffer, and of this event.  It does not call
+ * tracefs_local_events(), because that would read all symbols of the kernel as well.
  */
 static bool read_format(struct recording *r)
 {
@@ -93,13 +93,13 @@ static bool read_format(struct recording *r)
 	return r->sector && r->sectors && r->op;
 }
 
-/* An instance that a killed run left behind is used again. */
+/* Opens the instance of this device.  If a killed run has left it behind, it is used again. */
 static bool open_instance(struct recording *r, dev_t dev)
 {
 	char name[64], filter[64];
 
 	snprintf(name, sizeof(name), "hearth-%u-%u", major(dev), minor(dev));
-	/* In the kernel a device number has 20 bits for the minor number. */
+	/* The kernel's own device number has the minor number in its lowest 20 bits. */
 	snprintf(filter, sizeof(filter), "dev == %u", major(dev) << 20 | minor(dev));
 	r->instance = tracefs_instance_create(name);
 	return r->instance &&
@@ -167,14 +167,14 @@ static void take_request(struct recording *r, const struct tep_record *record)
 	trace_add(r->t, &q);
 }
 
-/* libtracefs calls this for each event, in the order of time, until there is none left. */
+/* libtracefs calls this for each event in the buffers, in the order of time. */
 static int take(struct tep_event *event, struct tep_record *record, int cpu, void *data)
 {
 	struct recording *r = data;
 
 	(void)cpu;
 	if (record->missed_events)
-		/* -1 is an unknown number. */
+		/* A negative number says that the kernel does not know how many it lost. */
 		r->lost += record->missed_events > 0 ? record->missed_events : 1;
 	if (event && event->id == r->event->id)
 		take_request(r, record);

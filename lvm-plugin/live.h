@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recording the requests to a block device while they happen.
+ * Records the requests to a block device while they happen.  It must not know caches.
  */
 #ifndef HEARTH_PLUGIN_LIVE_H
 #define HEARTH_PLUGIN_LIVE_H
@@ -10,7 +10,7 @@
 #include "trace.h"
 
 /**
- * live_find() - the number of the device that a user names
+ * live_find() - the number of the block device that a user names
  * @volume: VG/LV, a name in /dev/mapper, or a path
  * @dev: receives the number
  *
@@ -19,14 +19,15 @@
 int live_find(const char *volume, dev_t *dev);
 /**
  * live_record() - record the requests to a device while they happen
- * @t: the requests are added to it, but for discards and flushes; also what came before a
- *	failure
+ * @t: receives the requests, without discards and flushes; after a failure, those before it.
+ *	trace_free() frees them
  * @dev: the device's number
- * @seconds: how long to record; receives how long it was
- * @quiet: show no progress on stderr; none is shown either if that is no terminal
+ * @seconds: how long to record; receives how long it did record
+ * @quiet: show no progress; if stderr is no terminal, none is shown anyway
  *
- * Ctrl-C ends it early, and is no failure: catches signals from here on, and clears
- * interrupted at the end. Complains of requests that came too fast, and goes on.
+ * Calls catch_signals(), because Ctrl-C ends the recording early, which is no failure. Clears
+ * interrupted at the end. If the kernel has lost requests, because they came too fast, complains
+ * and goes on.
  *
  * Return: EXIT_OK; EXIT_FAILED after a complaint.
  */

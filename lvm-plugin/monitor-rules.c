@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nine conditions of a cache, each reported when it begins and when it is over, and
- * never in between; and the file with their limits.
+ * The rules for nine conditions of a cache, and the file with their limits.  A condition is
+ * reported when it begins and when it is over, and never in between.
  *
- * It must not look at a cache itself, or tell anybody: plugin.c does both.
+ * It must not look at a cache itself, or tell anybody: dmeventd/plugin.c does both.
  */
 #include <ctype.h>
 #include <ini.h>
@@ -16,12 +16,12 @@
 #include "monitor.h"
 #include "text.h"
 
-/* All chosen, so that a notice is rare; none was measured. */
-#define CALM		3600.0	/* seconds without a new error end the condition */
-#define MIN_ACCESSES	1000	/* a period with fewer is not judged */
-#define MIN_PERIODS	3	/* so many must have passed before one is judged */
-#define MEMORY		12.0	/* periods that the usual ratio is the mean of */
-#define LONG_MEMORY	144.0	/* the same while hits-fell is raised */
+/* All were chosen, so that a notice is rare; none was measured. */
+#define CALM		3600.0	/* so many seconds without a new error end the condition */
+#define MIN_ACCESSES	1000	/* a period with fewer accesses is not judged */
+#define MIN_PERIODS	3	/* so many periods pass before one is judged */
+#define MEMORY		12.0	/* the newest period has the weight 1/12 in the usual ratio */
+#define LONG_MEMORY	144.0	/* it has the weight 1/144 while hits-fell is raised */
 
 static const char * const names[NR_CONDITIONS] = {
 	[COND_HEALTH] = "health",
@@ -86,7 +86,7 @@ static bool take_pair(struct monitor_conf *conf, const char *key,
 		if (!strcmp(key, numbers[i].key))
 			return take_number(value, numbers[i].min,
 					   numbers[i].max, numbers[i].to);
-	/* A line of 200 bytes and more is cut by the library, and too long here, too. */
+	/* The library cuts a line at 200 bytes.  A command that long is refused here anyway. */
 	if (strcmp(key, "command") || (*value && *value != '/') ||
 	    strlen(value) >= sizeof(conf->command))
 		return false;
@@ -118,7 +118,7 @@ unsigned int monitor_read_the_conf(struct monitor_conf *conf)
 
 /* ---- Conditions ---- */
 
-/* One look: its input, and the notices that come of it. */
+/* One look: its input, and the notices that are its result. */
 struct look {
 	struct monitor *m;
 	const struct monitor_conf *conf;
@@ -128,7 +128,7 @@ struct look {
 	unsigned int nr;
 };
 
-/* Adds a notice if the condition changes.  @is: it holds. */
+/* Adds a notice if the condition has begun or is over.  @is tells whether it holds now. */
 __attribute__((format(printf, 4, 5)))
 static void state(struct look *l, enum condition condition, bool is,
 		  const char *format, ...)
@@ -153,7 +153,7 @@ static void look_at_health(struct look *l)
 	const struct failure *f = failure_find(health);
 	bool good = !strcmp(health, "good");
 
-	/* A change from one failure to another is reported as well. */
+	/* A change from one failure to another is reported as the beginning of the other. */
 	if (!good && strcmp(health, l->m->health))
 		l->m->raised[COND_HEALTH] = false;
 	snprintf(l->m->health, sizeof(l->m->health), "%s", health);
@@ -169,7 +169,7 @@ static void look_at_errors(struct look *l, enum condition condition,
 {
 	struct monitor *m = l->m;
 
-	/* Errors are counted from the activation on. */
+	/* The target counts from the activation on.  So if there are fewer, all of them are new. */
 	if (errors < m->errors[i])
 		m->errors[i] = 0;
 	if (errors > m->errors[i]) {
@@ -218,7 +218,7 @@ static void begin_period(struct look *l, uint64_t hits, uint64_t accesses)
 	l->m->accesses = accesses;
 }
 
-/* One period has the hit ratio @ratio. */
+/* Judges a period with the hit ratio @ratio, and adds it to the usual ratio. */
 static void judge_hits(struct look *l, double ratio)
 {
 	struct monitor *m = l->m;
@@ -235,7 +235,7 @@ static void judge_hits(struct look *l, double ratio)
 		      "%.1f%% of the requests hit, where %.1f%% are usual",
 		      100 * ratio, 100 * m->usual);
 	}
-	/* A ratio that stays low for half a day becomes the usual one. */
+	/* With periods of 300 s, a ratio that stays low for half a day becomes the usual one. */
 	if (m->periods < MEMORY)
 		m->periods++;
 	m->usual += (ratio - m->usual) /
@@ -260,7 +260,7 @@ static void look_at_hits(struct look *l)
 	begin_period(l, hits, accesses);
 }
 
-/* It is over when the cache is activated again and finds its origin. */
+/* The condition is over when the cache is activated again, and its origin is the same. */
 static void look_at_origin(struct look *l)
 {
 	bool changed = !strcmp(l->c->origin_state, "changed");
@@ -270,7 +270,7 @@ static void look_at_origin(struct look *l)
 	      "the cache belongs to its origin");
 }
 
-/* The table holds on to a device that is gone, whatever came back in its place. */
+/* The table keeps a device that is gone, even if it came back under another name. */
 static void look_for_lost(struct look *l)
 {
 	const struct device *lost = &l->c->lost;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth monitor: shows which caches dmeventd watches, and begins and ends that.
- * dmeventd/plugin.c does the watching.
+ * hearth monitor: shows which caches dmeventd watches, and has it begin or end to watch
+ * one.
+ *
+ * It must not know what dmeventd watches for: dmeventd/plugin.c does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +51,7 @@ static int change(const struct cache_info *c, const struct options *o)
 {
 	bool is = dm_monitored(c->dm);
 
-	/* It begins anew, because the interval may have been changed. */
+	/* Registration begins anew, because the interval may have been changed. */
 	if (is) {
 		int r = dm_monitor(c->dm, 0);
 
@@ -100,16 +102,16 @@ static int all(struct cache_info *c, unsigned int nr, const struct options *o)
 }
 
 /*
- * For udev's rule, which calls this on each change of any device.  Prints nothing
- * but failures, leaves a device alone that is watched already, and looks at no
- * other device.
+ * udev's rule calls this for each change of any device.  It prints nothing but failures,
+ * leaves a cache alone that dmeventd watches already, and looks at no other device.  If the
+ * device is no cache any more, it ends the watching.
  */
 static int quietly(const char *name)
 {
 	struct dm_device d;
 	int r = dm_look(name, &d), is;
 
-	/* The device may be gone by now. */
+	/* The device may be gone by now, so an error here is no failure. */
 	if (r && r != -ENOENT)
 		return EXIT_OK;
 	is = dm_monitored(&d);
@@ -121,7 +123,7 @@ static int quietly(const char *name)
 		r = 0;
 	free(d.table);
 	free(d.status);
-	/* A cache made by hand may have no UUID; udev need not hear of that. */
+	/* A cache made by hand may have no UUID, and udev cannot help that. */
 	return r == -ENODATA ? EXIT_OK : explain(name, r);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth origin: shows what the comparison of a cache with its origin has found, and
- * tells the target which of the two is right.
+ * hearth origin: shows the result of the comparison of a cache with its origin, and tells
+ * the target which of the two is right.
  *
- * A table that was refused takes no messages, so the answer goes to a parameter of
- * the module (dm-target/cache-answer.c), and is for the next activation of this
- * volume.  LVM's volumes are activated here.
+ * A table that was refused takes no messages.  So the answer goes to a parameter of the
+ * module (dm-target/cache-answer.c), and holds for the next activation of this volume.
+ * This file activates LVM's volumes itself.
+ *
+ * It must not compare a block itself: the target does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,9 +72,9 @@ static int show(const char *name, bool json)
 
 struct answer {
 	const char *keep;		/* "cache" or "origin" */
-	const char *name;		/* as the user has it */
-	char volume[2 * DM_NAME_MAX];	/* what lvchange activates; "" if it is not LVM's */
-	char known_as[DM_NAME_MAX + 2];	/* what the target knows it by */
+	const char *name;		/* as the user gave it, without "/dev/" */
+	char volume[2 * DM_NAME_MAX];	/* VG/LV, for lvchange; "" if the cache is not LVM's */
+	char known_as[DM_NAME_MAX + 2];	/* the UUID or the name by which the target knows it */
 };
 
 static int write_parameter(const char *text)
@@ -109,7 +111,10 @@ static int tell(const struct answer *a)
 	return r == -EACCES ? EXIT_NO_DM : EXIT_FAILED;
 }
 
-/* LVM prints UUIDs with dashes, and gives them to device-mapper without. */
+/*
+ * The device's UUID in device-mapper: "LVM-" and the UUIDs of the group and the volume
+ * without the hyphens with which LVM prints them.
+ */
 static bool find_uuid(const char *volume, char *uuid, size_t len)
 {
 	char v[2][FIELD_LEN];
@@ -127,7 +132,7 @@ static bool find_uuid(const char *volume, char *uuid, size_t len)
 	return true;
 }
 
-/* How the target knows LVM's volume; an exit code. */
+/* Finds the UUID by which the target knows LVM's volume.  An exit code. */
 static int find_volume(struct answer *a)
 {
 	char type[64], active[16], below[3 * DM_NAME_MAX];
@@ -192,7 +197,7 @@ static bool agreed(const struct answer *a, bool yes)
 	return false;
 }
 
-/* The answer is for this activation, so it goes, whatever came of it. */
+/* Activates the volume, and takes the answer back even if that fails: it was for this once. */
 static int activate(const struct answer *a, bool json)
 {
 	const char *const argv[] = {

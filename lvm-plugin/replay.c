@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recorded load for fio, and what fio says of it.
+ * Writes a recorded load for fio, runs fio, and reads its output.
  *
- * It must not know LVM or caches: it is given the path of a device that may be written.
+ * It must not know LVM or caches: the caller gives the path of a device that may be written.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #define MIB		(1024 * 1024ULL)
 #define POLL		0.2	/* seconds between two looks whether fio has ended */
-/* As many as a database or a file server has under way; not chosen by measurement. */
+/* Requests under way, as many as a database or a file server has; chosen, not measured. */
 #define DEPTH		"--iodepth=8"
 
 /* ---- The load ---- */
@@ -42,7 +42,7 @@ u64 replay_fold(struct trace *t)
 	for (r = t->requests; r < t->requests + t->nr; r++)
 		for (i = r->offset / MIB; r->length && i <= (r->offset + r->length - 1) / MIB; i++)
 			place[i] = 1;
-	/* From here on, where the MiB goes. */
+	/* place[i] was 1 if a request touches the MiB i; now it becomes the MiB that i goes to. */
 	for (i = 0; i < nr; i++)
 		if (place[i])
 			place[i] = to++;
@@ -52,7 +52,7 @@ u64 replay_fold(struct trace *t)
 	return replay_span(t);
 }
 
-/* Version 2 of fio's logs; fio does not wait for times that are not in it. */
+/* The log is one of fio's version 2, which has no times, so fio does not wait. */
 bool replay_write(const struct trace *t, const char *volume, const char *log)
 {
 	FILE *out = fopen(log, "we");
@@ -77,12 +77,13 @@ bool replay_write(const struct trace *t, const char *volume, const char *log)
 /* ---- Output of fio ---- */
 
 /*
- * fio's terse output, version 3: a line of fields with semicolons.  The reads' fields
- * begin with field 5, the writes' with field 46, and are in the same order.
+ * fio's terse output, version 3, is a line of fields with semicolons.  The reads' fields
+ * begin with field 5, the writes' with field 46; both have the same order.  Fields count
+ * from 0.
  */
 enum {
 	ERROR = 4, READS = 5, WRITES = 46,
-	/* from the first of either */
+	/* These count from the first field of the reads, or of the writes. */
 	BANDWIDTH = 1, IOPS = 2, RUNTIME_MS = 3, PERCENTILES = 12,
 	NR_FIELDS = WRITES + 41
 };

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth verify: all clean blocks of a cache are compared with the origin, online.
+ * hearth verify: compares all clean blocks of a cache with the origin, while the cache is
+ * in use.
  *
- * The target compares some blocks for each message.  This file asks for all of them,
- * one message after the other, and decides how fast: while the volume has users, the
- * comparison takes a tenth of the time.
+ * The target compares some blocks for each message.  This file sends one message after the
+ * other, and decides how fast: while the volume has users, the comparison takes a tenth of
+ * the time.
+ *
+ * It must not read a block itself: the target does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,19 +23,19 @@
 /* Pauses, as a multiple of the time that a message took, while the volume is in use. */
 #define PAUSE		9.0
 #define PAUSE_MAX	5.0	/* seconds */
-#define SUSPENDED_MAX	60	/* seconds that a suspended volume is waited for */
-#define IOPRIO_IDLE	(3 << 13)	/* linux/ioprio.h: the class, no level */
-#define NR_NAMED	20	/* blocks that differ and are printed */
-/* A sample ends when so many times the slots of the cache were looked at. */
+#define SUSPENDED_MAX	60	/* seconds to wait for a suspended volume */
+#define IOPRIO_IDLE	(3 << 13)	/* the idle class of linux/ioprio.h, which has no levels */
+#define NR_NAMED	20	/* so many of the blocks that differ are printed */
+/* A sample ends after looks at so many times the number of the cache's slots. */
 #define ROUNDS		3
 
 struct verify {
 	struct cache_info *c;
 	const struct options *o;
 	uint64_t total, looked_at;		/* slots */
-	uint64_t equal, skipped, unreadable, differ, dropped;
-	uint64_t ios;				/* of the volume's users, when last seen */
-	uint64_t slots[NR_NAMED], blocks[NR_NAMED];
+	uint64_t equal, skipped, unreadable, differ, dropped;	/* blocks */
+	uint64_t ios;				/* requests to the volume until the last message */
+	uint64_t slots[NR_NAMED], blocks[NR_NAMED];	/* of blocks that differ */
 	double began, reported;
 	bool terminal, shown;
 };
@@ -72,7 +75,7 @@ static void parse(char *text, struct answer *a)
 	}
 }
 
-/* Asks about the slots from @first on; 0 or a negative error number. */
+/* Asks about the slots from @first on.  0, or an error, negative. */
 static int ask(const struct verify *v, uint64_t first, struct answer *a)
 {
 	char message[64], *reply;
@@ -115,7 +118,7 @@ static uint64_t users_ios(struct cache_info *c)
 	return c->count[IO_READS] + c->count[IO_WRITES];
 }
 
-/* Leaves the devices to the users of the volume, if it has any. */
+/* Pauses, so that the users of the volume have the devices; if it has none, does not. */
 static void give_way(struct verify *v, double took)
 {
 	uint64_t ios = users_ios(v->c);
@@ -156,7 +159,7 @@ static void end_of_line(const struct verify *v)
 
 /* ---- All of it ---- */
 
-/* One message and the pause after it; @slot is where it begins, then where to go on. */
+/* Sends one message, and pauses.  @slot is the first slot, and becomes the next one. */
 static int step(struct verify *v, uint64_t *slot)
 {
 	double before = now();
@@ -166,7 +169,7 @@ static int step(struct verify *v, uint64_t *slot)
 	if (r)
 		return r;
 	add(v, &a, *slot);
-	/* A suspend has ended it before the first slot. */
+	/* A suspend has ended the comparison before the first slot. */
 	if (a.next == *slot)
 		pause_for(0.1);
 	*slot = a.next;
@@ -286,7 +289,7 @@ int hearth_verify(const struct options *o)
 	v.terminal = isatty(2);
 	v.ios = users_ios(v.c);
 	catch_signals();
-	/* The kernel ignores it where the disk has no scheduler that knows it. */
+	/* The kernel ignores the class if the disk's scheduler does not know it. */
 	syscall(SYS_ioprio_set, 1, 0, IOPRIO_IDLE);
 	r = o->sample ? verify_sample(&v) : verify_all(&v);
 	end_of_line(&v);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The plugin of dmeventd.  On each event of a cache, and every few seconds, it gives
- * the status to monitor-rules.c, and the notices to the log and to a command of the
- * administrator's.
+ * the status to monitor-rules.c.  It gives the notices that result to the log, and to a
+ * command that the administrator may configure.
  *
  * dmeventd has a thread for each device; each struct watched belongs to one thread.
- * The daemon also watches the thin pools and mirrors of the machine.  So nothing
- * here may end it, wait for long, or change state that all threads share.
+ * The daemon also watches the thin pools and mirrors of the machine.  So this file must not
+ * end it, wait for long, or change state that all threads share.
  *
  * It must not know the conditions: monitor-rules.c has them.
  */
@@ -32,12 +32,12 @@
 /* One cache, from its registration to its end. */
 struct watched {
 	struct monitor monitor;
-	/* For the present look; here, because a thread's stack is small. */
+	/* These are used during a look.  They are not on the stack, because a thread's is small. */
 	struct cache_info cache;
 	struct history history;
 	struct dm_device dm;
-	bool own;		/* hearth's target; it answers "stats" */
-	unsigned int bad_line;	/* of the configuration, that was reported */
+	bool own;		/* the target is hearth's, and answers "stats" */
+	unsigned int bad_line;	/* of the configuration, as it was reported last; 0: none */
 };
 
 /* The tests define a directory of their own. */
@@ -52,7 +52,7 @@ const char *dm_root(void)
 
 /* ---- Asking ---- */
 
-/* The versions of the kernel's target begin at 2.0, hearth's at 2.100. */
+/* The versions of the kernel's own target begin at 2.0, hearth's at 2.100. */
 static bool target_is_own(void)
 {
 	struct dm_task *task = dm_task_create(DM_DEVICE_LIST_VERSIONS);
@@ -89,7 +89,7 @@ static char *ask_stats(const char *name, uint64_t sector)
 	return copy;
 }
 
-/* The words of the first cache in the table, allocated, or NULL. */
+/* The words of the first target "cache", allocated, or NULL.  @start is its first sector. */
 static char *cache_words(struct dm_task *status, uint64_t *start)
 {
 	char *target, *words;
@@ -121,13 +121,13 @@ static char *ask_table(const char *name)
 
 /* ---- Telling ---- */
 
-/* Becomes the command.  Does not return. */
+/* The process becomes the command.  Does not return. */
 static void become(const char *const argv[])
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 	sigset_t none;
 
-	/* The kernel spares dmeventd when memory runs out; it need not spare this. */
+	/* The kernel spares dmeventd when memory runs out; it need not spare the command. */
 	if (fd >= 0 && write(fd, "0", 1) == 1)
 		close(fd);
 	sigemptyset(&none);
@@ -233,12 +233,15 @@ EXPORT void process_event(struct dm_task *status, enum dm_event_mask event,
 	uint64_t start = 0;
 
 	words = w && name ? cache_words(status, &start) : NULL;
-	/* It is no cache any more; hearth monitor ends the registration. */
+	/* Without words the device is no cache any more; hearth monitor ends the registration. */
 	if (!words)
 		return;
 	if (w->own)
 		stats = ask_stats(name, start);
-	/* Without an answer a table is being replaced, and the line says "ro". */
+	/*
+	 * If hearth's target does not answer, a table is being replaced.  The status line says
+	 * "ro" then, which would be reported as a failure.
+	 */
 	if (!w->own || stats)
 		look_at(w, name, uuid ?: "", words, stats);
 	free(stats);
