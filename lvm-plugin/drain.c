@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth drain, split and uncache: all dirty blocks are written back, with progress.
- * hearth settle: all that is in the write log is.
+ * hearth drain, split and uncache: have all dirty blocks written back, with progress.
+ * hearth settle: has the target empty the write log, with progress.
  *
- * For a volume of LVM's, lvm2 does the work and keeps its own record of it (-qq keeps
- * it from printing a line every half second).  This file watches, and passes Ctrl-C
+ * For a volume of LVM's, lvm2 has the blocks written back, and keeps its own record of that.
+ * -qq keeps it from printing a line every half second.  This file watches, and passes Ctrl-C
  * on; lvm2 then puts the former table back.  A cache made by hand gets a table with
- * writethrough and the policy cleaner, and its own table afterwards.
+ * writethrough and the policy cleaner, and its own table again after that.
  *
- * After an interruption the same command goes on where it stopped, because blocks
- * that were written back are clean.
+ * After an interruption the same command goes on where it stopped, because blocks that were
+ * written back are clean.
  *
  * It must not copy a block itself: the target does.
  */
@@ -28,7 +28,7 @@
 #include "table.h"
 #include "text.h"
 
-/* Chosen for people who look on; not measured. */
+/* Chosen for people who watch; not measured. */
 #define POLL		0.5	/* seconds */
 #define REPORT		10.0	/* seconds between lines, if stderr is no terminal */
 #define SMOOTHING	10.0	/* seconds over which the rate is taken */
@@ -37,10 +37,10 @@ struct progress {
 	char name[2 * DM_NAME_MAX], mode[16];
 	double began, seen, reported;
 	double block_bytes;
-	bool of_log;			/* waits for the write log alone */
-	/* blocks: what it waits for, at first and at the last look */
+	bool of_log;			/* hearth settle: counts the blocks of the log alone */
+	/* The blocks that it waits for: at the beginning, and at the last look. */
 	uint64_t at_first, left;
-	uint64_t dirty, of_these_log;	/* blocks at the last look: all; in the log */
+	uint64_t dirty, of_these_log;	/* dirty blocks, blocks of the log; at the last look */
 	bool log_in_use, healthy;	/* at the last look */
 	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
@@ -101,7 +101,7 @@ static void report(struct progress *p)
 	p->reported = p->seen;
 	p->shown = true;
 	fprintf(stderr, "%s%s: ", p->terminal ? "\r" : "", p->name);
-	/* The blocks are home, and the command has something left to do. */
+	/* All blocks are written back, and the command has not ended yet. */
 	if (!p->left)
 		fputs("finishing", stderr);
 	else
@@ -122,7 +122,7 @@ static void end_of_line(const struct progress *p)
 		fputc('\n', stderr);
 }
 
-/* Looks at the cache once more.  False if it is no cache any longer. */
+/* Looks at the cache once more.  False if it is no cache any longer, or cannot be read. */
 static bool look(struct progress *p)
 {
 	struct caches cs;
@@ -176,7 +176,7 @@ static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 		"lvchange", "-qq", "-y", "--cachemode", "writethrough", "--",
 		p->name, NULL
 	};
-	/* -y, because the administrator chose this mode before. */
+	/* -y answers lvm2's question, because the administrator chose this mode before. */
 	const char *const back[] = {
 		"lvchange", "-qq", "-y", "--cachemode", c->table_mode, "--",
 		p->name, NULL
@@ -185,7 +185,7 @@ static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 
 	if (r || stay)
 		return r;
-	/* The mode is put back even after Ctrl-C, which came too late. */
+	/* After a Ctrl-C that came too late the mode is put back as well. */
 	return lvm_run(back) ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -247,7 +247,7 @@ static void result_json(const struct progress *p, const char *what, int code)
 	json_end();
 }
 
-/* Other blocks may stay dirty, because every kernel knows them. */
+/* Prints the end of settle.  Other blocks may stay dirty, because every kernel can read them. */
 static void print_settled(const struct progress *p, int code)
 {
 	char log[SIZE_LEN], others[SIZE_LEN], time[2 * SIZE_LEN];
@@ -286,8 +286,8 @@ static void print_result(const struct progress *p, const char *what, int code,
 }
 
 /*
- * Reads the cache that the command line names, and begins its progress.  Returns
- * an exit code; if that is 0, the caller frees @cs.
+ * Reads the cache that the command line names, and begins its progress.  Returns an exit
+ * code.  After EXIT_OK the caller frees @cs.
  */
 static int begin(const struct options *o, struct progress *p,
 		 struct caches *cs, struct cache_info **c)
@@ -319,7 +319,7 @@ int hearth_drain(const struct options *o)
 		r = drain_lv(&p, c, o->stay);
 	else
 		r = drain_by_hand(&p, c, o->stay);
-	/* The signal came too late, because the work is done. */
+	/* If no block is dirty, the signal came too late, because the work is done. */
 	if (r == EXIT_INTERRUPTED && !p.left && !o->stay)
 		r = EXIT_OK;
 	if (r != EXIT_FAILED)
@@ -336,18 +336,18 @@ static int refuse_by_hand(const struct cache_info *c)
 	return EXIT_FAILED;
 }
 
-/* How a cache is taken off. */
+/* The two ways to take a cache off. */
 struct way {
 	const char *name, *option, *done;	/* the subcommand, lvconvert's option, the result */
-	bool removes;				/* the cache is not kept */
+	bool removes;				/* it removes the cache as well */
 };
 
 static const struct way split = { "split", "--splitcache", "split", false };
 static const struct way uncache = { "uncache", "--uncache", "uncached", true };
 
 /*
- * The cache is off by an earlier run that was killed, or by its lvconvert, which outlives it.
- * Does what is left to do.
+ * An earlier run was killed, but it, or its lvconvert, which goes on, has taken the cache
+ * off.  Does the rest.  An exit code.
  */
 static int finish(const struct options *o, const struct way *w, const struct left_over *l)
 {
@@ -368,7 +368,10 @@ static bool was_killed_before(const struct options *o, const struct way *w,
 	return left_over_find(w->name, o->args[0], l) && left_over_is_off(l);
 }
 
-/* lvconvert; it has no input, so it takes each of its questions for no. */
+/*
+ * Runs lvconvert, and prints the result.  lvconvert has no input, so it takes the answer to
+ * each of its questions for no.  An exit code.
+ */
 static int take_off(const struct options *o, const struct way *w, struct progress *p)
 {
 	const char *const argv[] = { "lvconvert", "-qq", w->option, "--", p->name, NULL };
@@ -410,7 +413,7 @@ static int detach(const struct options *o, const struct way *w)
 
 /* ---- The write log ---- */
 
-/* With absorb=0 nothing new enters the log, and the target empties it. */
+/* Sets absorb=0, because then no write enters the log, and the target empties it. */
 static int stop_absorbing(const struct cache_info *c)
 {
 	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
@@ -464,7 +467,7 @@ static void tell_of_stopped(const char *name)
 		 name, name, name);
 }
 
-/* Goes on after a failure, because each cache that is settled is one less. */
+/* Settles all caches.  After a failure it goes on, because the others can still be settled. */
 static int settle_all(void)
 {
 	int failed = EXIT_OK, r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Taking a cache of LVM's off, as a step of a longer command.
+ * Steps of other subcommands: taking a cache of LVM's off, and the check before that.
  */
 #ifndef HEARTH_PLUGIN_DRAIN_H
 #define HEARTH_PLUGIN_DRAIN_H
@@ -13,10 +13,9 @@
  * @quiet: show no progress on stderr
  *
  * Runs lvconvert to its end, and passes Ctrl-C on, so the caller has called catch_signals().
- * Lvconvert complains itself.
  *
- * Return: EXIT_OK; EXIT_FAILED; EXIT_INTERRUPTED: the cache is still on, and the blocks that
- * were written back are clean.
+ * Return: EXIT_OK; EXIT_FAILED, after a complaint of lvconvert; EXIT_INTERRUPTED: lvconvert has
+ * failed after Ctrl-C, and the blocks that were written back are clean.
  */
 int drain_and_uncache(const struct cache_info *c, bool quiet);
 

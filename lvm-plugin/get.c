@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth get: the mode, the policy and all settings of a cache, with their units,
- * defaults and limits.  It must not change a cache.
+ * hearth get: prints the mode, the policy and all settings of a cache, with their units,
+ * defaults and limits.
+ *
+ * It must not change a cache.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /var/lib/hearth/WHAT-VG:LV: the cache that uncache or split is taking off the volume.
+ * /var/lib/hearth/WHAT-VG:LV: the cache that the subcommand WHAT, uncache or split, is taking
+ * off the volume.
  *
  * lvconvert takes the cache off first, and removes its pool after that.  If it is killed in
- * between, nothing in the volume group tells which pool it was.  So the pool's name and UUID
- * are written down before, for the next run of the same command.
+ * between, nothing in the volume group tells which pool it was.  So this file has the pool's
+ * name and UUID written before, for the next run of the same command.
  *
  * It must not take a cache off.
  */
@@ -16,7 +17,7 @@
 #include "left-over.h"
 #include "state-file.h"
 
-/* LVM's names have no colon.  Allocated. */
+/* The path of the file, allocated.  A colon stands in it, because LVM's names have none. */
 static char *path_of(const char *what, const char *name)
 {
 	char *path = root_path(STATE_DIRECTORY "/%s-%s", what, bare_name(name));
@@ -51,7 +52,7 @@ static void put(FILE *out, const void *left_over)
 	fprintf(out, "%s %s %s\n", l->volume, l->cache, l->uuid);
 }
 
-/* Without the file the command works as well. */
+/* Does not look whether the file was written, because the command works without it. */
 void left_over_keep(const char *what, const char *name, const struct cache_info *c)
 {
 	char *path = path_of(what, name);
@@ -96,13 +97,13 @@ int left_over_remove(const struct left_over *l)
 	const char *const argv[] = { "lvremove", "-qq", "-y", "--", l->cache, NULL };
 	char v[3][FIELD_LEN];
 
-	/* A pool that is before another volume has a parent. */
+	/* If the pool caches another volume now, it has a parent. */
 	if (!lvm_report("lvs", "segtype,lv_uuid,lv_parent", l->cache, v, 3) ||
 	    strcmp(v[1], l->uuid) || v[2][0])
 		return EXIT_OK;
 	if (!strcmp(v[0], "cache-pool"))
 		return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
-	/* The cache by --cachevol is a plain volume now, and anybody may have used it since. */
+	/* A former --cachevol is a plain volume now, and somebody may have data on it since. */
 	complain("note: %s, which was the cache, is left; 'lvremove %s' removes it", l->cache,
 		 l->cache);
 	return EXIT_OK;

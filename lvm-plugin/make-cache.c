@@ -2,10 +2,10 @@
 /*
  * hearth cache: makes a cache for a volume on a bare device.
  *
- * LVM's commands do it: the device joins the volume group, a pool is made on it, and the
- * pool is attached.  Mode and preset come last, by hearth set.  LVM is asked first what
- * is done already, so that after an interruption the same command goes on.  The pool
- * is called LV_cache, by which a later run knows it.
+ * LVM's commands do it: one adds the device to the volume group, one makes a pool on it, and
+ * one attaches the pool.  Mode and preset come last, by hearth set.  This file asks LVM first
+ * which steps are done already, so that after an interruption the same command goes on.  The
+ * pool has the name LV_cache, by which a later run knows it.
  *
  * It must not judge the device, which replace-device.c does.
  */
@@ -22,10 +22,10 @@
 #define KIB		1024.0
 #define MIB		1048576.0
 #define GIB		1073741824.0
-#define EXTENT		(4 * MIB)	/* LVM's, unless the group has another one */
+#define EXTENT		(4 * MIB)	/* bytes of an extent, unless the group has another */
 #define POOL_LEN	(2 * DM_NAME_MAX + 32)
 
-/* The volumes that matter here. LVM renames the pool when it is attached. */
+/* The volumes that matter here.  LVM renames the pool when it attaches it. */
 enum part {
 	VOLUME, POOL, POOL_DATA, ATTACHED_POOL, ATTACHED_POOL_DATA, NR_PARTS
 };
@@ -33,18 +33,18 @@ enum part {
 #define ATTACHED	"_cpool"
 #define LONGEST		"_cache_cpool_cdata"
 
-/* Behind the volume's name. */
+/* The name of a part is the volume's name and this. */
 static const char * const suffixes[NR_PARTS] = {
 	[VOLUME] = "", [POOL] = "_cache", [POOL_DATA] = "_cache_cdata",
 	[ATTACHED_POOL] = "_cache" ATTACHED, [ATTACHED_POOL_DATA] = LONGEST,
 };
 
-/* One of them, in LVM's words. */
+/* One of these volumes, by LVM's report. */
 struct volume {
 	bool is_there;
-	char type[FIELD_LEN], pool[FIELD_LEN];	/* pool: that is attached to it */
-	double size, block, metadata;		/* of a pool, bytes */
-	char device[FIELD_LEN];			/* the first one that it is on */
+	char type[FIELD_LEN], pool[FIELD_LEN];	/* pool: the pool that is attached to it */
+	double size, block, metadata;		/* bytes of a pool, a block, the metadata */
+	char device[FIELD_LEN];			/* the first device that it is on */
 };
 
 struct making {
@@ -52,7 +52,7 @@ struct making {
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
 	char name[2 * DM_NAME_MAX], pool[POOL_LEN];	/* VG/LV */
 	char device[FIELD_LEN];
-	double extent, size, block, metadata;	/* bytes */
+	double extent, size, block, metadata;	/* bytes of an extent, the cache and so on */
 	struct volume part[NR_PARTS];	/* before the first step */
 	bool is_cached;		/* an earlier run has attached the pool */
 };
@@ -64,7 +64,7 @@ static int take_name(struct making *m, const char *name)
 	if (!lvm_take_name(name, m->name, m->vg, m->lv))
 		return EXIT_USAGE;
 	snprintf(m->pool, sizeof(m->pool), "%s_cache", m->name);
-	/* LVM would say so when the device is in the group already. */
+	/* LVM would refuse the name only after it has added the device to the group. */
 	if (strlen(m->name) + strlen(LONGEST) >= DM_NAME_MAX) {
 		complain("%s: this name is too long: with %s behind it, LVM takes %d bytes",
 			 m->name, LONGEST, DM_NAME_MAX - 1);
@@ -113,7 +113,7 @@ static void take_volume(void *making, char v[][FIELD_LEN])
 	snprintf(to->device, FIELD_LEN, "%.*s", (int)strcspn(v[6], "("), v[6]);
 }
 
-/* In one call, because LVM reads all devices of the group for each. */
+/* Asks LVM about all parts in one call, because LVM reads all devices of the group each time. */
 static int ask_lvm(struct making *m)
 {
 	lvm_report_all("lvs", "lv_name,segtype,pool_lv,lv_size,chunk_size,lv_metadata_size,devices",
@@ -133,15 +133,16 @@ static double rounded_down(double bytes, double unit)
 	return floor(bytes / unit) * unit;
 }
 
-/* In whole extents. */
+/* The bytes of metadata for a cache of @size bytes, in whole extents. */
 static double metadata_for(const struct making *m, double size)
 {
 	return ceil(cache_metadata_bytes(size, m->block) / m->extent) * m->extent;
 }
 
 /*
- * Chooses what was not given.  The metadata's spare, which LVM makes once in a group, may
- * have to be on the device as well.
+ * Chooses the bytes of cache, block and metadata, as far as no option gives them.  @room is
+ * the free bytes of the device.  Without --size it leaves room for the metadata twice,
+ * because LVM makes a spare once in a group, which may be on the device, too.
  */
 static void choose_sizes(struct making *m, double room)
 {
@@ -201,7 +202,7 @@ static int join_group(const struct making *m)
 	return run(m, &c);
 }
 
-/* If it exists, it has the sizes, whatever the options say. */
+/* Is the pool there?  Its bytes count then, whatever the options say. */
 static bool pool_exists(struct making *m, enum part part)
 {
 	const struct volume *pool = &m->part[part];
@@ -234,7 +235,10 @@ static int make_pool(struct making *m)
 	return run(m, &c);
 }
 
-/* In writethrough, in which nothing can be lost; the mode comes by hearth set. */
+/*
+ * Attaches the pool in writethrough, because no data can be lost in that mode.  hearth set
+ * sets the mode that the user wants.
+ */
 static int attach(const struct making *m)
 {
 	struct command c = {
@@ -265,7 +269,7 @@ static int set_all(const struct making *m)
 
 /* ---- All of it ---- */
 
-/* The pool that is attached to the volume, as the user named it. */
+/* @pool becomes the name for users, VG/POOL, of the pool that is attached to the volume. */
 static void attached_pool(const struct making *m, char *pool)
 {
 	const char *name = m->part[VOLUME].pool;
@@ -276,7 +280,7 @@ static void attached_pool(const struct making *m, char *pool)
 	snprintf(pool, 2 * FIELD_LEN, "%s/%.*s", m->vg, (int)len, name);
 }
 
-/* If LVM does not tell, it is. */
+/* Is the part on the device of the command line?  Yes, too, if LVM does not tell. */
 static bool is_on_device(const struct making *m, enum part part)
 {
 	const struct volume *v = &m->part[part];
@@ -284,7 +288,10 @@ static bool is_on_device(const struct making *m, enum part part)
 	return !v->is_there || same_device(v->device, m->device);
 }
 
-/* An earlier run of the command has made the cache; mode and preset may be left to do. */
+/*
+ * The volume is cached.  If an earlier run of this command has made the cache, sets mode and
+ * preset, which may be left to do.  An exit code.
+ */
 static int already_cached(struct making *m)
 {
 	char pool[2 * FIELD_LEN];
@@ -306,7 +313,7 @@ static int check_words(const struct making *m)
 	return EXIT_USAGE;
 }
 
-/* An earlier run may have been given another device. */
+/* Refuses a pool that an earlier run has made on another device. */
 static int check_pool(const struct making *m)
 {
 	if (is_on_device(m, POOL_DATA))
@@ -316,7 +323,10 @@ static int check_pool(const struct making *m)
 	return EXIT_FAILED;
 }
 
-/* LVM was killed while it made the pool, or somebody else has a volume of that name. */
+/*
+ * Refuses if a volume with the pool's name is there that is no pool.  LVM was killed while
+ * it made the pool, or somebody else has made the volume.
+ */
 static int check_name(const struct making *m)
 {
 	if (!m->part[POOL].is_there)
@@ -361,7 +371,7 @@ static void print_made(const struct making *m)
 {
 	char a[SIZE_LEN], b[SIZE_LEN], c[SIZE_LEN];
 
-	/* Its mode may have been changed since. */
+	/* The mode is not printed, because the user may have changed it since. */
 	if (m->is_cached && !m->o->mode) {
 		printf("%s: it is cached already, by %s on %s\n", m->name, m->pool, m->device);
 		return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A policy is a module dm-cache-NAME, or another module's alias of that form.  This
- * looks through modprobe's lists, and through the modules that are loaded.
+ * The policies that the running kernel could load.  A policy is a module dm-cache-NAME, or
+ * another module's alias of that form.  This file looks through modprobe's lists, and
+ * through the modules that are loaded.
  *
  * It must not know any policy by name.
  */
@@ -14,7 +15,7 @@
 #include "sysfs.h"
 
 #define PREFIX		"dm-cache-"
-#define MAX_POLICIES	64	/* hearth has four; the rest are not listed */
+#define MAX_POLICIES	64	/* hearth has a handful; policies past 64 are not found */
 #define NAME_LEN	64
 
 struct list {
@@ -23,8 +24,8 @@ struct list {
 };
 
 /*
- * Adds the policy of a module's name, "dm-cache-smq.ko" or "dm_cache_smq" say; other
- * names are skipped.
+ * Adds the policy of a module with the name "dm-cache-smq.ko" or "dm_cache_smq", say.  Skips
+ * other modules.
  */
 static void add(struct list *l, const char *name)
 {
@@ -45,7 +46,7 @@ static void add(struct list *l, const char *name)
 		strcpy(l->names[l->nr++], policy);
 }
 
-/* "DIRECTORIES/dm-cache-smq.ko: ..." and "alias dm-cache-heat dm_cache_smq" */
+/* Adds the policies of lines "DIRECTORIES/dm-cache-smq.ko: ..." or "alias dm-cache-heat ...". */
 static void add_lines(struct list *l, const char *file)
 {
 	char path[512], *line = NULL, *name;

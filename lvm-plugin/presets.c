@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The presets.  Each names every key that any of them changes, so that one takes
- * back the changes of another.  None changes the policy, because the kernel's own
- * target must be able to open the volume.  hearth(8) describes them.
+ * The presets.  Each names every key that any preset changes, so that one preset takes back
+ * the changes of another.  No preset changes the policy, because the kernel's own target
+ * must be able to open the volume.  hearth(8) describes the presets.
  *
  * It must not set anything: set.c does.
  */
@@ -52,7 +52,10 @@ const char *preset_name(unsigned int i)
 	return i < NR ? presets[i].name : NULL;
 }
 
-/* The target sets seq_cutoff by the same rule, because streams cost a disk little. */
+/*
+ * The value "auto" of seq_cutoff depends on this, as the policy's own default does, because
+ * streams cost only a rotating disk less than other requests.
+ */
 static bool origin_is_rotational(const struct cache_info *c)
 {
 	return sys_number(c->origin, "queue/rotational", 1);

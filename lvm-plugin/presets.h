@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Named sets of settings for hearth set --preset.
+ * Named sets of settings for hearth set --preset.  It must not set anything.
  */
 #ifndef HEARTH_PLUGIN_PRESETS_H
 #define HEARTH_PLUGIN_PRESETS_H
@@ -9,7 +9,7 @@
 
 struct preset {
 	const char *name;
-	const char *pairs[10];	/* KEY=VALUE, as for hearth set; ends with NULL */
+	const char *pairs[10];	/* KEY=VALUE of hearth set; ends with NULL */
 };
 
 /**
@@ -24,23 +24,23 @@ const struct preset *preset_find(const char *name);
  * preset_name() - go through the names of all presets
  * @i: from 0 on
  *
- * Return: the name of the @i-th, constant; NULL after the last.
+ * Return: the name of the @i-th preset, constant; NULL after the last.
  */
 const char *preset_name(unsigned int i);
 
 /**
- * preset_in_effect() - the preset whose mode and settings all are in effect
+ * preset_in_effect() - the preset of which the mode and all settings are in effect
  * @c: the cache
  *
- * Return: its name, constant; NULL if there is none.
+ * Return: its name, constant; NULL if there is no such preset.
  */
 const char *preset_in_effect(const struct cache_info *c);
 
 /**
- * preset_pair() - a pair of a preset as it is to be set on a cache
+ * preset_pair() - a pair of a preset, with the value for a cache
  * @pair: KEY=VALUE; the value "auto" becomes the number that suits the origin
- * @c: the cache, of whose origin /sys is asked
- * @buf: receives the pair, if its value was "auto"
+ * @c: the cache; /sys tells whether its origin is a rotating disk
+ * @buf: receives the pair, if its value is "auto"
  * @len: how many bytes @buf has; 64 are enough
  *
  * Return: @pair or @buf.

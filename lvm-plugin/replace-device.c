@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hearth replace-ssd: the checks of the new device, all of them made before the old
- * cache is taken off.
+ * The checks of the device for a new cache.  hearth replace-ssd makes all of them before it
+ * takes the old cache off, and hearth cache before it makes a pool.
  *
  * It must not change anything.
  */
@@ -16,7 +16,7 @@
 #include "text.h"
 
 #define MIB		1048576.0
-#define MAX_NESTING	4	/* of LVM's hidden volumes */
+#define MAX_NESTING	4	/* levels of LVM's hidden volumes */
 
 static bool find(const char *path, struct device *d)
 {
@@ -43,7 +43,10 @@ static int refuse(const struct new_device *n, const char *why)
 
 /* ---- Is it the origin's own disk? ---- */
 
-/* @name is of LVM's list of devices: a path, or another hidden volume. */
+/*
+ * Is the volume or device @name on the disk @new?  @name is a path, or the name of one of
+ * LVM's hidden volumes, as in LVM's list of devices.
+ */
 static bool is_below(const struct new_device *n, const char *name,
 		     struct device new, int depth)
 {
@@ -72,7 +75,7 @@ static bool carries_origin(const struct new_device *n, struct device new)
 
 /* ---- Is it free? ---- */
 
-/* The type of the first signature that wipefs finds on it; false if none. */
+/* Finds the type of the first signature on a device, by wipefs.  False if there is none. */
 static bool signature(const char *path, char *type, size_t len)
 {
 	const char *const argv[] = {
@@ -122,7 +125,7 @@ double new_device_room(const struct new_device *n)
 		return strcmp(v[0], n->vg) ? 0 : strtod(v[1], NULL);
 	if (dm_block_device(n->path, &major, &minor, &bytes))
 		return 0;
-	/* LVM keeps the first MiB for itself. */
+	/* LVM keeps the first MiB of a physical volume for itself. */
 	return bytes > MIB ? bytes - MIB : 0;
 }
 

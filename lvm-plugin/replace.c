@@ -7,10 +7,10 @@
  * before the old cache is taken off.  The old device leaves the group when the new
  * cache is in place.
  *
- * Nothing in the volume group describes the cache once it is off.  So its description
- * is written to a file first, which stays until the new cache is in place.  After any
- * interruption the same command goes on from there; each step looks whether it is
- * done already.
+ * When the old cache is off, nothing in the volume group describes it.  So replace-ssd writes
+ * the description to a file first, and removes the file when the new cache is in place.
+ * After any interruption the same command goes on from there, because each step looks
+ * whether it is done already.
  *
  * It must not judge the new device, which replace-device.c does, or copy blocks.
  */
@@ -46,12 +46,12 @@ static const char * const item_names[NR_ITEMS] = {
 
 /* How far an earlier run of the same command came. */
 enum stage {
-	OLD_CACHE_ON,	/* nothing was taken off yet */
-	NO_CACHE_ON,	/* the old cache is off, the new one is not on */
+	OLD_CACHE_ON,	/* the old cache was not taken off yet */
+	NO_CACHE_ON,	/* the old cache is off, and the new cache is not attached */
 	NEW_CACHE_ON,	/* only the old device and the settings are left to do */
 };
 
-/* All settings of the target fit: MAX_SETTINGS, each with a key, "=" and a number. */
+/* Enough for MAX_SETTINGS settings, each with a key, "=" and a number. */
 #define ITEM_LEN	4096
 
 struct plan {
@@ -76,7 +76,7 @@ static bool type_is(const char *volume, const char *type)
 
 /* ---- The file ---- */
 
-/* LVM's names have hyphens, and no colon.  Allocated. */
+/* The path of the file, allocated.  A colon stands in it, because LVM's names have none. */
 static char *plan_path(const struct plan *p)
 {
 	return root_path(STATE_DIRECTORY "/replace-%s:%s", p->vg, p->lv);
@@ -104,7 +104,7 @@ static int save_plan(const struct plan *p)
 	return r;
 }
 
-/* False if no earlier run has begun. */
+/* Reads the file of an earlier run.  False if there is none. */
 static bool load_plan(struct plan *p)
 {
 	char line[ITEM_LEN + 32], *value, *path = plan_path(p);
@@ -144,7 +144,7 @@ static int refuse(const struct plan *p, const char *why)
 	return EXIT_FAILED;
 }
 
-/* Takes the user's name of the cache from "fast_cpool" or "fast_cvol". */
+/* Sets the name of the cache for users, which is "fast" for "fast_cpool" or "fast_cvol". */
 static void set_cache_name(struct plan *p, const char *hidden)
 {
 	static const char * const suffixes[] = { "_cpool", "_cvol" };
@@ -160,7 +160,10 @@ static void set_cache_name(struct plan *p, const char *hidden)
 	}
 }
 
-/* Takes "/dev/sdb1" from "/dev/sdb1(42)".  LVM writes "[unknown](42)" if it is missing. */
+/*
+ * Takes the old device "/dev/sdb1" from "/dev/sdb1(42)".  LVM writes "[unknown](42)" if the
+ * device is missing.  An exit code.
+ */
 static int set_old_pv(struct plan *p, char *devices)
 {
 	if (strchr(devices, ','))
@@ -172,7 +175,10 @@ static int set_old_pv(struct plan *p, char *devices)
 	return EXIT_OK;
 }
 
-/* Asks about the volume of the data, or of metadata and data together. */
+/*
+ * Asks LVM about the pool @hidden, or the --cachevol, which has metadata and data together.
+ * An exit code.
+ */
 static int ask_cache_volume(struct plan *p, const char *hidden)
 {
 	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
@@ -246,12 +252,12 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 
 /* ---- The new device ---- */
 
-/* Is there a volume by the name of the new cache? */
+/* Is there a volume with the name of the new cache? */
 static bool cache_volume_exists(const struct plan *p)
 {
 	char v[1][FIELD_LEN], name[2 * ITEM_LEN];
 
-	/* In older lvm2 the volume of the old cache has this name while it is on. */
+	/* With older lvm2 the old cache has this name itself while it is attached. */
 	if (!strcmp(p->item[CACHE_NAME], p->hidden) && type_is(p->name, "cache"))
 		return false;
 	snprintf(name, sizeof(name), "%s/%s", p->vg, p->item[CACHE_NAME]);
@@ -282,7 +288,10 @@ static bool is_pv(const char *device, char *vg)
 	return true;
 }
 
-/* Makes a physical volume alone, because a group that misses a device takes no other. */
+/*
+ * Makes a physical volume that is in no group, because LVM adds none to a group that misses
+ * a device.
+ */
 static int make_pv(const struct plan *p)
 {
 	const char *const argv[] = {
@@ -317,7 +326,10 @@ static bool is_pool(const struct plan *p)
 	return !strcmp(p->item[KIND], "pool");
 }
 
-/* Finds the place of the cache's metadata on the missing device, in bytes. */
+/*
+ * Finds the missing device's UUID and bytes, and the offset of the cache's metadata on it in
+ * bytes.  An exit code.
+ */
 static int find_metadata(const struct plan *p, char *uuid, double *offset,
 			 double *size)
 {
@@ -366,7 +378,7 @@ static int check_as_large(const struct plan *p, double size)
 	return EXIT_FAILED;
 }
 
-/* Writes zeros over the superblock, so that the cache begins empty. */
+/* Writes zeros over the superblock on the new device, so that the cache begins empty. */
 static int zero_superblock(const struct plan *p, double offset)
 {
 	char *zeros = calloc(1, MIB);
@@ -386,8 +398,8 @@ static int zero_superblock(const struct plan *p, double offset)
 }
 
 /*
- * LVM takes a writeback cache off only when it can activate it.  So the new device,
- * with an empty superblock, gets the UUID of the missing one.
+ * LVM takes a writeback cache off only if it can activate it, which it cannot without the
+ * device.  So the new device gets the UUID of the missing device, and an empty superblock.
  */
 static int take_the_place_of_missing(const struct plan *p)
 {
@@ -408,7 +420,7 @@ static int take_the_place_of_missing(const struct plan *p)
 	    zero_superblock(p, offset) ||
 	    lvm_run(create))
 		return EXIT_FAILED;
-	/* LVM has it on record as missing only if the group was changed since. */
+	/* This may fail: LVM calls the device missing only if the group was changed since. */
 	lvm_run(restore);
 	return lvm_report("lvs", "lv_health_status", p->name, v, 1) && !v[0][0] ?
 	       EXIT_OK : refuse(p, "a device of it is missing still");
@@ -428,7 +440,7 @@ static int uncache_dead(const struct plan *p)
 	return lvm_run(through ? plain : forced) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Before anything is written: may the cache of a missing device be given up? */
+/* May the cache be given up whose device is missing?  Asked before anything is written. */
 static int check_dead(const struct plan *p, const struct cache_info *c)
 {
 	char why[3 * FIELD_LEN];
@@ -449,7 +461,7 @@ static int uncache_living(const struct plan *p, const struct cache_info *c)
 		"lvconvert", "-qq", "--uncache", "--", p->name, NULL
 	};
 
-	/* LVM activates the volume if there may be dirty blocks. */
+	/* The volume is not active.  LVM activates it if there may be dirty blocks. */
 	if (!c)
 		return lvm_run(argv) ? EXIT_FAILED : EXIT_OK;
 	return drain_and_uncache(c, p->o->json);
@@ -464,7 +476,7 @@ static int check_living(const struct plan *p, const struct cache_info *c)
 	return drain_check_health(c);
 }
 
-/* Removes the missing device, because LVM changes nothing in the group before. */
+/* Removes the missing device from the group, because LVM refuses changes before that. */
 static int remove_missing_device(const struct plan *p)
 {
 	const char *const argv[] = {
@@ -519,7 +531,7 @@ static int make_cache_volume(const struct plan *p)
 		command_add(&c, "cache-pool");
 		command_add(&c, "--chunksize");
 		command_add_text(&c, "%sb", p->item[CHUNK]);
-		/* For another size LVM computes the size of the metadata. */
+		/* If --size changes the cache, LVM computes the bytes of its metadata. */
 		if (!p->o->size && p->item[METADATA_SIZE][0]) {
 			command_add(&c, "--poolmetadatasize");
 			command_add_text(&c, "%sb", p->item[METADATA_SIZE]);
@@ -564,7 +576,7 @@ static int attach(const struct plan *p)
 	return command_run(&c);
 }
 
-/* Sets what only the target keeps. */
+/* Sets the mode and the settings that only the target keeps. */
 static int tell_target(const struct plan *p)
 {
 	struct options o = { .interval = 1 };
@@ -586,7 +598,7 @@ static int tell_target(const struct plan *p)
 
 /* ---- The steps in order ---- */
 
-/* The old cache is off. */
+/* Makes the new cache, and attaches it, when the old cache is off. */
 static int put_new_cache_on(const struct plan *p)
 {
 	int r = remove_missing_device(p) ?: extend_group(p) ?: make_cache_volume(p);
@@ -604,13 +616,13 @@ static int take_old_cache_off(const struct plan *p, const struct cache_info *c)
 	if (r)
 		return r;
 	r = p->missing ? uncache_dead(p) : uncache_living(p, c);
-	/* The old cache is still on, so there is nothing to go on with. */
+	/* If the old cache is still on, a later run begins anew, and needs no plan. */
 	if (r && type_is(p->name, "cache"))
 		forget_plan(p);
 	return r ?: interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-/* Everything that can be checked before anything is done. */
+/* Makes all checks that can be made before anything is changed.  An exit code. */
 static int check(const struct plan *p, const struct cache_info *c, enum stage stage)
 {
 	const struct new_device n = new_device(p, c);
@@ -618,7 +630,10 @@ static int check(const struct plan *p, const struct cache_info *c, enum stage st
 
 	if (stage == NEW_CACHE_ON)
 		return EXIT_OK;
-	/* Before the device, because a --force that was meant for it allows this too. */
+	/*
+	 * The old cache is checked before the device, because --force, which makes the checks of
+	 * the device pass, also gives dirty blocks up.  The user shall read of the blocks first.
+	 */
 	if (stage == OLD_CACHE_ON)
 		r = p->missing ? check_dead(p, c) : check_living(p, c);
 	if (!r && stage == OLD_CACHE_ON && cache_volume_exists(p)) {
@@ -667,7 +682,7 @@ static bool device_of(const struct plan *p, const char *hidden, char *device)
 	return true;
 }
 
-/* After a failure: says what the volume is now. */
+/* After a failure it says by which device the volume is cached now, if it is. */
 static void say_state(const struct plan *p)
 {
 	char v[3][FIELD_LEN], device[FIELD_LEN], vg[FIELD_LEN] = "";
@@ -739,7 +754,7 @@ static void take_options(struct plan *p)
 			 p->o->size * 1024 * MIB);
 }
 
-/* Finds how far an earlier run came, and its plan. */
+/* Finds how far an earlier run came, and makes the plan or reads that of the earlier run. */
 static int find_stage(struct plan *p, const struct cache_info *c, enum stage *stage)
 {
 	bool cached = type_is(p->name, "cache");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The help of hearth set: modes, policies, presets, and each setting with its
- * unit, limits and default.  It takes them from the target's list and from the
- * tables of the policies that are linked in, and must not name any of them.
+ * The help of hearth set: modes, policies, presets, and each setting with its unit, limits
+ * and default.  It takes the settings from the target's list and from the tables of the
+ * policies that are linked in, and must not name any of them.
  */
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "hearth.h"
 #include "presets.h"
 
-#define COLUMNS		79	/* of a terminal's 80 */
-#define TEXT_COLUMN	23	/* behind the longest key */
+#define COLUMNS		79	/* one less than a terminal has */
+#define TEXT_COLUMN	23	/* the text begins behind the longest key */
 
 /* The text of one setting. */
 struct entry {
@@ -42,11 +42,11 @@ static void print_wrapped(FILE *out, const char *text)
 
 static void print_entry(FILE *out, const struct entry *e)
 {
-	/* The unit "0 or 1" would say the limits twice. */
+	/* The unit "0 or 1" is left out, because the limits say the same. */
 	bool has_unit = e->unit[0] && e->unit[0] != '0';
 	char text[400], def[32] = "";
 
-	/* A default outside of the limits stands for one that is computed. */
+	/* A default below the limits stands for a default that the engine computes. */
 	if (e->def >= e->min)
 		snprintf(def, sizeof(def), ", default %llu",
 			 (unsigned long long)e->def);
@@ -81,7 +81,7 @@ static void print_names(FILE *out, const struct cache_policy_ops *ops)
 		fprintf(out, " %s", *alias);
 }
 
-/* An instance has the defaults. */
+/* Prints the settings of a policy.  It makes an instance, because an instance has the defaults. */
 static void help_policy(FILE *out, const struct cache_policy_ops *ops)
 {
 	u16 words[2] = { 0 };

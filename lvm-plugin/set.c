@@ -2,10 +2,11 @@
 /*
  * hearth set: changes mode, policy and settings so that they survive a restart.
  *
- * lvm2 sets the mode, the policy, migration_threshold, and each setting that the
- * table has already, because lvm2 would put its old value there again.  All other
- * settings go to the target by message.  The target keeps them in the metadata's
- * record, which the kernel's own target ignores.
+ * For a volume of LVM's, lvm2 sets the mode, the policy, migration_threshold, and each
+ * setting that the table has already, because lvm2 would otherwise put the old value there
+ * again.  For a cache made by hand, a new table has the mode and the policy.  All other
+ * settings go to the target by message.  The target keeps them in the metadata's record,
+ * which the kernel's own target ignores.
  *
  * It must not know the limits of a setting: the target has them, and refuses.
  */
@@ -28,14 +29,14 @@
 
 struct wish {
 	char *key, *value;
-	bool by_table;		/* set by the table, or by lvm2, which makes it */
+	bool by_table;		/* lvm2 sets it, by the table */
 };
 
 struct wishes {
 	struct wish all[MAX_SETTINGS];
 	unsigned int nr;
 	const char *mode, *policy;	/* NULL: no change */
-	bool dry;			/* print the commands in place of running them */
+	bool dry;			/* print the commands, and change nothing */
 };
 
 /* ---- The wishes ---- */
@@ -110,13 +111,16 @@ static int collect(struct wishes *w, const struct cache_info *c,
 			r = add_wish(w, c, preset_pair(p->pairs[i], c, pair,
 						    sizeof(pair)));
 	}
-	/* These come after the preset's, so they win. */
+	/* The arguments come after the pairs of the preset, so they replace those. */
 	for (i = 1; !r && i < o->nr_args; i++)
 		r = add_wish(w, c, o->args[i]);
 	return r;
 }
 
-/* The mode for the table; two modes are unknown to the kernel's own target. */
+/*
+ * The mode that the table has for @mode.  writearound and writeonly are not in tables,
+ * because the kernel's own target does not know them.
+ */
 static const char *mode_in_table(const char *mode)
 {
 	if (!strcmp(mode, "writearound"))
@@ -138,7 +142,7 @@ static int open_log(void)
 	return fd;
 }
 
-/* Reads the kernel's log from where @fd is: the target says there why it refused. */
+/* @why becomes the target's last line in the kernel's log behind @fd, which has the reason. */
 static void read_log(int fd, char *why, size_t len)
 {
 	static const char target[] = "device-mapper: cache: ";
@@ -183,8 +187,8 @@ static int message(const struct cache_info *c, const struct wishes *w, const cha
 }
 
 /*
- * Takes back a mode of hearth's own that lies over the table's, because the target
- * would restore it with the next table.
+ * If a message has set a mode that the table does not have, takes it back, because the target
+ * would use it with the next table, too.
  */
 static int drop_own_mode(const struct cache_info *c, const struct wishes *w)
 {
@@ -281,7 +285,7 @@ static void warn_of_policy(const struct wishes *w)
 			 w->policy);
 }
 
-/* Decides which wishes the table has to grant, because a message would not last. */
+/* Decides which wishes go into the table.  For these a message would not last. */
 static void assign(const struct cache_info *c, struct wishes *w)
 {
 	unsigned int i;
@@ -307,7 +311,7 @@ static int change_table(const struct cache_info *c, const struct wishes *w)
 	char *table;
 	int r;
 
-	/* The table's mode stays, if a message can set the one that is wanted. */
+	/* The table keeps its mode if a message can set the wanted mode over it. */
 	if (mode && !strcmp(mode_in_table(mode), c->table_mode))
 		mode = NULL;
 	else if (mode)
@@ -340,7 +344,7 @@ static bool same_policy(const char *a, const char *b)
 	return !strcmp(a, b) || (a_is && b_is);
 }
 
-/* Looks whether all took effect, because lvm2 accepts what it does not pass on. */
+/* Have all wishes taken effect?  lvm2 may accept a value and not pass it on.  An exit code. */
 static int verify(const struct cache_info *c, const struct wishes *w)
 {
 	const char *value;
@@ -370,8 +374,8 @@ static int verify(const struct cache_info *c, const struct wishes *w)
 }
 
 /*
- * Settings go first, because the target may refuse one, and a change of mode may
- * take long.  If the policy changes, it goes before its settings.
+ * Sets the settings before the mode, because the target may refuse a setting, and a change
+ * of mode may take long.  If the policy changes, it is set before its settings.
  */
 static int change(const struct cache_info *c, const struct wishes *w)
 {
@@ -389,7 +393,7 @@ static int change(const struct cache_info *c, const struct wishes *w)
 
 /* ---- All or nothing ---- */
 
-/* The wishes that turn @now into @before.  True if there are any. */
+/* @w becomes the wishes that turn @now into @before.  True if there are any. */
 static bool differences(const struct cache_info *before, const struct cache_info *now,
 			struct wishes *w)
 {
@@ -412,7 +416,7 @@ static bool differences(const struct cache_info *before, const struct cache_info
 	return w->policy || w->mode || w->nr;
 }
 
-/* After a refusal: puts everything back that was changed before it. */
+/* Takes back all changes that were made before a refusal. */
 static void put_back(const struct cache_info *before, const char *name)
 {
 	struct wishes w = { 0 };
@@ -432,12 +436,15 @@ static void put_back(const struct cache_info *before, const char *name)
 
 /* ---- Beforehand ---- */
 
-/* A setting that the policy does not know is refused before any is changed. */
+/*
+ * Refuses a setting that the policy does not have, before any setting is changed.  An exit
+ * code.
+ */
 static int check_keys(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
 
-	/* The settings of another policy are not known before it is there. */
+	/* The settings of another policy are known only when that policy runs. */
 	if (!c->own || (w->policy && strcmp(w->policy, c->policy)))
 		return EXIT_OK;
 	for (i = 0; i < w->nr; i++) {
@@ -461,7 +468,7 @@ static int check_policy(const struct cache_info *c, const struct wishes *w)
 	return EXIT_USAGE;
 }
 
-/* The kernel's own target takes no messages but migration_threshold. */
+/* Refuses what the kernel's own target cannot do: its one message is migration_threshold. */
 static int check_target(const struct cache_info *c, const struct wishes *w)
 {
 	unsigned int i;
@@ -479,7 +486,7 @@ static int check_target(const struct cache_info *c, const struct wishes *w)
 	return EXIT_OLD_TARGET;
 }
 
-/* Reads the cache again, and verifies. */
+/* Reads the cache again, verifies the wishes, and prints JSON if the user wants it. */
 static int look_again(const struct options *o, const struct wishes *w)
 {
 	struct caches cs;
@@ -526,7 +533,10 @@ static int turn_off(struct wishes *w, const struct cache_info *c)
 	return add_wish(w, c, "absorb=off");
 }
 
-/* Not where a kernel without hearth would keep the machine from starting. */
+/*
+ * Wishes for absorb=on, unless the machine needs the volume to start, because it would not
+ * start with a kernel without hearth then.
+ */
 static int turn_on(struct wishes *w, const struct cache_info *c)
 {
 	char what[NEED_LEN];
@@ -538,7 +548,7 @@ static int turn_on(struct wishes *w, const struct cache_info *c)
 	return EXIT_OK;
 }
 
-/* The mode decides on the write log as well, unless the user does. */
+/* A new mode decides on the write log as well, unless the user sets absorb. */
 static int decide_absorb(struct wishes *w, const struct cache_info *c)
 {
 	const char *now = cache_setting(c->settings, c->nr_settings, "absorb");
@@ -553,7 +563,7 @@ static int decide_absorb(struct wishes *w, const struct cache_info *c)
 	return EXIT_OK;
 }
 
-/* A volume whose write log is in use is refused by the kernel's own target. */
+/* Warns that the kernel's own target refuses a volume whose write log is in use. */
 static void warn_of_log(const struct cache_info *c, const struct wishes *w)
 {
 	const char *absorb = wished(w, "absorb");

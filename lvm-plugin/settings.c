@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The settings that hearth has, and their values with units.  It takes them from the
- * target's list and from the tables of the policies that are linked in, and must not
- * name any of them.  It must not change a cache.
+ * The settings that hearth has, and their values with units.  It takes the settings from the
+ * target's list and from the tables of the policies that are linked in, and must not name
+ * any of them.  It must not change a cache.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 static const struct known_setting of_target[] = { CACHE_SETTINGS(ROW) };
 
-/* ---- Which there are ---- */
+/* ---- The list ---- */
 
 static struct known_setting of_policy(const struct cache_policy_ops *ops,
 				      const struct cache_tunable *t)
@@ -42,7 +42,7 @@ static bool find_in_policy(const struct cache_policy_ops *ops, const char *key,
 	return false;
 }
 
-/* Among the first @nr policies. */
+/* Looks for a setting among those of the first @nr policies. */
 static bool find_in_policies(unsigned int nr, const char *key, struct known_setting *k)
 {
 	const struct cache_policy_ops *ops;
@@ -81,7 +81,7 @@ bool setting_nth(unsigned int i, struct known_setting *k)
 	i -= ARRAY_SIZE(of_target);
 	for (j = 0; (ops = policy_nth(j)); j++) {
 		for (t = ops->tunables; t && t->key; t++) {
-			/* Several policies may have a key. */
+			/* Several policies may have the same key; the first of them counts. */
 			if (find_in_policies(j, t->key, k) || i--)
 				continue;
 			*k = of_policy(ops, t);
@@ -93,7 +93,7 @@ bool setting_nth(unsigned int i, struct known_setting *k)
 
 /* ---- Defaults ---- */
 
-/* An instance has the defaults, which depend on the origin. */
+/* Makes an instance of the policy, because an instance has the defaults for its origin. */
 static bool default_of_policy(const struct known_setting *k, const struct cache_info *c,
 			      uint64_t *value)
 {
@@ -118,7 +118,7 @@ bool setting_default(const struct known_setting *k, const struct cache_info *c,
 	if (k->policy)
 		return default_of_policy(k, c, value);
 	*value = k->otherwise;
-	/* A default outside of the limits stands for one that the engine computes. */
+	/* A default outside of the limits stands for a default that the engine computes. */
 	return *value >= k->min && *value <= k->max;
 }
 
@@ -157,7 +157,7 @@ static double seconds_in(const char *name)
 	return factor_of(times, name);
 }
 
-/* As lvm2 reads sizes: k and K are 1024. */
+/* The bytes in a unit.  As in lvm2, k and K are 1024 bytes. */
 static double bytes_in(const char *name)
 {
 	static const struct suffix sizes[] = {
@@ -185,7 +185,7 @@ static double percents_in(const char *name)
 	return strcmp(name, "%") ? 0 : 1;
 }
 
-/* The unit @name in units of @k; 0 if it makes no sense there. */
+/* The number of units of @k in the unit @name; 0 if the two do not go together. */
 static double scale(const struct known_setting *k, const struct cache_info *c,
 		    const char *name)
 {

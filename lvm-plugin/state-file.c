@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The directories in which hearth keeps files, and how small files there are written, so
- * that a kill or a power cut leaves the old file or the new one.
+ * Makes the directories in which hearth keeps files, and writes small files there, so that a
+ * kill leaves the old file or the new one.  After a power cut that holds only for
+ * state_file_write().
  *
- * It must not know what is in them.  dmeventd's plugin calls this: it must not print, or end
- * the program.
+ * It must not know what is in the files.  dmeventd's plugin runs this: it must not print, or
+ * end the program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +16,14 @@
 #include "dm.h"
 #include "state-file.h"
 
-#define PATH_LEN	600	/* no path of hearth's is near it */
+#define PATH_LEN	600	/* all paths of hearth's are much shorter */
 
 /* ---- Directories ---- */
 
-/* Monitoring that is not root may read what is kept there: it tells nothing that /sys hides. */
+/*
+ * A monitoring program that is not root may read the files there, because they tell nothing
+ * that /sys hides.
+ */
 #define MODE	0755
 
 static bool make(const char *path)
@@ -45,8 +49,9 @@ bool state_directory(const char *name)
 /* ---- Files ---- */
 
 /*
- * Beside the file, and of this process, because two may write at a time.  Names of marks and
- * of what commands leave do not begin with a dot.
+ * Makes the name of the temporary file: beside the file, because rename() needs that, and
+ * with this process's number, because two processes may write at the same time.  It begins
+ * with a dot, because marks and the files that commands leave do not.
  */
 static bool name_temporary(char *temporary, const char *path)
 {
@@ -68,7 +73,7 @@ static bool write_file(const char *path, writer put, const void *what, bool sync
 		return false;
 	put(f, what);
 	ok = !fflush(f) && (!sync || !fsync(fileno(f)));
-	/* The disk may have been full for a moment: then a part in the middle is missing. */
+	/* If the disk was full for a moment, a part in the middle is missing. */
 	if (ok && ferror(f)) {
 		errno = EIO;
 		ok = false;
@@ -76,7 +81,10 @@ static bool write_file(const char *path, writer put, const void *what, bool sync
 	return !fclose(f) && ok;
 }
 
-/* Without this a power cut may take the new name back. Not every file system can do it. */
+/*
+ * Without this a power cut may take the new name back.  Errors do not count, because not
+ * every file system can do it.
+ */
 static void sync_directory(const char *path)
 {
 	char directory[PATH_LEN];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The directories /var/lib/hearth and /run/hearth, and how small files there are written.
+ * The directories /var/lib/hearth and /run/hearth, and the writing of small files there.  It
+ * must not know what is in the files.
  */
 #ifndef HEARTH_PLUGIN_STATE_FILE_H
 #define HEARTH_PLUGIN_STATE_FILE_H
@@ -12,12 +13,12 @@
 #define HISTORY_DIRECTORY	"/run/hearth"
 
 /**
- * state_directory() - make a directory that all may read, and those above it
+ * state_directory() - make a directory and those above it, of mode 0755 less the umask
  * @name: one of the two, or a directory in it; without dm_root()
  *
- * The modes of directories that are there stay. Dmeventd's plugin calls this, too.
+ * Directories that are there keep their modes. Dmeventd's plugin calls this, too.
  *
- * Return: false, with errno and without a complaint, if it is not there afterwards.
+ * Return: true; false, with errno and without a complaint, if one of them cannot be made.
  */
 bool state_directory(const char *name);
 
@@ -25,15 +26,16 @@ bool state_directory(const char *name);
 typedef void (*writer)(FILE *out, const void *what);
 
 /**
- * state_file_write() - write a file that is there whole, and on the disk, or not at all
+ * state_file_write() - replace a file as a whole, and wait until it is on the disk
  * @path: the file, with dm_root(); its directory is there
  * @put: writes the content
  * @what: for @put
  *
- * Uses a file .NAME.PID beside it meanwhile, which stays if the process is killed. Complains
- * of nothing.
+ * Writes a file .NAME.PID beside it, and renames that. If the process is killed, .NAME.PID
+ * may stay.
  *
- * Return: false, with errno, if it could not be written; an old file stays then.
+ * Return: true; false, with errno and without a complaint, if the file cannot be written. An old
+ * file stays as it is then.
  */
 bool state_file_write(const char *path, writer put, const void *what);
 
@@ -43,8 +45,8 @@ bool state_file_write(const char *path, writer put, const void *what);
  * @put: the same
  * @what: the same
  *
- * Does not wait for the disk, because dmeventd's plugin calls this, and must not wait where
- * the disk of /var is the one that fails.
+ * Does not wait for the disk. Dmeventd's plugin calls this, and it must not wait if the disk
+ * of /var fails.
  *
  * Return: as state_file_write().
  */

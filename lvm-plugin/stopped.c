@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which stopped caches of LVM's have a write log in use?  Their devices are not there, so
- * LVM is asked where the metadata begins on the disk, and the superblock is read there.
+ * Finds the stopped caches of LVM's that have a write log in use.  Their devices are not
+ * there.  So this file asks LVM where the metadata begins on the disk, and reads the
+ * superblock there.
  *
- * It must not write, nor activate anything.
+ * It must not write, or activate anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 #include "util.h"
 
 #define NAME_LEN	(2 * DM_NAME_MAX)
-#define MAX_DEPTH	8	/* of volumes on volumes; ends a loop. Chosen */
+#define MAX_DEPTH	8	/* levels of volumes on volumes. Chosen, so that a loop ends */
 
-/* The volume that has the cache's metadata at its beginning, as VG/LV. */
+/* @name becomes VG/LV of the volume that has the cache's metadata at its beginning. */
 static bool metadata_of(const char *vg, const char *cache, char *name)
 {
 	char v[1][FIELD_LEN];
@@ -33,13 +34,16 @@ static bool metadata_of(const char *vg, const char *cache, char *name)
 		return false;
 	pool = lvm_without_brackets(v[0]);
 	snprintf(name, NAME_LEN, "%s/%s", vg, pool);
-	/* One volume for both, by --cachevol, begins with the metadata. */
+	/* A --cachevol has no metadata_lv, because it has the metadata at its own beginning. */
 	if (lvm_report("lvs", "metadata_lv", name, v, 1) && v[0][0])
 		snprintf(name, NAME_LEN, "%s/%s", vg, lvm_without_brackets(v[0]));
 	return true;
 }
 
-/* Where the volume @name begins: a physical volume, and bytes on it. */
+/*
+ * Finds the place where the volume @name begins: @pv is a physical volume, @offset bytes on
+ * it.  @name changes.
+ */
 static bool locate(const char *vg, char *name, char *pv, uint64_t *offset)
 {
 	char v[2][FIELD_LEN], start[1][FIELD_LEN], *open;
@@ -48,7 +52,7 @@ static bool locate(const char *vg, char *name, char *pv, uint64_t *offset)
 	for (depth = 0; depth < MAX_DEPTH; depth++) {
 		if (!lvm_report("lvs", "devices,vg_extent_size", name, v, 2))
 			return false;
-		/* "/dev/sdb(12)", or for a mirror "fast_cmeta_rimage_0(0),..." */
+		/* LVM prints "/dev/sdb(12)", or for a mirror "fast_cmeta_rimage_0(0),...". */
 		open = strchr(v[0], '(');
 		if (!open)
 			return false;
@@ -65,7 +69,7 @@ static bool locate(const char *vg, char *name, char *pv, uint64_t *offset)
 	return true;
 }
 
-/* Without O_DIRECT what was read an hour ago might be read again. */
+/* O_DIRECT, because the page cache may have the superblock as it was an hour ago. */
 static int open_directly(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cache made by hand gets another mode or policy by another table, which is loaded
- * while the cache is in use.
+ * Makes a table with another mode or policy for a cache made by hand, and loads it while
+ * the cache is in use.
  *
  * It must not know LVM.
  */
@@ -11,7 +11,7 @@
 #include "hearth.h"
 #include "table.h"
 
-/* Copies the features, with @mode in the place of their mode; NULL keeps it. */
+/* Copies the features, with @mode in the place of the mode among them; NULL keeps that mode. */
 static void put_features(FILE *out, char **rest, const char *mode)
 {
 	char *w = strtok_r(NULL, " ", rest), *words[16];
@@ -42,7 +42,7 @@ char *table_with(const struct cache_info *c, const char *mode, const char *polic
 
 	if (!copy || !out)
 		abort();
-	/* metadata, cache device, origin, block size */
+	/* The first four words are metadata, cache device, origin and the sectors of a block. */
 	fputs(strtok_r(copy, " ", &rest) ?: "", out);
 	for (i = 0; i < 3; i++)
 		fprintf(out, " %s", strtok_r(NULL, " ", &rest) ?: "");
