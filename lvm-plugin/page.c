@@ -389,7 +389,7 @@ int hearth_report(const struct options *o)
 	r = check_options(o) ?: ask_advice(o, name, &advice);
 	if (r)
 		return r;
-	/* After the recording, so that the page has the counters of now. */
+	/* The caches are read after the recording, so that the page has the counters of now. */
 	r = caches_select(&cs, name);
 	if (!r) {
 		r = write_page(o, &cs, advice);

@@ -16,13 +16,13 @@
 
 #define SECTOR	512.0
 
-/* NAN if @b is 0. */
+/* @a divided by @b; NAN if @b is 0. */
 static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : NAN;
 }
 
-/* The kernel counts in ticks, so a busy device may seem busier than possible. */
+/* Cuts a share at 1, because the kernel counts in ticks, and may count more than the time. */
 static double at_most_1(double n)
 {
 	return n > 1 ? 1 : n;

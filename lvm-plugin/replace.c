@@ -242,7 +242,7 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 	strcpy(p->item[POLICY], v[3]);
 	strcpy(p->item[SETTINGS], v[4]);
 	strcpy(p->item[FORMAT], v[5]);
-	/* With a --cachevol, the cached volume has the chunk size. */
+	/* With a --cachevol, LVM reports the bytes of a block for the cached volume. */
 	if (strcmp(v[6], "0"))
 		strcpy(p->item[CHUNK], v[6]);
 	if (c)
@@ -315,7 +315,7 @@ static int extend_group(const struct plan *p)
 	if ((!is_pv(p->item[NEW_PV], vg) || strcmp(vg, p->vg)) &&
 	    lvm_run(argv))
 		return EXIT_FAILED;
-	/* Now LVM knows the free space to the byte. */
+	/* Only now LVM reports the free bytes of the device exactly. */
 	return new_device_check_room(&n);
 }
 

@@ -105,7 +105,7 @@ const struct dm_report_field_type status_fields[] = {
 
 /* ---- A line ---- */
 
-/* NAN if @b is 0. */
+/* @a divided by @b; NAN if @b is 0. */
 static double part(double a, double b)
 {
 	return b > 0 ? a / b : NAN;

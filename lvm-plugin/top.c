@@ -156,8 +156,8 @@ static void print_header(double seconds, const struct view *v)
 	       "PROM/s", "SSD/s", "ms");
 }
 
-#define NAME_WIDTH	18	/* what 80 columns leave to it */
-#define NAME_HEAD	8	/* of a name that is too long; then "~" */
+#define NAME_WIDTH	18	/* columns that the others leave to the name, of 80 */
+#define NAME_HEAD	8	/* characters of a long name that stand before the "~" */
 
 /* Keeps more of a long name's end, because names differ at their ends more often. */
 static const char *short_name(char *buf, const char *name)
@@ -470,7 +470,7 @@ int hearth_top(const struct options *o)
 
 	if (!take_arguments(&t))
 		return EXIT_USAGE;
-	/* Errors at the start are printed before the screen is switched. */
+	/* This look finds errors before screen_on(), because its screen would hide the messages. */
 	code = caches_select(&cs, t.v.cache);
 	if (code)
 		return code;
