@@ -2,8 +2,9 @@
 /*
  * The write log of a simulated cache: which sectors of which blocks lie in which
  * segment, and which blocks leave it first. A segment is a slot that the cache
- * lends. The rules are those of docs/policies.md, "With the write log". This part
- * must not know of policies, of the disk, or what becomes of a block that leaves.
+ * lends. The rules are those of docs/policies.md, "With the write log".
+ *
+ * This part must not know of policies, of the disk, or where a block goes that leaves.
  */
 #ifndef HEARTH_SIMULATOR_ABSORB_H
 #define HEARTH_SIMULATOR_ABSORB_H
@@ -17,8 +18,8 @@
  * @end: the sector behind the last one that the log had
  * @whole: the log had all sectors
  * @keep: absorb_keep() has marked it
- * @why: what absorb_keep() was given
- * @source: of the first write to it
+ * @why: the value that the caller of absorb_keep() gave
+ * @source: the trace's source of the first write to it
  */
 struct absorbed {
 	u32 id;
@@ -31,10 +32,12 @@ struct absorb;
 
 /**
  * absorb_create() - make a log
- * @accesses: all that may be written to it
- * @most: segments that it may have
+ * @accesses: all accesses that the log may be shown; stays until absorb_destroy()
+ * @most: the most segments that it may have
  *
  * Aborts without memory.
+ *
+ * Return: the log, which absorb_destroy() frees.
  */
 struct absorb *absorb_create(const struct accesses *accesses, u32 most);
 
@@ -75,7 +78,7 @@ void absorb_keep(struct absorb *log, u32 id, u8 why);
  * absorb_remove() - take a block out
  * @log: the log
  * @id: the block, which the log has
- * @left: receives what the log had of it
+ * @left: receives the description of the block
  */
 void absorb_remove(struct absorb *log, u32 id, struct absorbed *left);
 
@@ -83,7 +86,7 @@ void absorb_remove(struct absorb *log, u32 id, struct absorbed *left);
  * absorb_oldest() - take out a batch: all blocks that have newest data in the
  *	oldest segments
  * @log: the log, in which no segment is open after that
- * @nr: receives how many
+ * @nr: receives how many blocks
  * @all: empty the log
  *
  * Return: the blocks in the origin's order; valid until the next call.

@@ -25,16 +25,16 @@ struct input *input_open(const char *path, const char **why);
 /** input_close() - close the file and free @in */
 void input_close(struct input *in);
 
-/** input_is_binary() - whether it begins with bytes that no text has */
+/** input_is_binary() - whether @in begins with bytes that no text has */
 bool input_is_binary(struct input *in);
 
 /**
  * input_bytes() - read bytes
  * @in: the input
- * @bytes: room for @len
- * @len: how many
+ * @bytes: room for @len bytes
+ * @len: how many bytes to read
  *
- * Return: how many were read; fewer at the end, or after an error only.
+ * Return: how many bytes were read; fewer than @len only at the end, or after an error.
  */
 size_t input_bytes(struct input *in, void *bytes, size_t len);
 

@@ -19,11 +19,11 @@ enum outcome {
 };
 
 /**
- * struct trip - the disk's part in emptying the write log by one block
- * @bytes: that it writes, or reads if @kept
+ * struct trip - the work of the disk when one block leaves the write log
+ * @bytes: the bytes that the disk writes; if @kept, the bytes that it reads
  * @seeks: it does not begin where the trip before it ended
  * @kept: the block goes into the cache instead of home
- * @source: of the trace's sources
+ * @source: the trace's source of the block
  */
 struct trip {
 	u64 bytes;
@@ -52,12 +52,13 @@ struct model_params {
 
 /**
  * struct model - the common head of every model
- * @access: show it the access of that index; called once for each, ascending
+ * @access: show it the access of that index; called once for each access, in order
  * @finish: empty the write log; NULL if there is none
  * @destroy: free it
  * @accesses: as in the parameters
  * @nr_slots: as in the parameters
- * @disk_s: how long the disk has worked until now, for what takes time; set by run()
+ * @disk_s: seconds that the disk has worked until now; run() sets it, for parts that need a
+ *	clock
  * @nr_ahead: access() adds the blocks that it promoted behind its own; run()
  *	sets it to 0 before each call
  * @trips: of the blocks that left the write log in access() or finish()
@@ -84,7 +85,7 @@ struct model {
  */
 struct model *model_create(const char *name, const struct model_params *params);
 
-/* The kinds, for model_create(). NULL, without a message, for another's name. */
+/* The kinds of models, for model_create(). NULL, without a message, for a name of another kind. */
 struct model *classic_create(const char *name, const struct model_params *params);
 struct model *optimum_create(const char *name, const struct model_params *params);
 struct model *smq_like_create(const char *name, const struct model_params *params);

@@ -13,12 +13,12 @@
 #include "../os/os.h"
 
 struct reserve {
-	u32 most;		/* slots */
-	u32 nr;			/* slots; what it was at short_s */
-	double now_s;
-	double short_s;		/* when it was last too small */
-	bool evicting;		/* slots are free when the next miss comes */
-	bool lacking;		/* a block has found no free slot since the last one */
+	u32 most;		/* slots; the largest reserve */
+	u32 nr;			/* slots; the reserve at short_s */
+	double now_s;		/* seconds of the disk's time */
+	double short_s;		/* time when the reserve last grew */
+	bool evicting;		/* an eviction is under way; its slots are free at the next miss */
+	bool lacking;		/* a block has found no free slot since the last eviction */
 };
 
 /** reserve_init() - begin without a reserve, for a cache of @nr_slots */
@@ -33,14 +33,14 @@ void reserve_used(struct reserve *r, u32 nr_free);
 /** reserve_lacks() - a block found no free slot */
 void reserve_lacks(struct reserve *r);
 
-/** reserve_clock() - it is @now_s */
+/** reserve_clock() - set the present time to @now_s seconds */
 void reserve_clock(struct reserve *r, double now_s);
 
 /**
- * reserve_evict() - the commit of an eviction ends, if there is one
+ * reserve_evict() - if an eviction is under way, its commit ends
  * @r: the reserve
- * @nr_slots: of the cache
- * @nr_free: slots
+ * @nr_slots: slots of the cache
+ * @nr_free: free slots
  *
  * Return: how many slots the caller shall free now.
  */

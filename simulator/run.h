@@ -25,11 +25,11 @@
 
 struct account {
 	u64 accesses, hits;
-	u64 ns_accesses, ns_hits;	/* of those that continue no stream */
-	u64 fills;
-	u64 user_bytes, ssd_bytes;	/* written to the SSD */
-	double plain_s;			/* origin's time without a cache */
-	double fetch_s, partial_s;	/* with one */
+	u64 ns_accesses, ns_hits;	/* accesses, and hits, that continue no stream */
+	u64 fills;			/* promotions */
+	u64 user_bytes, ssd_bytes;	/* that users read and wrote; written to the SSD */
+	double plain_s;			/* the origin's seconds without a cache */
+	double fetch_s, partial_s;	/* the origin's seconds with a cache, by the rules above */
 };
 
 /**

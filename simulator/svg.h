@@ -6,7 +6,7 @@
 #ifndef HEARTH_SIMULATOR_SVG_H
 #define HEARTH_SIMULATOR_SVG_H
 
-/* The unit of the sizes, for the labels below the x axis. */
+/* The unit of the cache's sizes, for the labels below the x axis. */
 enum svg_sizes { SVG_NUMBERS, SVG_PERCENT, SVG_BYTES };
 
 struct svg_look {
@@ -34,10 +34,10 @@ void curve_add(struct curve *c, double x, double misses, double time);
  * svg_write() - plot curves into a file
  * @path: the file, which is replaced
  * @curves: the curves
- * @nr: how many
+ * @nr: how many curves
  * @look: labels, and a size to be marked
  *
- * Return: NULL; or what has failed, @path or the program, and errno says why.
+ * Return: NULL; or the name of what has failed, @path or the program, and errno says why.
  */
 const char *svg_write(const char *path, const struct curve *curves, unsigned int nr,
 		      const struct svg_look *look);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Traces: requests read from files in several formats, and the same cut into
- * accesses to blocks, as the cache engine would cut them. This part owns the
- * formats and the detection of streams; it must not know of caches.
+ * Traces: requests read from files in several formats, and the same requests cut into
+ * accesses to blocks, as the cache engine would cut them. This part owns the formats and
+ * the detection of streams; it must not know of caches.
  */
 #ifndef HEARTH_SIMULATOR_TRACE_H
 #define HEARTH_SIMULATOR_TRACE_H
@@ -14,7 +14,7 @@ struct request {
 	u64 offset;		/* bytes */
 	u32 length;		/* bytes */
 	u8 write;
-	u8 source;		/* which of the traces of a mix */
+	u8 source;		/* index of its trace in a mix; else 0 */
 };
 
 struct trace {
@@ -81,9 +81,9 @@ struct access {
 struct accesses {
 	struct access *all;
 	u32 nr;
-	u64 *blocks;		/* of an id */
+	u64 *blocks;		/* by id: the number of the block */
 	u32 nr_blocks;
-	u32 *next;		/* index of the next access to the block, NEVER */
+	u32 *next;		/* by access: index of the next access to its block, or NEVER */
 	u32 block_sectors;
 };
 

@@ -47,10 +47,11 @@ struct volume_log {
  * @l: receives the contents; volume_log_free() frees them, also after an error
  * @cmd: the volume's metadata
  * @cache: the cache device; is only read
- * @cache_sectors: its size
- * @origin_sectors: the origin's; an extent past it is damage
+ * @cache_sectors: sectors of the cache device
+ * @origin_sectors: sectors of the origin; an extent past them is damage
  * @report: called for each impossible thing with one line, without a newline; may
  *	be NULL
+ * @ctx: first argument of @report
  *
  * Return: 0, and @l->damage tells whether the contents can be believed; or -ENOMEM.
  */
@@ -58,6 +59,7 @@ int volume_log_load(struct volume_log *l, struct cmd *cmd,
 		    const struct log_dev *cache, u64 cache_sectors,
 		    u64 origin_sectors,
 		    void (*report)(void *ctx, const char *msg), void *ctx);
+/** volume_log_free() - free what volume_log_load() allocated */
 void volume_log_free(struct volume_log *l);
 
 /* ---- The way home ---- */
@@ -81,9 +83,9 @@ struct settle_options {
  * struct settle_volume - the devices of a stopped volume
  * @cmd: its metadata, opened for writing if not for a dry run
  * @cache: the cache device; nothing of it is written but the log's header
- * @cache_sectors: its size
+ * @cache_sectors: sectors of the cache device
  * @origin: the origin. A write of no sectors with LOG_PREFLUSH flushes it.
- * @origin_sectors: its size
+ * @origin_sectors: sectors of the origin
  */
 struct settle_volume {
 	struct cmd *cmd;
@@ -95,18 +97,19 @@ struct settle_volume {
 
 /**
  * log_settle() - copy all that the log holds to the origin, and clear the flag
+ * @v: the volume
+ * @o: the options
  * @why: receives one line that says why it failed
  * @room: bytes of @why
  *
- * The origin is written in ascending order, and flushed before the flag is cleared.
- * Nothing else of the metadata changes, except for discard bits (all are cleared,
- * if any is set, because they may stand for sectors that were written) and the
- * dirty bits of
- * @kept_slots. Last of all the log's header is wiped, so that nothing believes the
- * ring again; if that fails, the settlement is complete all the same.
+ * It writes the origin in ascending order, and flushes it before it clears the flag. Two
+ * other parts of the metadata change: the discard bits (all are cleared, if any is set,
+ * because they may stand for sectors that were written), and the dirty bits of the kept
+ * slots of struct volume_log. Last of all it wipes the log's header, so that nothing believes
+ * the ring again. If that fails, the settlement is complete all the same.
  *
- * It may be cut at any moment and done again, because the log stays as it is until the
- * flag is cleared. Without the flag there is nothing to do.
+ * If it is killed at any moment, it can be done again, because the log stays as it is until
+ * the flag is cleared. Without the flag there is nothing to do.
  *
  * Return: 0; -EILSEQ, and nothing was written, if metadata or log are damaged; -ENOMEM;
  * or the error of a device.
@@ -118,16 +121,26 @@ int log_settle(const struct settle_volume *v, const struct settle_options *o,
 
 /**
  * log_open_cache() - open a cache device by its path, for reading
+ * @path: the path
  * @fd: receives the descriptor, which @dev uses; the caller closes it
- * @sectors: receives its size
+ * @dev: receives the device
+ * @sectors: receives the number of its sectors
+ * @why: receives one line that says why it failed
+ * @room: bytes of @why
  *
- * Return: 0, or an error of exclusive_open(), and @why says why.
+ * Return: 0; or an error of exclusive_open().
  */
 int log_open_cache(const char *path, int *fd, struct log_dev *dev,
 		   u64 *sectors, char *why, size_t room);
 
 /**
  * log_settle_files() - log_settle() by paths, which must lead to three devices
+ * @metadata: the path of the metadata device
+ * @cache: the path of the cache device
+ * @origin: the path of the origin
+ * @o: the options
+ * @why: receives one line that says why it failed
+ * @room: bytes of @why
  *
  * Return: as log_settle(), or an error of exclusive_open() or cmd_open().
  */

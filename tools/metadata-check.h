@@ -21,8 +21,10 @@ struct metadata_faults {
 
 /**
  * metadata_find_faults() - verify every block, every reference count, every
- * value
+ *	value
+ * @cmd: the metadata
  * @report: called for each fault with one line, without a newline; may be NULL
+ * @ctx: first argument of @report
  * @found: receives the numbers, when 0 is returned
  *
  * Looks at the last committed state; nothing uncommitted may be pending.
@@ -34,7 +36,10 @@ int metadata_find_faults(struct cmd *cmd,
 			 struct metadata_faults *found);
 
 /**
- * metadata_check() - the same, for callers that do not tell leaks from damage
+ * metadata_check() - metadata_find_faults() for callers that add up leaks and damage
+ * @cmd: the metadata
+ * @report: as of metadata_find_faults()
+ * @ctx: first argument of @report
  *
  * Return: the number of damages and leaks, or -ENOMEM.
  */
@@ -43,14 +48,19 @@ int metadata_check(struct cmd *cmd, void (*report)(void *ctx, const char *msg),
 
 /**
  * metadata_error() - words for an error of the library, for people
- * @r: negative; strerror() has no words for damage that people understand
+ * @r: the error, negative
  *
- * Return: words that stay.  May be used by one thread at a time, as strerror().
+ * For damage it has words of its own, because those of strerror() would mislead people.
+ *
+ * Return: the words, which stay until the next call.  One thread at a time may call this, as
+ * with strerror().
  */
 const char *metadata_error(int r);
 
 /**
  * metadata_dump() - write the XML that cache_restore reads
+ * @cmd: the metadata
+ * @out: the stream that receives it
  *
  * Every block is dirty in the output if the metadata was left unclean.  If a write
  * log is in use, the output has an element that cache_restore refuses, because

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Repair of metadata: what is certain of one device is written to another.
- * User space only.
+ * Repair of metadata: it reads everything that is certain from one device, and writes it
+ * to another.  User space only.
  *
  * metadata-salvage.c reads, with a superblock; metadata-scan.c without one;
  * metadata-repair.c writes, through the schema. All three report by
@@ -51,7 +51,7 @@ struct repair_result {
 	char why[512];
 };
 
-/* The knowledge about a cache block, as bits. */
+/* Bits: what is known about a cache block. */
 #define SALVAGE_CERTAIN		1u	/* it is certain whether it is mapped, and where */
 #define SALVAGE_MAPPED		2u
 #define SALVAGE_DIRTY		4u
@@ -61,8 +61,8 @@ struct repair_result {
  * struct salvage - what is certain of damaged metadata
  * @clean: CLEAN_SHUTDOWN was set; if not, hints and discards are void and every
  *	mapped block is dirty
- * @state: SALVAGE_*, by cache block
- * @oblock: by cache block, where SALVAGE_MAPPED is set
+ * @state: by cache block, bits SALVAGE_*
+ * @oblock: by cache block, its origin block; valid if SALVAGE_MAPPED is set
  * @hint: by cache block; NULL if there are none
  * @discards: bits in words of 64; NULL if there are none
  * @damage: whether anything was found that could not be used
@@ -90,11 +90,11 @@ struct salvage {
 	struct repair_result *result;
 };
 
-/* Passes one line to @say. */
+/* Passes one line to the option @say. */
 void __printf(2, 3) salvage_say(struct salvage *s, const char *fmt, ...);
-/* Stores the line that says why the repair fails.  Returns @r. */
+/* Stores the line that says why the repair fails in the result.  Returns @r. */
 int __printf(3, 4) salvage_fail(struct salvage *s, int r, const char *fmt, ...);
-/* Passes @done of @all, as a percentage, to @progress. */
+/* Passes @done of @all, as a percentage, to the option @progress. */
 void salvage_progress(struct salvage *s, const char *what, u64 done, u64 all);
 /* Allocates @state and @oblock; nothing is known of any block then.  0 or -ENOMEM. */
 int salvage_room(struct salvage *s, u32 cache_blocks);
@@ -102,12 +102,13 @@ int salvage_room(struct salvage *s, u32 cache_blocks);
 /**
  * salvage_read() - read everything that is certain from a device
  * @s: @o and @result are set, the rest is zero; the caller calls salvage_free()
+ * @in: the device; is only read
  *
  * Return: 0, or a negative error, and @result->why says why.
  */
 int salvage_read(struct salvage *s, struct pd_device *in);
 
-/** salvage_scan() - the same for a device without a superblock */
+/** salvage_scan() - salvage_read() for a device without a superblock */
 int salvage_scan(struct salvage *s, struct pd_device *in);
 
 /** salvage_free() - free the arrays that the readers have allocated */
@@ -115,8 +116,10 @@ void salvage_free(struct salvage *s);
 
 /**
  * metadata_repair() - write to @out everything that is certain of @in
- * @in: is only read
+ * @in: the damaged metadata; is only read
  * @out: storage whose content is given up; the caller closes it
+ * @o: the options
+ * @result: receives the numbers, and the line that says why it failed
  *
  * Block 0 of @out is written twice: first of all with a text that no program takes
  * for metadata, and last of all, when the rest is durable and was verified, with
@@ -131,7 +134,11 @@ int metadata_repair(struct pd_device *in, const struct pd_backend *out,
 		    struct repair_result *result);
 
 /**
- * metadata_repair_files() - the same by paths, which must not lead to one device
+ * metadata_repair_files() - metadata_repair() by paths, which must not lead to one device
+ * @in: the path of the damaged metadata
+ * @out: the path of the device or file that is written
+ * @o: the options
+ * @result: as of metadata_repair()
  *
  * Return: as metadata_repair(); also -EBUSY if a device is in use, -EINVAL if a path
  * leads to neither a device nor a file, or both to one, and errors of open().
