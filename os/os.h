@@ -3,9 +3,10 @@
  * The one layer between portable code and its system.
  *
  * persistent-data/, the cache's metadata schema, the slots and the policies are
- * compiled for the kernel and for user space. They include this header and
- * nothing else from the system. In the kernel it is a list of headers; user
- * space gets the same words from user.h, which behave alike.
+ * compiled for the kernel and for user space. They include this header, or sync.h,
+ * and nothing else from the system. In the kernel it is a list of headers and a few
+ * functions. In user space, user.h has functions and macros of the same names, which
+ * do the same.
  *
  * It must not know anything about metadata, caches or policies.
  */
@@ -36,19 +37,19 @@
 #endif
 
 /**
- * os_zalloc() - zeroed memory, from the page allocator if it is large
+ * os_zalloc() - allocate zeroed memory
  * @len: bytes
  *
- * Process context, may sleep. GFP_NOIO, because callers are on an I/O path and
+ * Process context, may sleep. GFP_NOIO, because callers are on an I/O path, and
  * the allocator must not wait for I/O that waits for them.
- * Return: the memory, which os_free() frees; or NULL.
+ * Return: the memory, which os_free() frees; NULL without memory.
  */
 static inline void *os_zalloc(size_t len)
 {
 	return kvzalloc(len, GFP_NOIO);
 }
 
-/** os_free() - free os_zalloc()'s memory; NULL is none. May sleep. */
+/** os_free() - free memory of os_zalloc(); NULL is allowed. May sleep. */
 static inline void os_free(const void *p)
 {
 	kvfree(p);

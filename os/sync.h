@@ -2,8 +2,8 @@
 /*
  * Locks, lists and the hash for portable code that runs on several processors.
  *
- * In the kernel it is a list of headers. User space gets the same words from
- * user-sync.h.
+ * In the kernel it is a list of headers. In user space, user-sync.h has functions
+ * and macros of the same names.
  *
  * It must not know anything about metadata, caches or policies.
  */

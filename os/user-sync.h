@@ -2,8 +2,9 @@
 /*
  * The user-space half of sync.h: locks, atomics, the hash of numbers, and lists.
  *
- * A spinlock really excludes, so that a test with threads means something. It must
- * not know anything about metadata, caches or policies.
+ * A spinlock excludes other threads, because tests run this code with threads.
+ *
+ * It must not know anything about metadata, caches or policies.
  */
 #ifndef HEARTH_OS_USER_SYNC_H
 #define HEARTH_OS_USER_SYNC_H

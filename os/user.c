@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The parts of user.h that are neither macros nor inline: the checksum, and the
- * switches by which tests have allocations fail and messages stay away. Like
- * os.h it must not know of metadata, caches or policies.
+ * variables by which a test makes allocations fail, or stops messages.
+ *
+ * It must not know anything about metadata, caches or policies.
  */
 #include "os.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user-space half of os.h: as much of the kernel's vocabulary as the
+ * The user-space half of os.h: the functions and macros of the kernel that the
  * portable sources use, with the kernel's meaning.
  *
- * Racy loads and stores become relaxed atomics, because ThreadSanitizer then
- * reports only the races that the source did not declare.
+ * READ_ONCE() and WRITE_ONCE() are relaxed atomics, because ThreadSanitizer then
+ * reports only the races that the source did not declare by them.
+ *
+ * It must not know anything about metadata, caches or policies.
  */
 #ifndef HEARTH_OS_USER_H
 #define HEARTH_OS_USER_H
@@ -119,14 +121,14 @@ static inline u64 mul_u32_u32(u32 a, u32 b)
 
 /**
  * crc32c() - continue a CRC-32C (Castagnoli), reflected, as the kernel's does
- * @crc: the register: ~0 to begin with, or what the last call returned
- * @data: bytes
- * @len: how many
+ * @crc: the register: ~0 to begin with, or the result of the last call
+ * @data: the bytes
+ * @len: how many bytes
  *
  * Return: the register, not inverted.
  */
 u32 crc32c(u32 crc, const void *data, size_t len);
-/** os_crc32c_by_table() - the same by a table, for any processor */
+/** os_crc32c_by_table() - crc32c() by a table, for any processor */
 u32 os_crc32c_by_table(u32 crc, const void *data, size_t len);
 
 /* ---- Bits ---- */
@@ -183,7 +185,7 @@ typedef unsigned int gfp_t;
 
 #define GFP_KERNEL		0u
 
-/* Set by a test: every allocation for which it returns true fails. */
+/* A test may set this: every allocation for which it returns true fails. */
 extern bool (*os_alloc_fails)(void);
 
 static inline void *os_zalloc(size_t len)
@@ -264,7 +266,7 @@ static inline long strscpy(char *dst, const char *src, size_t size)
 
 /* ---- Messages and scheduling ---- */
 
-extern bool os_quiet;	/* set by a test that provokes errors: no messages */
+extern bool os_quiet;	/* a test that provokes errors sets this: no messages */
 
 #define os_err(fmt, ...) \
 	do { \
@@ -283,7 +285,7 @@ struct module;
 #define MODULE_LICENSE(s)	OS_NOOP(__LINE__)
 #define MODULE_AUTHOR(s)	OS_NOOP(__LINE__)
 #define MODULE_DESCRIPTION(s)	OS_NOOP(__LINE__)
-/* Kept in a section, because the simulator looks policies up by alias. */
+/* Aliases are kept in a section, because the simulator finds policies by alias. */
 #define OS_ALIAS_(s, n)	\
 	static const char *const os_alias_##n \
 		__attribute__((used, section("os_aliases"))) = (s)
