@@ -232,6 +232,14 @@ bool cache_healthy(const struct cache_info *c);
  */
 bool cache_log_in_use(const struct cache_info *c);
 
+/**
+ * cache_log_bytes() - the part of the cache device that the write log has
+ * @c: the cache, with its stats
+ *
+ * Return: bytes, in whole blocks; 0 without a write log.
+ */
+uint64_t cache_log_bytes(const struct cache_info *c);
+
 /* ---- io.c; also in dmeventd's plugin ---- */
 
 /**

@@ -165,6 +165,12 @@ static void put_dirty(const struct out *o)
 	sample(o, NULL, NULL, o->c->dirty * cache_block_bytes(o->c));
 }
 
+/* 0 without a write log, as with the kernel's own target, which has none. */
+static void put_log(const struct out *o)
+{
+	sample(o, NULL, NULL, cache_log_bytes(o->c));
+}
+
 static void put_metadata(const struct out *o)
 {
 	sample(o, NULL, NULL, o->c->metadata_total *
@@ -329,6 +335,8 @@ static const struct metric {
 	  "Blocks in use.", put_used, 0, false },
 	{ "hearth_cache_dirty_bytes", "gauge",
 	  "Blocks that the origin does not hold yet.", put_dirty, 0, false },
+	{ "hearth_cache_write_log_bytes", "gauge",
+	  "Bytes of the cache device that the write log has.", put_log, 0, false },
 	{ "hearth_cache_metadata_bytes", "gauge",
 	  "Size of the metadata device.", put_metadata, 0, false },
 	{ "hearth_cache_metadata_used_bytes", "gauge",

@@ -353,6 +353,11 @@ bool cache_healthy(const struct cache_info *c)
 	return !strcmp(c->health, "good") && !c->needs_check;
 }
 
+uint64_t cache_log_bytes(const struct cache_info *c)
+{
+	return c->log_segments * cache_block_bytes(c);
+}
+
 bool cache_log_in_use(const struct cache_info *c)
 {
 	return c->log[0] && strcmp(c->log, "off");

@@ -23,12 +23,12 @@ struct line {
 	const char *name, *vg, *lv, *dm_name, *pool;
 	const char *engine, *version, *health, *mode, *table_mode, *policy, *policy_code;
 	const char *needs_check, *suspended;
-	const char *preset;
+	const char *preset, *log;
 	char *settings;
 	char node[NODE_LEN], ssd[NODE_LEN], metadata[NODE_LEN], origin[NODE_LEN];
 	char ssd_disks[DISKS_LEN], metadata_disks[DISKS_LEN], origin_disks[DISKS_LEN];
 	const char *at[7];	/* the seven strings above, because a column is a pointer */
-	uint64_t volume, size, data, used, dirty, block;	/* bytes */
+	uint64_t volume, size, data, used, dirty, block, log_size;	/* bytes */
 	uint64_t data_blocks;
 	double used_share, dirty_share, metadata_share;
 	double hits, read_hits, write_hits, minute_hits, five_minute_hits, hour_hits, day_hits,
@@ -82,6 +82,8 @@ const struct dm_report_field_type status_fields[] = {
 	NUMBER(data_blocks, "data_blocks", "Blocks", "The same in blocks"),
 	BYTES(used, "used_size", "Used", "Bytes that are cached"),
 	BYTES(dirty, "dirty_size", "Dirty", "Bytes that the origin does not hold yet"),
+	TEXT(log, "write_log", "Log", "State of the write log"),
+	BYTES(log_size, "write_log_size", "Log size", "Bytes of the cache that the write log has"),
 	BYTES(block, "block_size", "Block", "Size of a block"),
 	PERCENT(used_share, "used_percent", "Used%", "Share of the cache that is used"),
 	PERCENT(dirty_share, "dirty_percent", "Dirty%", "Share of the used blocks that is dirty"),
@@ -161,6 +163,7 @@ static void fill_names(struct line *l, const struct cache_info *c)
 	l->needs_check = c->needs_check ? "needs-check" : "";
 	l->suspended = c->dm->suspended ? "suspended" : "";
 	l->preset = preset_in_effect(c);
+	l->log = c->log;
 	l->settings = settings_text(c);
 }
 
@@ -191,6 +194,7 @@ static void fill_sizes(struct line *l, const struct cache_info *c)
 	l->data = c->data_slots ? c->data_slots * l->block : UNKNOWN;
 	l->used = c->used * l->block;
 	l->dirty = c->dirty * l->block;
+	l->log_size = c->log[0] ? cache_log_bytes(c) : UNKNOWN;
 	l->used_share = part(c->used, c->total);
 	l->dirty_share = c->used ? part(c->dirty, c->used) : 0;
 	l->metadata_share = part(c->metadata_used, c->metadata_total);

@@ -146,7 +146,7 @@ static void print_space(const struct cache_info *c)
 		return;
 	label("write log");
 	printf("%s, %s on the SSD\n", c->log,
-	       size_text(a, c->log_segments * cache_block_bytes(c)));
+	       size_text(a, cache_log_bytes(c)));
 }
 
 static void print_ratio(const char *what, uint64_t hits, uint64_t misses)
@@ -524,6 +524,10 @@ static void json_cache(const struct look *l)
 		json_uint("data_blocks", c->data_slots);
 	json_uint("used_blocks", c->used);
 	json_uint("dirty_blocks", c->dirty);
+	if (c->log[0]) {
+		json_string("write_log", c->log);
+		json_uint("write_log_bytes", cache_log_bytes(c));
+	}
 	json_uint("metadata_used", c->metadata_used);
 	json_uint("metadata_total", c->metadata_total);
 	if (c->own)

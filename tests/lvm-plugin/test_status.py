@@ -5,6 +5,7 @@ import calendar
 import json
 import os
 import random
+import re
 import subprocess
 import time
 
@@ -205,6 +206,18 @@ def test_room(dm):
     assert "may hold data" not in dm.out("status")
     assert "data_blocks" not in dm.json("status", schema="status")["caches"][0]
     assert columns(dm, "-o", "name,data_blocks,data_size", "vg/lv") == [["vg/lv"]]
+
+
+def test_write_log_as_fields(dm):
+    """The state of the write log and its part of the cache, where there is one."""
+    dm.cache()
+    assert "write_log" not in dm.json("status", schema="status")["caches"][0]
+    assert columns(dm, "-o", "name,write_log,write_log_size", "vg/lv") == [["vg/lv"]]
+    dm.cache(log="on", segments=3)
+    cache = dm.json("status", schema="status")["caches"][0]
+    assert (cache["write_log"], cache["write_log_bytes"]) == ("on", 3 * 65536)
+    assert columns(dm, "-o", "write_log,write_log_size", "--units", "k", "vg/lv") == [["on", "192.00k"]]
+    assert re.search(r"^hearth_cache_write_log_bytes\{.*\} 196608$", dm.out("export"), re.M)
 
 
 def test_every_counter_is_a_column(dm):
