@@ -7,15 +7,17 @@
  * list of free slots.  It must not know of bios, devices or metadata, nor of
  * policies beyond the 16 bits per slot that it keeps for one.
  *
- * Readers take no lock.  Slots are never freed while I/O can run, only reused,
- * so a walker may be carried from one hash chain into another when the slot it
- * stands on moves.  Every chain therefore ends in a marker that names its
- * bucket, new slots go to the head of a chain, and a walker that ends at
- * another bucket's marker starts again: it can find a slot that has just
- * changed its block (so pin first, then compare again), but it can never miss
- * one that stays.  This is the scheme of the kernel's hlist_nulls.
+ * A lookup takes no lock.  While I/O can run, slots are reused and never freed.  So
+ * a lookup that stands on a slot may be carried into another hash chain when that
+ * slot changes its block.  Three rules make this harmless:
+ *   - Each chain ends in a marker that names its bucket.
+ *   - A new slot goes to the head of a chain.
+ *   - A lookup that ends at another bucket's marker starts again.
+ * So a lookup never misses a slot that keeps its block.  But it may find a slot that
+ * has just changed its block.  So a caller pins the slot first, and then compares
+ * the block again.  This is the scheme of the kernel's hlist_nulls.
  *
- * Every change of a slot's state is one compare-and-exchange of its word.
+ * While others can see a slot, each change of its word is one atomic step.
  */
 #ifndef HEARTH_CACHE_SLOTS_H
 #define HEARTH_CACHE_SLOTS_H
@@ -34,14 +36,17 @@
 #define SLOT_MAX_NR	((1U << 27) - 1)	/* one allocation, below 2 GiB */
 
 /*
- * FREE		holds nothing and is in no chain (or about to be)
- * FILLING	a promotion is writing it; the origin is current; unmapped on
- *		disk until the promotion's commit
- * VALID	current, and mapped on disk
- * WRITEBACK	like VALID, and being copied to the origin
- * EVICTING	being unmapped on disk; the origin is current
+ * FREE		holds nothing; in no chain
+ * FILLING	a promotion is writing it; in a chain.  The origin, or the write log,
+ *		is current.  The disk does not map the slot until the promotion's
+ *		commit.
+ * VALID	current, and mapped on the disk; in a chain
+ * WRITEBACK	as VALID, and write-back is copying it to the origin
+ * EVICTING	being unmapped on the disk; in a chain.  The origin is current, unless
+ *		the block is being discarded.
  * LENT		the write log has it, for data or for its ring; in no chain
- * RETIRED	could not be written, and is not used any more; in no chain
+ * RETIRED	could not be written, and is not used until the engine is built
+ *		anew; in no chain
  */
 enum slot_state {
 	SLOT_FREE,
@@ -53,43 +58,60 @@ enum slot_state {
 	SLOT_RETIRED,
 };
 
-#define SLOT_STATE_MASK	0x7U
-#define SLOT_DIRTY	BIT(3)	/* newer than the origin's copy; implies INTENT */
-#define SLOT_INTENT	BIT(4)	/* its dirty bit is durable on disk */
-#define SLOT_TOUCHED	BIT(5)	/* a write began since write-back, or a sweep, did */
-#define SLOT_WAITERS	BIT(6)	/* bios wait for another state, or for no pins */
-#define SLOT_UNWRITTEN	BIT(7)	/* DIRTY for writes of which none has succeeded yet */
-#define SLOT_PIN	BIT(8)	/* one I/O that uses it: 10 bits, full when the last is set */
+/*
+ * The word of a slot:
+ *
+ * SLOT_DIRTY: the slot is newer than the origin.  It implies SLOT_INTENT, unless a
+ * commit has failed since.
+ * SLOT_INTENT: the slot's dirty bit is durable on the disk.
+ * SLOT_TOUCHED: a write began after write-back began, or after the intent was taken
+ * back.
+ * SLOT_WAITERS: bios are parked until the state changes or the last pin is dropped.
+ * SLOT_UNWRITTEN: the slot is DIRTY, but no write that made it so has succeeded yet.
+ * SLOT_PIN: one I/O uses the slot.  Ten bits count the pins.  If the last of them,
+ * SLOT_FULL, is set, the slot takes no more pins.
+ * SLOT_WRITER: one of the pins is a write's.  Ten bits count these.
+ * SLOT_LENT_PINS: while the slot is LENT, all of these bits count pins.
+ */
+#define SLOT_STATE_MASK	0x7U		/* enum slot_state */
+#define SLOT_DIRTY	BIT(3)
+#define SLOT_INTENT	BIT(4)
+#define SLOT_TOUCHED	BIT(5)
+#define SLOT_WAITERS	BIT(6)
+#define SLOT_UNWRITTEN	BIT(7)
+#define SLOT_PIN	BIT(8)
 #define SLOT_PIN_MASK	GENMASK(17, 8)
 #define SLOT_FULL	BIT(17)
-#define SLOT_WRITER	BIT(18)	/* one pin that is a write: 10 bits */
+#define SLOT_WRITER	BIT(18)
 #define SLOT_WRITER_MASK GENMASK(27, 18)
-#define SLOT_LENT_PINS	GENMASK(31, 8)	/* while LENT all of these count pins */
+#define SLOT_LENT_PINS	GENMASK(31, 8)
 /*
- * Parts of the block that were written, the first at bit 28: quarters of its
- * size rounded up to a power of two.  While the slot is DIRTY and not in
- * WRITEBACK, parts whose bit is not set are the same on the origin.  A writer
- * sets its bits as it pins, before the slot is DIRTY.  At other times the bits
- * say nothing.
+ * The parts of the block that were written, the first at bit 28.  A part is a
+ * quarter of the block's size, which is rounded up to a power of two for this.
+ * While the slot is DIRTY and not in WRITEBACK, a part whose bit is not set is equal
+ * on the origin.  A writer sets its bits in the step in which it pins, so before the
+ * slot is DIRTY.  At other times the bits say nothing.
  */
 #define SLOT_PART_SHIFT	28
 #define SLOT_NR_PARTS	4
 #define SLOT_PARTS_MASK	GENMASK(31, 28)
-#define SLOT_ALL_DIRTY	(SLOT_DIRTY | SLOT_PARTS_MASK)	/* as far as is known */
+/* For a dirty slot of which nothing says which parts were written. */
+#define SLOT_ALL_DIRTY	(SLOT_DIRTY | SLOT_PARTS_MASK)
 
 struct slot {
-	atomic_t word;
-	u32 block_lo;
-	u16 block_hi;
-	u16 policy;		/* the policy's */
-	u32 next;		/* hash chain, or free list */
+	atomic_t word;		/* state, marks, counts of pins, parts: see above */
+	u32 block_lo;		/* the block of the origin: the low 32 bits */
+	u16 block_hi;		/* the 16 bits above them */
+	u16 policy;		/* 16 bits that the policy keeps for the slot */
+	u32 next;		/* link of a chain, the free list or a list of LENT slots */
 };
 
 static_assert(sizeof(struct slot) == 16);
 
 /*
- * Only promotions and unmappings take one.  More locks than the CPUs that do so at
- * a time are enough.  Not chosen by measurement.
+ * The number of locks of chains.  Only promotions and unmappings take one, so it is
+ * enough if there are more locks than CPUs that take one at a time.  Not chosen by
+ * measurement.
  */
 #define SLOT_NR_LOCKS	256
 
@@ -98,47 +120,55 @@ struct slot_range {
 	u32 first, end;
 };
 
-/* For the ring of the write log, and for its headers, if they lie elsewhere. */
+/* One range for the write log's ring, one for its headers if they lie elsewhere. */
 #define SLOT_NR_KEPT	2
 
 struct slot_map {
 	struct slot *slots;
-	u32 *buckets;		/* slot number, or CHAIN_END | bucket */
+	u32 *buckets;		/* head of a chain: a slot, or SLOT_CHAIN_END | bucket */
 	u32 nr_slots;
-	unsigned int bucket_bits;
+	unsigned int bucket_bits;	/* log2 of the number of buckets */
 
-	/* Guards the chains' links; a bucket's lock is its number modulo the array. */
+	/*
+	 * They guard the links of chains.  The lock of a bucket is the one with its
+	 * number modulo SLOT_NR_LOCKS.
+	 */
 	spinlock_t chain_locks[SLOT_NR_LOCKS];
 
-	/* Guards @free_head, the links of free slots and @kept. */
+	/* Guards @free_head, the links of free slots, @kept, and writes of @nr_free. */
 	spinlock_t free_lock;
-	u32 free_head;
-	struct slot_range kept[SLOT_NR_KEPT];
-	u32 nr_free;		/* written under free_lock, read anywhere */
+	u32 free_head;		/* the first free slot, or SLOT_NONE */
+	struct slot_range kept[SLOT_NR_KEPT];	/* slots that become LENT, not free */
+	u32 nr_free;		/* slots on the free list; read without the lock */
 };
 
 /**
  * slot_map_init() - make a map
- * @map: the map
- * @nr_slots: all FREE, and not on the free list yet
+ * @map: the map; zeroed
+ * @nr_slots: the number of slots; all become FREE, and none is on the free list yet
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EINVAL if there are too many slots or none; -ENOMEM.
+ * Return: 0; -EINVAL if @nr_slots is 0 or above SLOT_MAX_NR; -ENOMEM.  After an error
+ * there is nothing to free.
  */
 int slot_map_init(struct slot_map *map, u32 nr_slots);
 
 /**
  * slot_map_exit() - free a map's memory
- * @map: the map; may have none
+ * @map: the map; it may have no memory
  *
  * Context: process, may sleep.
  */
 void slot_map_exit(struct slot_map *map);
 
 /**
- * slot_map_bytes() - the memory that a map takes, in bytes
+ * slot_map_bytes() - the memory that a map's slots and buckets take
  * @map: the map
+ *
+ * Context: any.
+ *
+ * Return: bytes.
  */
 size_t slot_map_bytes(const struct slot_map *map);
 
@@ -162,22 +192,28 @@ u32 slot_map_alloc(struct slot_map *map);
 void slot_map_free(struct slot_map *map, u32 slot);
 
 /**
- * slot_map_keep() - slots that become LENT instead of free
+ * slot_map_keep() - say which slots become LENT instead of free
  * @map: the map
- * @kept: SLOT_NR_KEPT ranges; an empty one keeps none
+ * @kept: SLOT_NR_KEPT ranges, which do not overlap; an empty one keeps no slot
  *
- * Slots of the ranges that are free are LENT on return, and the others when they
- * are given back.  Slots of the former ranges that are LENT are free on return.
+ * On return each slot of the ranges that was free is LENT.  Each other slot of the
+ * ranges becomes LENT when slot_map_free() is called for it.  Each LENT slot of the
+ * former ranges is given back, as by slot_map_free().
  *
- * Context: process, one caller at a time; takes free_lock.
+ * Context: process, does not sleep, one caller at a time; takes free_lock.
  */
 void slot_map_keep(struct slot_map *map, const struct slot_range *kept);
 
-/** slot_map_nr_kept() - how many slots are kept */
+/**
+ * slot_map_nr_kept() - how many slots are in the ranges of slot_map_keep()
+ * @map: the map
+ *
+ * Context: any, never sleeps; takes free_lock.
+ */
 u32 slot_map_nr_kept(struct slot_map *map);
 
 /**
- * slot_map_lend() - a slot that slot_map_alloc() gave becomes LENT
+ * slot_map_lend() - make a slot that slot_map_alloc() gave LENT
  * @map: the map
  * @slot: FREE and in no chain
  *
@@ -186,7 +222,7 @@ u32 slot_map_nr_kept(struct slot_map *map);
 void slot_map_lend(struct slot_map *map, u32 slot);
 
 /**
- * slot_map_take_back() - a LENT slot becomes free
+ * slot_map_take_back() - give a LENT slot back, as by slot_map_free()
  * @map: the map
  * @slot: LENT, without pins, and in no list
  *
@@ -195,17 +231,17 @@ void slot_map_lend(struct slot_map *map, u32 slot);
 void slot_map_take_back(struct slot_map *map, u32 slot);
 
 /**
- * slot_list_push() - put a LENT slot at the head of a list of such slots
+ * slot_list_push() - put a LENT slot at the head of a list of LENT slots
  * @map: the map
- * @head: SLOT_NONE if the list is empty; the caller's lock guards it
- * @slot: in no list
+ * @head: the first slot, or SLOT_NONE; the caller's lock guards it
+ * @slot: LENT, in no list
  *
  * Context: any, never sleeps.
  */
 void slot_list_push(struct slot_map *map, u32 *head, u32 slot);
 
 /**
- * slot_list_pop() - take the first slot out of such a list
+ * slot_list_pop() - take the first slot out of a list of LENT slots
  * @map: the map
  * @head: as for slot_list_push()
  *
@@ -214,19 +250,19 @@ void slot_list_push(struct slot_map *map, u32 *head, u32 slot);
 u32 slot_list_pop(struct slot_map *map, u32 *head);
 
 /**
- * slot_map_build_free_list() - put all slots that are FREE on it, ascending
- * @map: the map; its slots were loaded
+ * slot_map_build_free_list() - put all FREE slots on the free list, the lowest first
+ * @map: the map; its slots were loaded, and none is on the free list
  *
- * Context: no I/O runs.
+ * Context: no I/O runs; does not sleep, takes free_lock.
  */
 void slot_map_build_free_list(struct slot_map *map);
 
 /**
- * slot_map_insert() - publish a slot as holding a block
+ * slot_map_insert() - publish a slot as the slot of a block
  * @map: the map
- * @slot: FREE and in no chain
+ * @slot: FREE, in no chain and not on the free list
  * @block: the block
- * @word: the slot's word from here on
+ * @word: the word that the slot gets
  *
  * Context: any, never sleeps; takes a lock of chain_locks.
  *
@@ -238,17 +274,17 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word);
  * slot_map_set_block() - note which block a LENT slot is for
  * @map: the map
  * @slot: LENT, and in no chain
- * @block: slot_block() has it
+ * @block: the block that slot_block() returns from here on
  *
  * Context: any, never sleeps.
  */
 void slot_map_set_block(struct slot_map *map, u32 slot, u64 block);
 
 /**
- * slot_map_insert_lent() - publish a LENT slot for its block
+ * slot_map_insert_lent() - publish a LENT slot as the slot of its block
  * @map: the map
- * @slot: LENT, in no chain and no list; slot_map_set_block() was called; FILLING, with
- *	its pins, from here on
+ * @slot: LENT, in no chain and no list; slot_map_set_block() has set its block.  It
+ *	becomes FILLING, and keeps its pins.
  *
  * Context: any, never sleeps; takes a lock of chain_locks.
  *
@@ -259,36 +295,40 @@ int slot_map_insert_lent(struct slot_map *map, u32 slot);
 /**
  * slot_map_remove() - take a slot out of its chain
  * @map: the map
- * @slot: is in a chain; its word is the caller's business
+ * @slot: a slot in a chain; its word stays as it is
  *
  * Context: any, never sleeps; takes a lock of chain_locks.
  */
 void slot_map_remove(struct slot_map *map, u32 slot);
 
-/* @slot must be below nr_slots. */
+/* The slot with the number @slot, which must be below nr_slots. */
 static inline struct slot *slot_at(struct slot_map *map, u32 slot)
 {
 	return &map->slots[slot];
 }
 
-/* The word as it is now; read it once, and change it by slot_try_change(). */
+/* The word as it is now.  Read it once, and change it by slot_try_change(). */
 static inline u32 slot_word(const struct slot *s)
 {
 	return atomic_read(&s->word);
 }
 
-/* The state in a word, and a word with another state. */
+/* The state in a word. */
 static inline enum slot_state slot_state(u32 word)
 {
 	return word & SLOT_STATE_MASK;
 }
 
+/* The word with another state. */
 static inline u32 slot_with_state(u32 word, enum slot_state state)
 {
 	return (word & ~SLOT_STATE_MASK) | state;
 }
 
-/* Has it a block?  A slot that has none is in no chain, or about to be. */
+/*
+ * Has a slot with this word a block?  If not, the slot is in no chain, but a lookup
+ * may still stand on it.
+ */
 static inline bool slot_has_block(u32 word)
 {
 	switch (slot_state(word)) {
@@ -305,12 +345,13 @@ static inline bool slot_has_block(u32 word)
 	return true;
 }
 
-/* Pins of a LENT slot.  Any context. */
+/* Pin a LENT slot, so that it is not written again.  Any context. */
 static inline void slot_pin_lent(struct slot *s)
 {
 	atomic_add(SLOT_PIN, &s->word);
 }
 
+/* Drop a pin of slot_pin_lent().  Any context. */
 static inline void slot_unpin_lent(struct slot *s)
 {
 	/* The read has ended before the slot may be written again. */
@@ -318,12 +359,13 @@ static inline void slot_unpin_lent(struct slot *s)
 	atomic_sub(SLOT_PIN, &s->word);
 }
 
+/* Has a LENT slot any pin?  Any context. */
 static inline bool slot_lent_is_pinned(const struct slot *s)
 {
 	return slot_word(s) & SLOT_LENT_PINS;
 }
 
-/* The bits of the parts from @first to @last, both below SLOT_NR_PARTS. */
+/* The bits of the parts from @first to @last; @first <= @last < SLOT_NR_PARTS. */
 static inline u32 slot_parts(u32 first, u32 last)
 {
 	static const u32 bits[SLOT_NR_PARTS][SLOT_NR_PARTS] = {
@@ -336,49 +378,59 @@ static inline u32 slot_parts(u32 first, u32 last)
 	return bits[first][last];
 }
 
-/* The first of @parts (at least one), and the one after the last. */
+/* The number of the first part in @parts, which has at least one. */
 static inline u32 slot_first_part(u32 parts)
 {
 	return ilog2(parts & -parts) - SLOT_PART_SHIFT;
 }
 
+/* The number after that of the last part in @parts, which has at least one. */
 static inline u32 slot_end_part(u32 parts)
 {
 	return ilog2(parts) + 1 - SLOT_PART_SHIFT;
 }
 
-/* The block that it holds or held.  It may change while the slot has no pin. */
+/*
+ * The block that the slot holds, or held last.  It may change while the slot has no
+ * pin.
+ */
 static inline u64 slot_block(const struct slot *s)
 {
 	return (u64)READ_ONCE(s->block_hi) << 32 | READ_ONCE(s->block_lo);
 }
 
-/* Replace the word if it still is *@old; otherwise load it into *@old. */
+/*
+ * Replace the word by @new if it is still *@old.  Otherwise load the word into *@old,
+ * and return false.  Any context.
+ */
 static inline bool slot_try_change(struct slot *s, u32 *old, u32 new)
 {
 	return atomic_try_cmpxchg(&s->word, (int *)old, new);
 }
 
 /*
- * Will the word of a slot change by itself?  A bio may only be parked on a busy
- * slot, because that change wakes it.
+ * Is a slot with this word busy: pinned, or not VALID?  The last unpin, or the end of
+ * that state, wakes the bios that are parked on the slot.  So a bio may be parked on a
+ * busy slot only.
  */
 static inline bool slot_is_busy(u32 word)
 {
 	return slot_state(word) != SLOT_VALID || (word & SLOT_PIN_MASK);
 }
 
+/* Says of a link that it ends a chain; the other bits are the chain's bucket. */
 #define SLOT_CHAIN_END	BIT(31)
 
-/* The bucket of @block. */
+/* The number of the bucket of @block. */
 static inline u32 slot_hash(const struct slot_map *map, u64 block)
 {
 	return hash_64(block, map->bucket_bits);
 }
 
 /*
- * Look @block up.  Any context, no lock.  The answer may be outdated when it
- * arrives: pin the slot and compare slot_block() again before trusting it.
+ * Look up the slot of @block; SLOT_NONE if there is none.  Any context, no lock.  The
+ * answer may be outdated when it arrives, so the caller pins the slot, and then
+ * compares slot_block() again.
  */
 static inline u32 slot_map_find(struct slot_map *map, u64 block)
 {
@@ -403,12 +455,13 @@ static inline u32 slot_map_find(struct slot_map *map, u64 block)
 }
 
 /*
- * The slot that holds @block, and its @word, or SLOT_NONE.  The word was read
- * between two looks at the slot's block, which both found @block.  Without a pin
- * both may be outdated when they arrive.  If @block left the slot and came back
- * between the looks, the word may even be that of another block: then no slot had
- * @block for a while.  A caller that changes the slot has to compare again.  Any
- * context, no lock; not for hits, which pin and then compare.
+ * The slot that holds @block, or SLOT_NONE; *@word receives the slot's word.  Any
+ * context, no lock.  Hits do not use it, because they pin and then compare.
+ *
+ * The word was read between two looks at the slot's block, and both found @block.
+ * Without a pin, slot and word may be outdated when they arrive.  If @block left the
+ * slot between the looks and came back, the word may even be one that the slot had
+ * for another block.  So a caller that changes the slot has to compare again.
  */
 static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 {
@@ -427,8 +480,8 @@ static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 }
 
 /*
- * True if no new pins may be taken.  A bio waits for the last unpin; new pins
- * would starve it.
+ * Must no new pins be taken?  Either the slot can count no more pins, or a bio waits
+ * for the last unpin, and new pins would starve it.
  */
 static inline bool slot_is_closed(u32 word)
 {
@@ -436,9 +489,9 @@ static inline bool slot_is_closed(u32 word)
 }
 
 /*
- * Drop a pin (@unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER).  Returns true if it
- * was the last and there are waiters.  The slot stays closed, because the waiters
- * decide when it opens.
+ * Drop a pin; @unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER for a write's.  Returns
+ * true if it was the last pin, and bios wait for the slot.  The slot stays closed,
+ * because the caller decides when it opens.  Any context.
  */
 static inline bool slot_unpin(struct slot *s, u32 unit)
 {
@@ -449,17 +502,16 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
 }
 
 /*
- * A scan offers the CPU to others each time that it has seen so many slots (64 KiB
- * of memory).  Not chosen by measurement; a power of 2, because then the remainder
- * is a mask.
+ * After so many slots, which are 64 KiB of memory, a scan calls cond_resched().  Not
+ * chosen by measurement; a power of 2, because then the remainder is a mask.
  */
 #define SLOT_SCAN_RESCHED	4096
 
 /*
  * Go once round all slots, from *@cursor on, until @take has taken @max of them.
- * @take says whether it takes @slot, as the @nr-th.  *@cursor is where the next
- * scan goes on.  Returns how many were taken.  May sleep.  Inline, because then
- * @take is not called by pointer.
+ * @take returns whether it takes @slot; it has taken @nr slots before.  On return
+ * *@cursor is the slot with which the next scan begins.  Returns how many slots were
+ * taken.  May sleep.  Inline, because then @take is not called by pointer.
  */
 static inline unsigned int
 slot_map_scan(struct slot_map *map, u32 *cursor, unsigned int max,

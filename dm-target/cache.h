@@ -6,52 +6,55 @@
  * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
  * (cache-metadata.h), and the policy (cache-policy.h).
  *
- * The files from the ground up.  None calls a file further down this list.  The
- * head of each says what it must not know:
+ * The files from the ground up.  No file calls one further down this list.  The
+ * head of each file says what that file must not know:
  *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-reserve.c    how many slots are kept free
- *   cache-yield.c      has users wait while all that is dirty goes home
+ *   cache-yield.c      has users wait during a drain
  *   cache-trace.c      the tracepoints
  *   cache-lately.c     remembers the blocks that were written last
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
- *   cache-degrade.c    gives up what a device that failed had
- *   cache-intents.c    chooses the dirty bits that are set and cleared unasked
- *   cache-commit.c     makes changes of the mapping durable, in groups
+ *   cache-degrade.c    decides what is given up when a device fails
+ *   cache-intents.c    chooses the intents that no write asked for
+ *   cache-commit.c     makes changes of the metadata durable, in groups
  *   cache-settings.c   keeps settings that were given by message
- *   cache-log-open.c   the write log's segments that are appended to
+ *   cache-log-open.c   the open segments of the write log
  *   cache-log.c        the write log: its slots, its ring
  *   cache-log-pace.c   writes that wait for room in the write log
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in
  *   cache-fill.c       promotions
- *   cache-evict.c      demotions and everything else that unmaps a block
+ *   cache-evict.c      demotions, and all other unmapping of blocks
  *   cache-writeback.c  copies dirty blocks to the origin
  *   cache-failover.c   goes on with bios that a device refused
  *   cache-both.c       writes to both devices
- *   cache-discard.c    unmaps what a discard covers
+ *   cache-discard.c    unmaps the blocks that a discard covers
  *   cache-log-io.c     absorbs writes, and reads what was absorbed
- *   cache-io.c         maps bios, ends them, and goes on with those that waited
+ *   cache-io.c         maps bios, ends them, and goes on with bios that waited
  *   cache-log-move.c   blocks go from the write log into the cache
  *   cache-log-home.c   extents leave the write log
  *   cache-log-state.c  turns the write log on and off
  *   cache-compare.c    compares slots with the blocks that they hold
  *   cache-table.c      parses a table
- *   cache-answer.c     keeps what the administrator says of an origin
- *   cache-origin.c     chooses clean blocks that are compared with the origin
- *   cache-log-load.c   the write log from the disk, and its stop
- *   cache-belongs.c    what becomes of a cache whose origin is another
- *   cache-load.c       from the disk to an engine, and back
+ *   cache-answer.c     keeps the administrator's answer about an origin
+ *   cache-origin.c     compares some clean blocks with the origin at activation
+ *   cache-log-load.c   reads the write log from the disk, and stops it
+ *   cache-belongs.c    acts if the origin was written without the cache
+ *   cache-load.c       reads an engine from the disk, and stores it
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
  *   cache-verify.c     compares clean blocks with the origin while I/O runs
  *   cache-status.c     status lines and messages
  *   cache-target.c     what device-mapper calls
  *
- * Locks.  The mutexes nest in this order; a spinlock may be taken under a mutex,
- * and none under another spinlock.  "plain": workers and device-mapper's calls
- * take it; "irqsave": the end of a bio takes it, too, perhaps in an interrupt.  A
- * hit takes none.  Two pairs nest all the same: the index's locks of segments inside
- * those of its blocks and inside log.room_lock.
+ * Locks.  A hit takes none.  The mutexes nest in the order of this table.  A
+ * spinlock may be taken under a mutex.  No spinlock is taken under another one,
+ * except in the write log.  There the locks of the index's segments nest inside
+ * log.room_lock and inside the locks of the index's blocks.  The index's round_lock
+ * and unlogged_lock nest inside the locks of its blocks, too.
+ *
+ * "plain": workers and device-mapper's calls take the spinlock.  "irqsave": it may
+ * be taken in any context, also at the end of a bio in an interrupt.
  *
  *   settings.lock           mutex    the text of the record (cache-settings.h)
  *   md.lock                 mutex    the metadata; health, and the mode of a failed cache
@@ -63,14 +66,15 @@
  *   yield.lock              irqsave  bios that wait for their turn beside a drain
  *   gate.discard_lock       irqsave  ranges under discard
  *   admit.throttle.lock     irqsave  the budget of promotions
- *   degrade.held_lock       irqsave  bios that are held, tables that are being suspended
- *   log.room_lock           irqsave  the open segment (cache-log.h)
+ *   degrade.held_lock       irqsave  held bios, tables that are being suspended
+ *   log.room_lock           irqsave  the open segments, lists of segments (cache-log.h)
  *   log.lock                irqsave  bios that wait for the write log
  *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
- *   writeback.failed_lock   plain    blocks that could not go home
- *   distrusted_lock         plain    sessions that are not believed (cache-degrade.c)
+ *   writeback.failed_lock   plain    blocks whose write-back failed
+ *   distrusted_lock         plain    sessions that are not trusted (cache-degrade.c)
  *   lately.lock             plain    blocks that were written last
  *   registry_lock           plain    loaded policies (cache-policies.c)
+ *   answer_lock             plain    the administrator's answer (cache-answer.c)
  *   map.chain_locks[]       irqsave  links of a hash chain (cache-slots.h)
  *   map.free_lock           irqsave  the free list (cache-slots.h)
  */
@@ -115,23 +119,29 @@
 
 #define DM_MSG_PREFIX "cache"
 
+/*
+ * The sizes that a block may have, in sectors: 32 KiB to 1 GiB, a multiple of
+ * 32 KiB.
+ */
 #define CACHE_BLOCK_MIN_SECTORS		64U
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
 #define CACHE_BLOCK_MULTIPLE		64U
 
 /*
- * How many slots have a block or a mark.  Declared here, because no file owns them:
- * each is changed where the fact becomes durable.
+ * How many slots have a block or a mark.  The counts are declared here, because no
+ * file owns them: each file that changes a slot changes its count, too.
  */
 struct cache_slot_counts {
-	atomic_t resident;
-	atomic_t dirty;			/* SLOT_DIRTY */
-	atomic_t intents;		/* SLOT_INTENT */
+	atomic_t resident;		/* VALID, WRITEBACK or EVICTING */
+	/* With SLOT_DIRTY, or whose cleaning or unmapping is not durable yet. */
+	atomic_t dirty;
+	atomic_t intents;		/* with SLOT_INTENT */
 };
 
 /*
- * Groups, each declared and explained where its owner's functions are.  Hits read dev,
- * geo, state and the head of map, which lie side by side in three cache lines.
+ * An engine.  Its members are groups; the header of a group's owner declares and
+ * explains it.  A hit reads dev, geo, state and the head of map, which lie side by
+ * side in three cache lines.
  */
 struct cache {
 	struct cache_life life;
@@ -140,12 +150,12 @@ struct cache {
 	struct cache_state state;
 
 	struct slot_map map;
-	struct cache_stats __percpu *stats;	/* a group for each CPU */
+	struct cache_stats __percpu *stats;	/* one for each CPU; cache-wait.h */
 	struct cache_streams streams;
 	struct cache_current_policy policy;
 	struct cache_metadata md;
 	struct cache_slot_counts nr;
-	/* cache-setting-list.h; written at any time, so read with READ_ONCE. */
+	/* Messages change it at any time, so it is read with READ_ONCE(). */
 	struct cache_limits limits;
 
 	struct cache_wait wait;
@@ -163,24 +173,26 @@ struct cache {
 	struct cache_lately lately;
 	struct cache_origin checked;	/* whether it still belongs to its origin */
 	struct cache_tick tick;
-	struct cache_log *log;		/* or NULL; once there while I/O runs, it stays */
+	/* NULL if the engine has no write log.  While I/O runs, a log does not go. */
+	struct cache_log *log;
 
 	struct cache_clients clients;
 	struct cache_queues wq;
 };
 
-/* Count one, or @n.  Any context. */
+/* Add one to a counter.  Any context. */
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
 {
 	this_cpu_inc(c->stats->count[stat]);
 }
 
+/* Add @n to a counter.  Any context. */
 static inline void cache_stat_add(struct cache *c, enum cache_stat stat, u64 n)
 {
 	this_cpu_add(c->stats->count[stat], n);
 }
 
-/* The number of the block that a target-relative sector is in. */
+/* The block that @sector lies in; @sector counts from the target's beginning. */
 static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 {
 	if (likely(c->geo.block_shift >= 0))
@@ -188,27 +200,33 @@ static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 	return div_u64(sector, c->geo.block_sectors);
 }
 
-/* The first sector of a block, on the origin; or of a slot, on the cache device. */
+/* The first sector of a block on the origin, or of a slot on the cache device. */
 static inline sector_t cache_block_start(const struct cache *c, u64 block)
 {
 	return block * c->geo.block_sectors;
 }
 
-/* Is there room (sectors) for a block more than is used?  The first always fits. */
+/*
+ * Is there room for one more block, if @used sectors of @room are taken?  The first
+ * block always fits, because otherwise none would move if @room is less than a block.
+ */
 static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 {
 	return !used || used + c->geo.block_sectors <= room;
 }
 
-/* May a write go to the cache device alone?  Racy: the mode may change. */
+/*
+ * May a write go to the cache device alone, which leaves a dirty block?  Racy: the
+ * mode may change at any time.
+ */
 static inline bool cache_keeps_dirty(const struct cache *c)
 {
 	return cache_mode_keeps_dirty(READ_ONCE(c->state.mode));
 }
 
 /*
- * Did the administrator ask that all dirty blocks go home?  lvm2 and hearth drain by
- * the policy cleaner.
+ * Did the administrator ask for a drain: all dirty blocks go home?  lvm2 and hearth
+ * ask for it by setting the policy cleaner.
  */
 static inline bool cache_drain_is_asked(const struct cache *c)
 {
@@ -216,37 +234,38 @@ static inline bool cache_drain_is_asked(const struct cache *c)
 }
 
 /*
- * Must all that is dirty go home?  If nobody asked, the mode says so: the blocks are
- * left from a power cut, or a device has failed.
+ * Must all dirty blocks go home?  The administrator may have asked for it.  They must,
+ * too, in a mode that keeps no dirty blocks: then the blocks are left from a power
+ * cut, or a device has failed.
  */
 static inline bool cache_all_must_go(const struct cache *c)
 {
 	return cache_drain_is_asked(c) || !cache_keeps_dirty(c);
 }
 
-/* Is it asked for, and is a block on its way home now?  Any context. */
+/* Is a drain asked for, and is a block on its way home now?  Any context. */
 static inline bool cache_drains(const struct cache *c)
 {
 	return atomic_read(&c->writeback.nr_blocks) && cache_drain_is_asked(c);
 }
 
 /*
- * cache_yield(), without a call while nothing drains: misses and writes to both
- * devices ask it.  Any context.
+ * The same question as cache_yield() asks, but without a call while nothing drains,
+ * because each miss and each write to both devices asks it.  Any context.
  */
 static inline bool cache_yields(struct cache *c, struct bio *bio)
 {
 	return unlikely(cache_drains(c)) && cache_yield(c, bio);
 }
 
-/* Are @blocks more than @percent of all that the cache has room for? */
+/* Are @blocks more than @percent of the slots? */
 static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
 				       u64 percent)
 {
 	return blocks * 100 > c->map.nr_slots * percent;
 }
 
-/* Segments of the write log that may have the only copy of something. */
+/* The number of segments of the write log that may have the only copy of some data. */
 static inline u32 cache_log_unsaved(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
@@ -255,17 +274,23 @@ static inline u32 cache_log_unsaved(const struct cache *c)
 		atomic_read(&log->nr_segments) : 0;
 }
 
-/* Dirty slots and such segments. */
+/* The number of dirty slots, plus cache_log_unsaved(). */
 static inline u32 cache_nr_dirty_and_log(const struct cache *c)
 {
 	u32 nr = cache_log_unsaved(c);
 
-	/* The log first, because a block that leaves it becomes dirty before. */
+	/*
+	 * The log is read first, because a block that goes from the log into the
+	 * cache counts as dirty before its segment is given back.
+	 */
 	smp_rmb();
 	return nr + atomic_read(&c->nr.dirty);
 }
 
-/* All that is to go home: slots, and the flag of a log that is being emptied. */
+/*
+ * The dirty blocks that the status shows: dirty slots, segments, and one more for the
+ * flag of a log that is empty but not turned off yet.
+ */
 static inline u32 cache_nr_unsaved(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
@@ -276,8 +301,9 @@ static inline u32 cache_nr_unsaved(const struct cache *c)
 }
 
 /*
- * Would a write make the slot with this word (0: no slot yet) dirty, although
- * dirty_limit is reached?  Any context.
+ * Would a write make a clean slot dirty, although the share of dirty slots is above
+ * dirty_limit?  @word is the slot's word, or 0 if the block has no slot yet.  Any
+ * context.
  */
 static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 {
@@ -286,7 +312,7 @@ static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 				   READ_ONCE(c->limits.dirty_limit));
 }
 
-/* Has a device failed to flush, and so lost writes? */
+/* Has a device failed to flush?  Then it may have lost writes. */
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->degrade.fast_flush_failed) ||
@@ -299,15 +325,17 @@ static inline bool cache_writable(const struct cache *c)
 	return READ_ONCE(c->state.health) == HEALTH_GOOD;
 }
 
+/* Was the cache given up, so that the origin serves all I/O?  Any context. */
 static inline bool cache_bypassed(const struct cache *c)
 {
-	/* Pairs with set_health(): whatever is read next is read after the fence. */
+	/* Pairs with set_health(): later reads see what the fence has done. */
 	return smp_load_acquire(&c->state.health) == HEALTH_BYPASS;
 }
 
 /*
- * W9: a ring that could not be written does not say all that the log has.  Even when all
- * is home, its old records would be believed until the disk has forgotten the log.
+ * Does only this engine know all that its write log has?  W9: a ring that could not be
+ * written does not name all extents.  When all of them are home, its old records would
+ * still be believed, until a commit has cleared the log's flag.
  */
 static inline bool cache_log_alone_knows(const struct cache *c)
 {
@@ -319,8 +347,9 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 }
 
 /*
- * A suspended engine that could not write its metadata any more may be the only
- * one that knows of dirty blocks.
+ * Is a suspended engine the only place that knows of some dirty data?  So it is if the
+ * engine could not write its metadata any more while blocks were dirty, or if
+ * cache_log_alone_knows().
  */
 static inline bool cache_alone_knows(const struct cache *c)
 {
@@ -329,9 +358,10 @@ static inline bool cache_alone_knows(const struct cache *c)
 }
 
 /*
- * The marks of a slot that must be kept, because it may have the only copy.  When
- * the origin could not flush, that is so for any block with an intent.  Once the
- * mapping is void, the origin is newer than any slot, and none is kept.
+ * The marks with which a slot must be kept, because it may have the only copy.  If
+ * the origin could not flush, a slot with an intent may have the only copy, too.
+ * Once the mapping is void, no slot is kept, because the origin is newer than any
+ * slot.
  */
 static inline u32 cache_kept_marks(const struct cache *c)
 {
@@ -342,12 +372,14 @@ static inline u32 cache_kept_marks(const struct cache *c)
 }
 
 /*
- * I3: the marks of cache_kept_marks() that a slot with this word has; 0: it
- * may go.  A slot that is dirty only for refused writes may go, because the
- * origin has all that was acknowledged.  A write that succeeds clears
- * SLOT_UNWRITTEN before it drops its pin, and both are in one word.  So a
- * caller that finds SLOT_UNWRITTEN without a writer, and then exchanges the
- * word, comes before any write that succeeds.
+ * I3: the marks of cache_kept_marks() that a slot with this word has.  0 means that
+ * the slot's block may leave the cache.
+ *
+ * A slot that is dirty only because of writes that failed may go, because the origin
+ * has all that was acknowledged.  The end of a write that succeeds clears
+ * SLOT_UNWRITTEN before it drops its pin, and both are in one word.  So if a caller
+ * finds SLOT_UNWRITTEN and no writer, and its exchange of the word succeeds, no write
+ * to the slot has succeeded so far.
  */
 static inline u32 cache_kept(const struct cache *c, u32 word)
 {
@@ -358,15 +390,16 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	return marks;
 }
 
-/* The bucket in which bios that wait for @slot are parked. */
+/* The bucket that bios are parked in while they wait for @slot. */
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 {
 	return &c->wait.buckets[slot % CACHE_NR_WAIT_BUCKETS];
 }
 
 /*
- * Drop a pin (@unit as of slot_unpin()); the last one sees which waiting bios go
- * on.  Any context.
+ * Drop a pin; @unit is that of slot_unpin().  If it was the last pin, the bios that
+ * wait for the slot go on.  Any context; takes wait.buckets[].lock, then
+ * wait.deferred_lock, if a bio waits.
  */
 static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 {
