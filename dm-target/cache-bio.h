@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A bio under way: what the engine keeps with it, and how it is sent to a
- * device.  Inline, because hits go through here.
+ * device.  The functions are inline, because hits go through them.
  *
- * All of this may be used in any context.
+ * All functions here may be called in any context, and none sleeps.
  */
 #ifndef HEARTH_CACHE_BIO_H
 #define HEARTH_CACHE_BIO_H
@@ -11,88 +11,92 @@
 #include "cache-discard.h"
 #include "cache.h"
 
-/* How a bio was issued: its end has to undo that, or to go on with it. */
+/* How a bio was issued.  The end of the bio undoes that, or goes on with it. */
 enum bio_kind {
-	BIO_PLAIN,		/* nothing */
-	BIO_PINNED_READ,	/* reads a slot */
-	BIO_PINNED_WRITE,	/* writes a slot, and only it */
-	BIO_BOTH,		/* writes a slot and the origin */
-	BIO_GATED,		/* writes the origin of a block without a slot */
-	BIO_OVERWRITE,		/* a whole-block write that is its own promotion */
-	BIO_DISCARD,		/* passed down to the origin */
-	BIO_FLUSH,		/* of one of the devices */
-	BIO_SUSPECT,		/* counted in nr_suspects until it ends */
-	BIO_ABSORBED,		/* writes a segment of the write log */
-	BIO_LOG_READ,		/* reads one, which it pins */
-	BIO_LOGGED,		/* has written one, and ends with a batch of the ring */
+	BIO_PLAIN,		/* there is nothing to undo */
+	BIO_PINNED_READ,	/* it reads a slot, which it pins */
+	BIO_PINNED_WRITE,	/* it writes only a slot, which it pins */
+	BIO_BOTH,		/* it writes a slot, which it pins, and the origin */
+	BIO_GATED,		/* it writes the origin of a block without a slot */
+	BIO_OVERWRITE,		/* it writes a whole block, and is its own promotion */
+	BIO_DISCARD,		/* a discard that was passed down to the origin */
+	BIO_FLUSH,		/* a flush of one of the devices */
+	BIO_SUSPECT,		/* it counts in intents.nr_suspects until it ends */
+	BIO_ABSORBED,		/* it writes a segment of the write log */
+	BIO_LOG_READ,		/* it reads a segment of the write log, which it pins */
+	BIO_LOGGED,		/* a write with FUA that waits for the log's ring */
 };
 
 struct fill;
 
+/* The engine keeps one with each bio. */
 struct cache_bio {
-	u32 slot;
-	u16 gate;
+	u32 slot;		/* that the bio has pinned, or is about to */
+	u16 gate;		/* of a BIO_GATED: the gate that it has entered */
 	u8 kind;		/* enum bio_kind */
-	/* In one byte, because a hit sets all of them: in one store. */
-	u8 step : 3;		/* enum bio_step */
-	u8 logged_io : 1;	/* the write log took it, or served it */
-	u8 shun : 1;		/* the write log has failed to write it */
-	u8 turn : 1;		/* it is its turn to take room in the write log */
-	u8 yielded : 1;		/* it has waited for its turn */
+	/* These share a byte, because a hit sets all of them in one store. */
+	u8 step : 3;		/* enum bio_step: where the worker goes on */
+	u8 logged_io : 1;	/* the write log took the write, or served the read */
+	u8 shun : 1;		/* the cache device refused to write it to the log */
+	u8 turn : 1;		/* it has the turn to take room in the write log */
+	u8 yielded : 1;		/* it has waited for its turn beside a drain */
 	u8 waited : 1;		/* it was parked on a slot and woken */
-	u8 verdict;		/* enum cache_verdict */
-	u8 tries;		/* left for STEP_LEAVE_THEN_WRITE */
-	bool granted;		/* while deferred: @waits_on is granted to it */
-	struct cache_io io;	/* what the policy is told; not on a stack for speed */
-	u64 block;
-	u64 began;		/* if cache_bio_is_timed(): when it came, ns */
-	struct bvec_iter iter;	/* before it was issued, to issue it again */
-	blk_status_t origin_status;
+	u8 verdict;		/* enum cache_verdict; NR_CACHE_VERDICTS: not judged */
+	u8 tries;		/* write-backs left for STEP_LEAVE_THEN_WRITE */
+	bool granted;		/* while it is deferred: @waits_on is granted to it */
+	struct cache_io io;	/* for the policy; here, because a stack is slower */
+	u64 block;		/* or CACHE_BLOCK_UNTIMED or CACHE_BLOCK_FLUSH */
+	u64 began;		/* if cache_bio_is_timed(): when it came, in ns */
+	struct bvec_iter iter;	/* as it came, so that it can be issued again */
+	blk_status_t origin_status;	/* of a BIO_BOTH: how each copy has ended */
 	blk_status_t fast_status;
 	union {
-		atomic_t legs;	/* under way, of a write to both devices */
-		u32 waits_on;	/* the slot on which it is, or was last, parked */
+		atomic_t legs;	/* of a BIO_BOTH: copies that are under way */
+		u32 waits_on;	/* the slot that it is, or was last, parked on */
 	};
-	unsigned long units;	/* taken by a write to both devices */
+	unsigned long units;	/* that a write to both devices has taken: bits */
+	/* A promotion that begins at its end, or, of a BIO_OVERWRITE, that it is. */
 	struct fill *fill;
 	union {
-		struct commit_op op;
-		struct bio fast_leg;	/* the second copy of a write to both */
+		struct commit_op op;	/* while it waits for its intent */
+		struct bio fast_leg;	/* of a BIO_BOTH: the copy for the slot */
 		struct cache_discard discard;
-		struct cache_log_bio logged;
+		struct cache_log_bio logged;	/* of a BIO_ABSORBED */
 	};
-	struct cache *c;
+	struct cache *c;	/* of a BIO_BOTH, for the end of @fast_leg */
 };
 
-/* From a bio of the target to what is kept with it, and back. */
+/* The data that the engine keeps with a bio of the target. */
 static inline struct cache_bio *cache_bio(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct cache_bio));
 }
 
+/* The bio that @cb is kept with. */
 static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 {
 	return dm_bio_from_per_bio_data(cb, sizeof(struct cache_bio));
 }
 
 /*
- * Requests to one block of 64 are timed, so that the others cost next to
- * nothing.  The first of the 64 is not the one, because aligned file system
- * metadata lies there.  All flushes are timed, because a device takes far longer for
- * one.
+ * The requests to one block of each 64 are timed, so that requests to the others cost
+ * next to nothing.  It is the last of the 64 and not the first, because aligned file
+ * system metadata lies in the first.  All flushes are timed, because a device takes
+ * far longer for a flush than the engine takes to time it.
  */
 #define CACHE_TIMED_BLOCKS	64
-/* A bio that is for no block has one of these in place of a block. */
+/* The block of a bio that is for no block: a number that is not timed, ... */
 #define CACHE_BLOCK_UNTIMED	0
-#define CACHE_BLOCK_FLUSH	U64_MAX	/* timed, and no block has this number */
+/* ... or, of a flush, one that is timed and that no block has. */
+#define CACHE_BLOCK_FLUSH	U64_MAX
 
-/* Does the time of this bio count?  Its block must be set. */
+/* Is this bio timed?  @cb->block must be set. */
 static inline bool cache_bio_is_timed(const struct cache_bio *cb)
 {
 	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
-/* The bio has been judged: did admission let its block in? */
+/* Did admission let the bio's block in?  The bio must have been judged. */
 static inline bool cache_wants_promotion(const struct cache_bio *cb)
 {
 	return cb->verdict <= CACHE_PROMOTE_HOT;
@@ -100,7 +104,10 @@ static inline bool cache_wants_promotion(const struct cache_bio *cb)
 
 /* ---- Where it goes ---- */
 
-/* From here a worker submits the bio: it may block, and nothing polls for it. */
+/*
+ * The bio leaves its submitter: from here on a worker submits it.  So the bio may wait,
+ * and nobody polls for it.
+ */
 static inline void cache_leave_submitter(struct bio *bio)
 {
 	bio->bi_opf &= ~REQ_NOWAIT;
@@ -108,20 +115,23 @@ static inline void cache_leave_submitter(struct bio *bio)
 	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
 }
 
-/* The bio goes to the origin; its sector stays, because it is the origin's. */
+/* Point the bio at the origin.  Its sector stays, because it is the origin's. */
 static inline void cache_remap_origin(struct cache *c, struct bio *bio)
 {
 	bio_set_dev(bio, c->dev.origin);
 }
 
-/* Where in @slot, on the cache device, the @sector of @block lies.  Sectors. */
+/*
+ * The sector of the cache device at which @slot has @sector of the origin, which lies
+ * in @block.
+ */
 static inline sector_t cache_slot_sector(const struct cache *c, u32 slot,
 					 sector_t sector, u64 block)
 {
 	return sector + (slot - block) * c->geo.block_sectors;
 }
 
-/* The bio, for @block, goes to @slot. */
+/* Point the bio, which lies in @block, at @slot. */
 static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 				    u32 slot, u64 block)
 {
@@ -130,7 +140,7 @@ static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 	bio_set_dev(bio, c->dev.fast);
 }
 
-/* The parts of its block that the bio touches. */
+/* The parts (SLOT_PARTS_MASK) of @block that the bio, which lies in it, touches. */
 static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 {
 	u32 first = bio->bi_iter.bi_sector - cache_block_start(c, block);
@@ -139,7 +149,7 @@ static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 			  (first + bio_sectors(bio) - 1) >> c->geo.part_shift);
 }
 
-/* Does the bio touch all of its block? */
+/* Does the bio cover its block? */
 static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 {
 	return bio_sectors(bio) == c->geo.block_sectors;
@@ -147,24 +157,27 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 
 /* ---- A bio as the policy sees it ---- */
 
-/* The word of the policy interface for a bio that reads or writes data. */
+/* The policy's word for the operation of a bio that reads or writes data. */
 static inline enum cache_op cache_bio_op(struct bio *bio)
 {
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
 }
 
 /*
- * Account the bio in its stream.  Returns the sectors that the stream had
- * before, 0 if it begins one.
+ * Account a hit in its stream.  Returns the sectors that the stream had transferred
+ * before, 0 if the bio begins a stream.
  */
 static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 {
-	/* The task may move to another CPU: that only races, as with an interrupt. */
+	/*
+	 * The task may move to another CPU meanwhile.  Then two CPUs use one table, and
+	 * may lose an update, as with an interrupt.
+	 */
 	return stream_account(raw_cpu_ptr(c->streams.cpu),
 			      bio->bi_iter.bi_sector, bio_sectors(bio));
 }
 
-/* The same, for a miss: also streams of other CPUs go on. */
+/* As cache_stream_before(), for a miss, which may go on with a stream of another CPU. */
 static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 {
 	return stream_account_miss(raw_cpu_ptr(c->streams.cpu),
@@ -172,7 +185,10 @@ static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 				   bio_sectors(bio));
 }
 
-/* Fill in @io for a bio that is an @op, of a stream of @stream_sectors. */
+/*
+ * Fill in @io for a bio that does @op and whose stream had transferred
+ * @stream_sectors before.
+ */
 static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 				      u32 stream_sectors, struct cache_io *io)
 {
@@ -189,7 +205,7 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 
 /* ---- The effect of a bio on its slot ---- */
 
-/* A write has reached its slot, which it still pins. */
+/* A write has reached its slot, which it still pins: SLOT_UNWRITTEN goes. */
 static inline void cache_wrote_slot(struct cache *c, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
@@ -199,8 +215,9 @@ static inline void cache_wrote_slot(struct cache *c, u32 slot)
 }
 
 /*
- * Is @slot granted to the bio?  Only the worker maps bios that have waited, one at a
- * time, and wait.granted is for the one that it is processing.
+ * Is @slot granted to the bio?  wait.granted is for the bio that the worker is
+ * processing.  The bio is that one if it has waited, because only the worker maps bios
+ * that have waited, one at a time.
  */
 static inline bool cache_is_granted(const struct cache *c,
 				    const struct cache_bio *cb, u32 slot)
@@ -208,7 +225,10 @@ static inline bool cache_is_granted(const struct cache *c,
 	return cb->waited && c->wait.granted == slot;
 }
 
-/* Park the bio until the word of @slot changes from @word; HIT_RETRY if it has. */
+/*
+ * Park the bio on @slot, whose word was @word.  Returns HIT_PARKED; HIT_RETRY if the
+ * word has changed.
+ */
 static inline enum hit_result cache_park_on_slot(struct cache *c,
 						 struct bio *bio, u32 slot,
 						 u32 word)
@@ -223,7 +243,7 @@ static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
 		cache_return_units(c, cb);
 }
 
-/* The end of a write that may have gone to both devices. */
+/* Give back the pins of a write, and its units, if it has any. */
 static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
 {
 	cache_give_units(c, cb);
@@ -231,10 +251,10 @@ static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
 }
 
 /*
- * Does a write lack units?  It pinned in a mode that keeps dirty blocks, and now
- * finds another mode: without units it must not go to both devices.  If the slot
- * is dirty it may, because the slot stays dirty until a write-back that began
- * without writers.
+ * Does a write lack units that it needs to go to both devices?  It has none if it
+ * pinned in a mode that keeps dirty blocks, and the mode has changed since.  It needs
+ * none if its slot, with this word, is dirty, because the slot stays dirty until a
+ * write-back that began while no write was under way.
  */
 static inline bool cache_lacks_units(const struct cache_bio *cb, u32 word)
 {

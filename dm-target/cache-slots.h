@@ -41,7 +41,8 @@
  *		is current.  The disk does not map the slot until the promotion's
  *		commit.
  * VALID	current, and mapped on the disk; in a chain
- * WRITEBACK	as VALID, and write-back is copying it to the origin
+ * WRITEBACK	as VALID, and write-back is copying it to the origin, or waits for the
+ *		commit after the copy
  * EVICTING	being unmapped on the disk; in a chain.  The origin is current, unless
  *		the block is being discarded.
  * LENT		the write log has it, for data or for its ring; in no chain

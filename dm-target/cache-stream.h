@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sequential stream detection: how far has the stream run that this request
- * continues?
+ * Detection of sequential streams: how many sectors has the stream transferred that a
+ * request continues?
  *
- * Each CPU remembers the ends of its recent streams in a small hash table, by
- * the region that they lie in, so that a hit writes nothing that CPUs share.
- * A reader that moves to another CPU would begin a new stream there.  So misses
- * leave the ends of longer streams in one table of all CPUs, and a miss that
- * begins a stream looks there for one to go on with.  There is no lock: a race
- * loses an update, and if two streams meet in one place the younger stays.  All
- * of that costs precision, never safety.
+ * Each CPU remembers the ends of its recent streams in a small hash table, by the
+ * region that an end lies in.  It is a table of one CPU, because then a hit writes
+ * nothing that CPUs share.
+ *
+ * A reader that moves to another CPU would begin a new stream there.  So misses leave
+ * the ends of longer streams in one table that all CPUs share.  A miss that begins a
+ * stream looks there for a stream that it continues.
+ *
+ * There is no lock.  A race loses an update.  If two streams have the same entry, the
+ * younger one stays.  Both cost precision, never safety.
  */
 #ifndef HEARTH_CACHE_STREAM_H
 #define HEARTH_CACHE_STREAM_H
@@ -20,38 +23,40 @@
 
 #include "cache-policy.h"
 
-#define STREAM_BITS	6	/* streams per CPU, log2 */
-#define STREAM_REGION	1024	/* sectors, a power of 2 */
+#define STREAM_BITS	6	/* log2 of the streams that a CPU remembers */
+#define STREAM_REGION	1024	/* sectors of a region, a power of 2 */
 
 struct stream {
-	u64 next;		/* sector after its last request */
+	u64 next;		/* the sector after its last request */
 	u32 sectors;		/* transferred so far, saturating; 0: no stream */
 };
 
-/*
- * Ends of streams of all CPUs.  A word, so that it is never half of two: the
- * sector after the last request, and how much was transferred in the low 16 bits,
- * in units of STREAM_LONG, rounded down and saturating.
- */
-#define STREAM_END_BITS	8	/* log2 */
-#define STREAM_LONG	64	/* sectors; shorter streams are not remembered */
-#define STREAM_LONGS	0xffffu
+#define STREAM_END_BITS	8	/* log2 of the ends that all CPUs remember together */
+#define STREAM_LONG	64	/* sectors; shorter streams are not remembered there */
+#define STREAM_LONGS	0xffffu	/* the most that the low 16 bits of an end can say */
 
+/*
+ * Ends of streams of all CPUs.  The low 16 bits of an end say how much the stream has
+ * transferred, in units of STREAM_LONG sectors, rounded down and saturating.  The
+ * other bits are the sector after its last request.  Both share a word, because then
+ * a reader never sees halves of two ends.
+ */
 struct stream_ends {
 	u64 end[1 << STREAM_END_BITS];
 };
 
+/* The streams of one CPU. */
 struct stream_cpu {
 	struct stream stream[1 << STREAM_BITS];	/* by the region of @next */
 };
 
-/* All streams of an engine.  A hit uses only those of its CPU. */
+/* All streams of an engine.  A hit uses only the streams of its CPU. */
 struct cache_streams {
 	struct stream_cpu __percpu *cpu;
 	struct stream_ends ends;
 };
 
-/* Which of 2^@bits entries is for the region of @sector. */
+/* Which of 2^@bits entries is for the region that @sector lies in. */
 static inline u32 stream_hash(u64 sector, unsigned int bits)
 {
 	return hash_64(sector / STREAM_REGION, bits);
@@ -70,8 +75,8 @@ static inline bool stream_goes_on(const struct stream *st, u64 sector)
 }
 
 /*
- * Account a request of @sectors at @sector.  Returns the sectors that its
- * stream had transferred before it, 0 if it begins one.
+ * Account a request of @sectors at @sector.  Returns the sectors that its stream had
+ * transferred before the request, 0 if the request begins a stream.  Any context.
  */
 static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors)
 {
@@ -79,7 +84,7 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	u64 next = sector + sectors;
 	u32 before = 0;
 
-	/* Its end may lie in the region before, within the gap. */
+	/* The stream's end may lie in the region before, within the gap. */
 	if (!stream_goes_on(st, sector) && sector % STREAM_REGION < CACHE_STREAM_GAP)
 		st = stream_ending_by(cpu, sector - CACHE_STREAM_GAP);
 	if (stream_goes_on(st, sector)) {
@@ -94,20 +99,20 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	return before;
 }
 
-/* The entry of all CPUs for a stream that ends near @sector. */
+/* The entry, in the table of all CPUs, of a stream that ends near @sector. */
 static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
 {
 	return &ends->end[stream_hash(sector, STREAM_END_BITS)];
 }
 
-/* Sectors of the stream that the end @e is of, if it goes on at @sector; or 0. */
+/* The sectors of the stream with the end @e, if it goes on at @sector; otherwise 0. */
 static inline u32 stream_of_end(u64 e, u64 sector)
 {
 	return sector - (e >> 16) <= CACHE_STREAM_GAP ?
 	       (e & STREAM_LONGS) * STREAM_LONG : 0;
 }
 
-/* Sectors of a stream of any CPU that goes on at @sector, or 0. */
+/* The sectors of a stream of any CPU that goes on at @sector, or 0. */
 static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 {
 	u32 sectors = stream_of_end(READ_ONCE(*stream_end_by(ends, sector)),
@@ -119,7 +124,7 @@ static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 			     sector);
 }
 
-/* As stream_account(), for a miss: also streams of other CPUs go on. */
+/* As stream_account(), for a miss, which may go on with a stream of another CPU. */
 static inline u32 stream_account_miss(struct stream_cpu *cpu,
 				      struct stream_ends *ends, u64 sector,
 				      u32 sectors)

@@ -378,8 +378,8 @@ static inline u32 cache_kept_marks(const struct cache *c)
  * A slot that is dirty only because of writes that failed may go, because the origin
  * has all that was acknowledged.  The end of a write that succeeds clears
  * SLOT_UNWRITTEN before it drops its pin, and both are in one word.  So if a caller
- * finds SLOT_UNWRITTEN and no writer, and its exchange of the word succeeds, no write
- * to the slot has succeeded so far.
+ * finds SLOT_UNWRITTEN and no writer, and its exchange of the word succeeds, none of
+ * the writes that made the slot dirty has succeeded.
  */
 static inline u32 cache_kept(const struct cache *c, u32 word)
 {
