@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The mode of a cache is what it promises, its health what it can still do.
+ * The mode of a cache says what it promises.  Its health says what it can still do.
  */
 #ifndef HEARTH_CACHE_MODE_H
 #define HEARTH_CACHE_MODE_H
@@ -8,33 +8,38 @@
 #include <linux/types.h>
 
 enum dm_cache_mode {
-	MODE_WRITETHROUGH,
-	MODE_WRITEAROUND,
-	MODE_PASSTHROUGH,
-	/* These keep dirty blocks.  Adjacent, so that one comparison finds either. */
-	MODE_WRITEBACK,
-	MODE_WRITEONLY,
+	MODE_WRITETHROUGH,	/* writes go to both devices */
+	MODE_WRITEAROUND,	/* the same, and only reads promote */
+	MODE_PASSTHROUGH,	/* the origin serves everything but dirty blocks */
+	/*
+	 * Two modes keep dirty blocks.  They are adjacent, because then one comparison
+	 * finds either.
+	 */
+	MODE_WRITEBACK,		/* a write that hits goes to the cache device alone */
+	MODE_WRITEONLY,		/* the same, and only writes promote */
 };
 
+/* The names of the modes, as tables, messages and the status have them. */
 extern const char * const cache_mode_names[MODE_WRITEONLY + 1];
 
-/* Worsened by cache-degrade.c only; set when the engine is brought up. */
+/* Set when the engine is brought up.  After that only cache-degrade.c changes it. */
 enum cache_health {
 	HEALTH_GOOD,
 	HEALTH_READ_ONLY,	/* the metadata cannot be changed, and is needed */
-	HEALTH_HOLDING,		/* given up, but the metadata does not say so */
+	HEALTH_HOLDING,		/* given up, but the disk still maps blocks: writes wait */
 	HEALTH_BYPASS,		/* given up: the origin serves everything */
 };
 
 /* The mode and the health of an engine.  Hits read the mode. */
 struct cache_state {
-	bool discard_passdown;		/* to the origin; set while suspended */
-	enum dm_cache_mode mode;	/* in effect; see cache-settings.c, cache-degrade.c */
-	enum cache_health health;	/* written under md.lock, by cache-degrade.c */
-	enum dm_cache_mode table_mode;	/* as the table says; set while suspended */
+	bool discard_passdown;		/* discards go to the origin; set while suspended */
+	/* In effect.  A resume, the message "mode" and cache-degrade.c set it. */
+	enum dm_cache_mode mode;
+	enum cache_health health;	/* written under md.lock */
+	enum dm_cache_mode table_mode;	/* the table's; set while suspended */
 };
 
-/* May the cache device be newer than the origin? */
+/* May the cache device be newer than the origin in this mode?  Any context. */
 static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;

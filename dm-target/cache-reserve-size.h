@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many slots the reserve has: the arithmetic of cache-reserve.c, which the simulator
- * shares. It must not know a clock, nor who changes the reserve.
+ * How many slots the reserve has: the arithmetic of cache-reserve.c, which the
+ * simulator compiles, too. It must not know a clock, nor who changes the reserve.
  */
 #ifndef HEARTH_CACHE_RESERVE_SIZE_H
 #define HEARTH_CACHE_RESERVE_SIZE_H
@@ -9,15 +9,16 @@
 #include "../os/os.h"
 
 /*
- * The most it may be: what lasts for a commit when promotions are as fast as the
- * devices allow.  A small cache gives up no more than a sixteenth, and a large one a
- * 512th.  None of the three numbers was chosen by measurement.
+ * The largest reserve has as many slots as promotions take during one commit, when
+ * they are as fast as the devices allow.  It is a 512th of the slots in a large cache.
+ * In a smaller one it is 64 slots, but no more than a sixteenth.  None of the three
+ * numbers was chosen by measurement.
  */
 #define RESERVE_MOST_OF_SMALL	64U
 #define RESERVE_SMALL_SHARE	16
 #define RESERVE_LARGE_SHARE	512
 
-/** reserve_most() - the largest reserve of a cache of @nr_slots */
+/** reserve_most() - the largest reserve of a cache of @nr_slots slots, in slots */
 static inline u32 reserve_most(u32 nr_slots)
 {
 	u32 most = min(RESERVE_MOST_OF_SMALL, nr_slots / RESERVE_SMALL_SHARE);
@@ -25,13 +26,13 @@ static inline u32 reserve_most(u32 nr_slots)
 	return max(max(nr_slots / RESERVE_LARGE_SHARE, most), 1U);
 }
 
-/** reserve_left() - what is left of @nr slots that have been enough for @seconds */
+/** reserve_left() - a reserve of @nr slots, halved for each of the last @seconds */
 static inline u32 reserve_left(u32 nr, u64 seconds)
 {
 	return seconds < 32 ? nr >> seconds : 0;
 }
 
-/** reserve_grown() - the reserve after @nr slots were too few, and @most are allowed */
+/** reserve_grown() - the reserve after @nr slots were too few; @most slots at most */
 static inline u32 reserve_grown(u32 nr, u32 most)
 {
 	return clamp(2 * nr, 1U, most);
@@ -40,10 +41,13 @@ static inline u32 reserve_grown(u32 nr, u32 most)
 /**
  * reserve_wanted() - how many slots an eviction should free
  * @nr: the reserve now
- * @nr_slots: of the cache
- * @nr_free: slots that are free
+ * @nr_slots: the slots of the cache
+ * @nr_free: the slots that are free
  *
- * Half as many again and one, because a commit for each single slot would be dear.
+ * The eviction frees slots until half as many again as the reserve, and one more, are
+ * free, because a commit for each single slot would be dear.
+ *
+ * Return: slots; 0 if there is no reserve, or enough slots are free.
  */
 static inline u32 reserve_wanted(u32 nr, u32 nr_slots, u32 nr_free)
 {

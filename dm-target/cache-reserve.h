@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many slots are kept free, see cache-reserve.c. */
+/* The reserve: slots that are kept free for promotions; see cache-reserve.c. */
 #ifndef HEARTH_CACHE_RESERVE_H
 #define HEARTH_CACHE_RESERVE_H
 
@@ -7,17 +7,18 @@
 
 struct cache;
 
+/* Only the eviction worker changes @nr and @short_at, and clears @lacking. */
 struct cache_reserve {
-	u32 most;		/* slots; the reserve grows no further */
-	u32 nr;			/* slots; what it was at short_at.  Changed by the eviction */
-	unsigned long short_at;	/* jiffies, when it was last too small */
-	bool lacking;		/* a block found no free slot; the eviction takes it off */
+	u32 most;		/* slots: the reserve grows no further */
+	u32 nr;			/* slots: the reserve at @short_at */
+	unsigned long short_at;	/* jiffies when it was last too small */
+	bool lacking;		/* a block found no slot since the worker last looked */
 };
 
 /**
  * cache_reserve_init() - begin without a reserve
- * @c: the engine; map.nr_slots need not be set
- * @nr_slots: of the cache
+ * @c: a new engine; map.nr_slots need not be set
+ * @nr_slots: the slots of the cache
  */
 void cache_reserve_init(struct cache *c, u32 nr_slots);
 
@@ -30,7 +31,7 @@ void cache_reserve_init(struct cache *c, u32 nr_slots);
 u32 cache_reserve_now(struct cache *c);
 
 /**
- * cache_reserve_has_more() - whether more slots are free than the reserve
+ * cache_reserve_has_more() - whether more slots are free than the reserve keeps
  * @c: the engine
  *
  * Context: any.
@@ -46,27 +47,31 @@ bool cache_reserve_has_more(struct cache *c);
 bool cache_reserve_is_short(struct cache *c);
 
 /**
- * cache_reserve_lacks() - a block found no free slot
+ * cache_reserve_lacks() - a block has found no free slot
  * @c: the engine
  *
- * The eviction begins, and the reserve grows.  Context: any.
+ * The eviction worker is queued.  It makes the reserve grow, and frees slots.
+ *
+ * Context: any, never sleeps.
  */
 void cache_reserve_lacks(struct cache *c);
 
 /**
- * cache_reserve_used() - a block took a slot, or found none
+ * cache_reserve_used() - a block has taken a free slot, or has found none
  * @c: the engine
  * @slot: the slot, or SLOT_NONE
  *
- * The eviction begins if too few are left.  Context: any.
+ * If too few free slots are left, the eviction worker is queued.
+ *
+ * Context: any, never sleeps.
  */
 void cache_reserve_used(struct cache *c, u32 slot);
 
 /**
- * cache_reserve_wanted() - how many slots the eviction should free now
+ * cache_reserve_wanted() - let the reserve grow if need be; how many slots to free now?
  * @c: the engine
  *
- * Context: the eviction worker, which alone changes the reserve.
+ * Context: the eviction worker, which alone changes the reserve; does not sleep.
  */
 u32 cache_reserve_wanted(struct cache *c);
 
