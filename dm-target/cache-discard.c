@@ -9,7 +9,13 @@
 #include "cache-bio.h"
 #include "cache-log-io.h"
 
-#define DISCARD_AHEAD	256U	/* blocks */
+/*
+ * A discard begins to unmap so many blocks ahead of its cursor.  It is more than one,
+ * because the unmappings share a commit.  It has a bound, because discards without one
+ * once queued all of their blocks, and first writes waited for that commit
+ * (GROUP_OPS).  No measurement of the value is recorded; it is far below UNMAPS_MAX.
+ */
+#define DISCARD_AHEAD	256U
 
 /* Register the whole blocks inside the discarded range. */
 static void discard_begin(struct cache *c, struct bio *bio,

@@ -18,8 +18,10 @@
  */
 #define EVICT_BATCH	64U
 /*
- * Write-back is to clean so many blocks for a dirty victim, because the victim may
- * not be the first that it finds.
+ * Write-back is to clean so many blocks for each dirty victim.  It is more than one,
+ * because write-back goes in the order of the origin, and so may come to other blocks
+ * before the victim.  It is not all blocks, because an eviction needs only a few.  No
+ * measurement of the value is recorded.
  */
 #define CLEAN_PER_VICTIM	8U
 /*
@@ -217,6 +219,12 @@ static unsigned int evict_round(struct cache *c, unsigned int nr)
 void cache_evict_work(struct work_struct *work)
 {
 	struct cache *c = container_of(work, struct cache, evict.work);
+	/*
+	 * The rounds have a bound, because a round that finds no clean victim waits for
+	 * nothing, so the loop would spin.  The next block that lacks a slot, or the end
+	 * of a write-back, queues the worker again.  No measurement of the value is
+	 * recorded.
+	 */
 	unsigned int tries = 4, nr;
 
 	while (tries-- && !READ_ONCE(c->life.quiescing) && cache_writable(c)) {

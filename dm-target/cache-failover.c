@@ -45,8 +45,10 @@ int cache_read_elsewhere(struct cache *c, struct bio *bio, u32 word,
 }
 
 /*
- * Write-backs of the block, at most.  A write to it during one makes another
- * necessary.
+ * The write-backs of its block that a bio waits for, at most.  A write to the block
+ * during a write-back makes another one necessary.  It has a bound, because other
+ * writers could keep the bio waiting for ever.  No measurement of the value is
+ * recorded.
  */
 #define LEAVE_TRIES	8
 

@@ -12,7 +12,12 @@
 #include "cache-fill.h"
 #include "cache-trace.h"
 
-/* kcopyd copies larger blocks, and their reader reads the origin for itself. */
+/*
+ * A block of so many pages at most, 1 MiB with pages of 4 KiB, is read into memory, and
+ * its reader is served from there.  It has a bound, because a promotion has the whole
+ * block in memory, and a block may have 1 GiB.  kcopyd copies larger blocks, and their
+ * reader reads the origin for itself.  No measurement of the value is recorded.
+ */
 #define FILL_MAX_PAGES	256
 
 struct fill {
