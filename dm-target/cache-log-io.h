@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The functions of the write log, for the files around it: cache-log.c has its
- * segments, its ring and the bios that wait; cache-log-io.c the paths of bios;
- * cache-log-state.c its worker, which turns it on and off; cache-log-load.c its way from
- * the disk and its stop.  cache-log-home.h is for these files alone.
+ * The functions of the write log.  cache-log.c has its segments, its ring and bios that
+ * wait; cache-log-open.c the open segments; cache-log-pace.c writes that wait for room;
+ * cache-log-io.c the paths of bios; cache-log-state.c the worker, which turns the log on
+ * and off; cache-log-load.c recovery and the stop.  cache-log-home.h is for the files of
+ * the log alone.
  */
 #ifndef HEARTH_CACHE_LOG_IO_H
 #define HEARTH_CACHE_LOG_IO_H
@@ -12,37 +13,43 @@
 
 struct cache_table;
 
-/* A part of a read that a worker has split off, because it lies elsewhere. */
+/* A part of a read that a worker has split off, because the rest lies elsewhere. */
 struct log_piece {
 	struct cache *c;
-	struct bio *whole;
-	u32 slot;		/* pinned, or SLOT_NONE: the origin's */
+	struct bio *whole;	/* the read, which ends after the piece */
+	u32 slot;		/* that the piece reads and pins; SLOT_NONE: the origin */
 	struct bio bio;		/* last, because its vectors may follow */
 };
 
 /* ---- cache-log.c ---- */
 
 /**
- * cache_log_make() - give an engine its log, empty and OFF
- * @c: has none yet
- * @work: cache_log_work()
- * @pace_work: cache_log_pace_work()
+ * cache_log_make() - give an engine a log, empty and OFF
+ * @c: the engine; has no log yet
+ * @work: cache_log_work(), which this file must not call
+ * @pace_work: cache_log_pace_work(), the same
  *
- * Context: process, sleeps; one caller at a time.  Return: 0 or -ENOMEM.
+ * Context: process, sleeps; one caller at a time.
+ *
+ * Return: 0; -ENOMEM; or another error, and then the engine has no log.
  */
 int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work);
 
 /**
- * cache_log_free() - free it; nothing is written
- * @log: nobody uses it any more; may be NULL
+ * cache_log_free() - free a log; nothing is written
+ * @log: the log, which nobody uses any more; may be NULL
  *
  * Context: process, sleeps.
  */
 void cache_log_free(struct cache_log *log);
 
 /**
- * cache_log_max_runs() - how many live extents the memory of the index is for
+ * cache_log_max_runs() - how many extents the memory of the index has room for
  * @c: the engine
+ *
+ * Context: any.
+ *
+ * Return: extents that lie alone in their blocks.
  */
 u64 cache_log_max_runs(const struct cache *c);
 
@@ -50,7 +57,9 @@ u64 cache_log_max_runs(const struct cache *c);
  * cache_log_share() - the slots that the log has, in percent of what it may have
  * @log: the log
  *
- * Context: any.
+ * Context: any, never sleeps.
+ *
+ * Return: percent, 100 at most.
  */
 u32 cache_log_share(struct cache_log *log);
 
@@ -58,58 +67,119 @@ u32 cache_log_share(struct cache_log *log);
  * cache_log_has_spare() - whether slots are free, and nothing has to go home for room
  * @log: the log
  *
- * Context: any.  Racy.
+ * Racy: the answer may change at any time.
+ *
+ * Context: any, never sleeps.
  */
 bool cache_log_has_spare(struct cache_log *log);
 
 /**
- * cache_log_take_room() - place a write at the end of its share's open segment
+ * cache_log_take_room() - give a write its place in the log
  * @log: the log
- * @w: counted in
+ * @w: the write, which log_index_reserve() has counted in
+ *
+ * A write of a whole block gets a segment of its own.  Any other goes to the end of
+ * the open segment of its share; if no slot can be taken for that share, to the end of
+ * any open segment with room.
  *
  * Context: any, never sleeps; takes log.room_lock, map.free_lock, and locks of the
- * index.  Return: false if the log may not have one more slot, or there is none.
+ * index.
+ *
+ * Return: false if there is no room: the log may not have one more slot, no slot is
+ * free, or memory is short.
  */
 bool cache_log_take_room(struct cache_log *log, struct log_write *w);
 
 /*
- * cache-log-open.c: the segments that are open.  The caller has log.room_lock.
+ * ---- cache-log-open.c ----
  *
- * cache_log_append(): false: the write's segment has no room for it in one piece, or none
- * is open for it.  cache_log_append_anywhere(): the same for all that are open.
- * cache_log_open_segment(): @slot takes the write, and others of its share; a segment that
- * was open for them is one like any other from here on.  cache_log_retire_open(): no segment
- * is open any more.  cache_log_init_open(): the log may have @most slots.
+ * The callers of the first four functions have log.room_lock.
  */
-bool cache_log_append(struct cache_log *log, struct log_write *w);
-bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w);
-void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
-void cache_log_retire_open(struct cache_log *log);
-void cache_log_init_open(struct cache_log *log, u32 most);
-/* By number.  Any context. */
-void cache_log_sort_blocks(u64 *blocks, u32 nr);
 
 /**
- * cache_log_add_segment() - a segment that was found by recovery
+ * cache_log_append() - place a write at the end of the open segment of its share
  * @log: the log
- * @slot: FREE, and not on the free list yet; is a segment of the index
+ * @w: the write
+ *
+ * Context: under log.room_lock; takes locks of the index.
+ *
+ * Return: false if no segment is open for the share, or if it has no room for the write
+ * in one piece.
+ */
+bool cache_log_append(struct cache_log *log, struct log_write *w);
+
+/**
+ * cache_log_append_anywhere() - place a write at the end of any open segment
+ * @log: the log
+ * @w: the write
+ *
+ * Context: under log.room_lock; takes locks of the index.
+ *
+ * Return: false if no open segment has room for the write in one piece.
+ */
+bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w);
+
+/**
+ * cache_log_open_segment() - open a segment for the share of a write, and place the write
+ * @log: the log
+ * @w: the write
+ * @slot: the segment, empty.  The one that was open for the share goes to the list of
+ *	full ones.
+ *
+ * Context: under log.room_lock; takes locks of the index.
+ */
+void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
+
+/**
+ * cache_log_retire_open() - put all open segments on the list of full ones
+ * @log: the log
+ *
+ * Context: under log.room_lock.
+ */
+void cache_log_retire_open(struct cache_log *log);
+
+/**
+ * cache_log_init_open() - begin without open segments
+ * @log: a new log
+ * @most: slots that the log may have on a full cache
+ */
+void cache_log_init_open(struct cache_log *log, u32 most);
+
+/**
+ * cache_log_sort_blocks() - sort numbers of blocks, the lowest first
+ * @blocks: the numbers
+ * @nr: how many
+ *
+ * Context: any.
+ */
+void cache_log_sort_blocks(u64 *blocks, u32 nr);
+
+/* ---- cache-log.c ---- */
+
+/**
+ * cache_log_add_segment() - take over a segment that recovery has found
+ * @log: the log
+ * @slot: FREE, and not on the free list yet; the index has it as a segment
  *
  * Context: no I/O runs.
  */
 void cache_log_add_segment(struct cache_log *log, u32 slot);
 
 /*
- * So many segments with whole blocks wait at least, or a second has passed, before they
- * are mapped: then a commit is for many.  Not chosen by measurement.
+ * Segments that whole blocks fill are mapped when so many of them wait, or when a second
+ * has passed, because then a commit maps many.  Not chosen by measurement.
  */
 #define LOG_WHOLE_BATCH	128U
 
 /**
- * cache_log_pop_whole() - take a segment for which a write of a whole block was absorbed
+ * cache_log_pop_whole() - take a segment off the list of whole ones
  * @log: the log
  *
- * Its slot_block() is the block.  Context: process; takes log.room_lock.  Return: the
- * segment, or SLOT_NONE.
+ * A write of a whole block was absorbed to it.  Its slot_block() is that block.
+ *
+ * Context: process, does not sleep; takes log.room_lock.
+ *
+ * Return: the segment, or SLOT_NONE.
  */
 u32 cache_log_pop_whole(struct cache_log *log);
 
@@ -118,48 +188,49 @@ u32 cache_log_pop_whole(struct cache_log *log);
  * @log: the log
  * @slot: the segment
  *
- * Context: process; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room_lock.
  */
 void cache_log_push_whole(struct cache_log *log, u32 slot);
 
 /**
- * cache_log_push_full() - add a segment to the list of ordinary ones
+ * cache_log_push_full() - put a segment on the list of full ones
  * @log: the log
  * @slot: the segment
  *
- * Context: process; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room_lock.
  */
 void cache_log_push_full(struct cache_log *log, u32 slot);
 
 /**
- * cache_log_close_open() - nobody appends to the open segment any more
+ * cache_log_close_open() - put all open segments on the list of full ones
  * @log: the log
  *
- * Context: process; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room_lock.
  */
 void cache_log_close_open(struct cache_log *log);
 
 /**
- * cache_log_reap() - give back the slots of all segments in which nothing is
+ * cache_log_reap() - give back the slots of all listed segments that hold nothing
  * @log: the log
  *
- * Context: log.work, or when that cannot run; may sleep; takes log.room_lock.
+ * Context: log.work, or a caller while that cannot run; may sleep; takes log.room_lock,
+ * locks of the index and map.free_lock, one after the other.
  */
 void cache_log_reap(struct cache_log *log);
 
 /**
- * cache_log_backs_off() - whether nothing is tried for some seconds, after errors
+ * cache_log_backs_off() - whether nothing goes home for some seconds, after errors
  * @log: the log
  *
- * Context: any.
+ * Context: any, never sleeps.
  */
 bool cache_log_backs_off(struct cache_log *log);
 
 /**
- * cache_log_none_goes_home() - whether no block can, whichever it is
+ * cache_log_none_goes_home() - whether no block of the log can go home
  * @log: the log
  *
- * Context: any.
+ * Context: any, never sleeps.
  */
 bool cache_log_none_goes_home(struct cache_log *log);
 
@@ -167,65 +238,69 @@ bool cache_log_none_goes_home(struct cache_log *log);
  * cache_log_is_hopeless() - whether nothing goes home for seconds, or ever
  * @log: the log
  *
- * A write must not wait so long.  Context: any.
+ * A write must not wait so long.
+ *
+ * Context: any, never sleeps.
  */
 bool cache_log_is_hopeless(struct cache_log *log);
 
 /**
- * cache_log_ring_work() - write one batch of the ring, and end the flushes that wait
+ * cache_log_ring_work() - write one batch of the ring, and end the bios that wait for it
  * @work: ring_work of the log
  *
- * Context: log.wq; sleeps.
+ * Context: log.wq; sleeps, does I/O; takes log.lock.
  */
 void cache_log_ring_work(struct work_struct *work);
 
 /**
- * cache_log_write_ring() - have a batch written, and wait for its end
+ * cache_log_write_ring() - have a batch of the ring written, and wait for its end
  * @log: the log
  *
- * Context: process, sleeps.
+ * Context: process, sleeps; not on log.wq, because it waits for work there.
  */
 void cache_log_write_ring(struct cache_log *log);
 
 /**
- * cache_log_flush() - a user's flush of the cache device
- * @c: has a log
- * @bio: BIO_FLUSH
+ * cache_log_flush() - take a user's flush of the cache device, if need be
+ * @c: the engine; has a log
+ * @bio: the flush, a BIO_FLUSH
  *
  * Context: any, never sleeps; takes log.lock.
  *
- * Return: false if nothing has to be recorded: the flush goes to the device.  True:
- * the bio ends when all is recorded (W3), with an error if that failed.
+ * Return: false if nothing has to be recorded, or the ring has failed; then the flush
+ * goes to the device.  True: the bio ends when all is recorded (W3), with an error if
+ * that failed.
  */
 bool cache_log_flush(struct cache *c, struct bio *bio);
 
 /**
- * cache_log_add_flush() - a bio ends with the next batch
+ * cache_log_add_flush() - have a bio end with the next batch of the ring
  * @log: the log
- * @bio: BIO_FLUSH, or BIO_LOGGED: a write with FUA that readers find already
+ * @bio: a BIO_FLUSH; or a BIO_LOGGED, a write with FUA that readers find already
  *
  * Context: any, never sleeps; takes log.lock.
  */
 void cache_log_add_flush(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_wait_to_leave() - a write tries again when its block has left the log
+ * cache_log_wait_to_leave() - have a write wait until its block has left the log
  * @log: the log
- * @bio: not the caller's any more
+ * @bio: the write; no longer the caller's.  It is mapped again, or ends with
+ *	BLK_STS_IOERR if the block cannot leave.
  *
  * Context: any, never sleeps; takes log.lock.
  */
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_discard() - before a discard is passed down: is nothing of it in the log?
- * @c: has a log
- * @bio: the discard, registered in the gate
+ * cache_log_discard() - have a discard wait until the log has nothing of its blocks
+ * @c: the engine; has a log
+ * @bio: the discard, which has entered the gate
  *
- * Context: process; takes log.lock.
+ * Context: process, does not sleep; takes log.lock and locks of the index.
  *
- * Return: true if so.  False: the bio is deferred again (STEP_DISCARD) when what it
- * covers has left, durably (W6).
+ * Return: true if the log has nothing of its blocks.  False: the bio waits.  It is
+ * deferred (STEP_DISCARD) when the extents have left, durably (W6), or cannot leave.
  */
 bool cache_log_discard(struct cache *c, struct bio *bio);
 
@@ -240,102 +315,118 @@ void cache_log_kick(struct cache_log *log);
 /* ---- cache-log-pace.c ---- */
 
 /**
- * cache_log_must_wait() - whether a write has to wait for room, because others are first
+ * cache_log_must_wait() - whether a write has to wait for room or for credit
  * @log: the log
  * @bio: the write
  *
- * While writes are paced, one that need not wait has taken its credit.  Context: any, never
- * sleeps; may take log.lock.
+ * It has to if other writes are first.  While writes are paced, it has to if there is
+ * no credit; if it need not wait, it has taken its credit.
+ *
+ * Context: any, never sleeps; takes log.lock if writes are paced.
  */
 bool cache_log_must_wait(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_wait_for_room() - a write tries again when there may be room
+ * cache_log_wait_for_room() - have a write wait until there may be room
  * @log: the log
- * @bio: not the caller's any more
+ * @bio: the write; no longer the caller's.  It is mapped again when its turn comes.
  *
- * In the order of coming.  Context: any, never sleeps; takes log.lock.
+ * Writes get their turns in the order in which they came.
+ *
+ * Context: any, never sleeps; takes log.lock.
  */
 void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_next_turns() - have all writes that wait for room try again, in order
+ * cache_log_next_turns() - have writes that wait for room try again, in their order
  * @log: the log
  *
- * A round of turns ends before the next begins, so none is overtaken.  Context:
- * process; takes log.lock.  Return: were any turns given since the last call, or now?  If
- * a round is under way, its end kicks log.work.
+ * A round of turns ends before the next one begins, so no write is overtaken.  If a
+ * round is under way, nothing happens, and its end kicks log.work.  While writes are
+ * paced and @pace_work gives turns, only writes that had a turn in vain try again.
+ *
+ * Context: process, does not sleep; takes log.lock, then wait.deferred_lock.
+ *
+ * Return: true if turns were given, now or by @pace_work since the last call.
  */
 bool cache_log_next_turns(struct cache_log *log);
 
 /**
- * cache_log_begin_turn() - the worker is about to map a bio that had waited for room
+ * cache_log_begin_turn() - the worker is about to map a write that has its turn
  * @log: the log
- * @bio: has cb->turn, and loses it
+ * @bio: the write; has cb->turn, and loses it
  *
  * Context: the worker of deferred bios.
  */
 void cache_log_begin_turn(struct cache_log *log, struct bio *bio);
 
 /**
- * cache_log_end_turn() - the worker has mapped it; it may have ended
+ * cache_log_end_turn() - the worker has mapped that write, which may have ended
  * @log: the log
  *
- * Context: as cache_log_begin_turn(); takes log.lock.
+ * Context: the worker of deferred bios; takes log.lock.
  */
 void cache_log_end_turn(struct cache_log *log);
 
 /**
- * cache_log_end_pace() - no write waits any more, and no copy is under way
- * @log: the log, or NULL
+ * cache_log_end_pace() - stop @pace_work for good
+ * @log: the log, or NULL; no write waits for room
  *
- * Before the engine's workqueues are destroyed.
+ * To be called before the engine's workqueues are destroyed.
+ *
+ * Context: process, sleeps.
  */
 void cache_log_end_pace(struct cache_log *log);
 
 /* ---- cache-log-io.c ---- */
 
 /**
- * cache_log_write() - a write that has found no slot
- * @c: has a log
- * @bio: within one block
+ * cache_log_write() - absorb a write that has found no slot, if it is to be absorbed
+ * @c: the engine; has a log
+ * @bio: the write, within one block
  * @cb: what is kept with it
- * @r: receives DM_MAPIO_*
+ * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
- * Context: any, never sleeps; takes log.lock, log.room_lock, locks of the index.
+ * Context: any, never sleeps; takes log.lock, log.room_lock, map.free_lock and locks of
+ * the index.
  *
- * Return: true: the log has the bio.  False: it goes on as if there were no log; or,
- * if the block has a slot by now, it is looked at again.
+ * Return: true if the bio goes to the log, or waits for it.  False if it goes on as if
+ * there were no log; the block may have got a slot meanwhile.
  */
 bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		     int *r);
 
 /**
- * cache_log_write_whole() - a write of a whole block that is to be promoted
- * @c: has a log
- * @bio: covers its block
+ * cache_log_write_whole() - absorb a write of a whole block that is to be promoted
+ * @c: the engine; has a log
+ * @bio: the write; covers its block
  * @cb: what is kept with it, and the verdict
  *
- * The block is mapped later, where it lies.  Context: as cache_log_write().
+ * The segment is mapped later as the block's slot, in place.
  *
- * Return: true: it goes to the log, and is to be submitted.  False: nothing has changed.
+ * Context: as cache_log_write().
+ *
+ * Return: true if the bio points at the log, and the caller submits it.  False if
+ * nothing has changed.
  */
 bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *cb);
 
 /**
- * cache_log_read() - a read that has found no slot, or one in transit
- * @c: has a log
- * @bio: within one block; may be cut to its first part, which lies in one piece
+ * cache_log_read() - serve a read that has found no slot, or a slot in transit
+ * @c: the engine; has a log
+ * @bio: the read, within one block.  It is cut: either (not @worker) to its first part,
+ *	which lies in one piece; or (@worker) to its last one.
  * @cb: what is kept with it
- * @worker: not in map(): the parts of which all but the last lie elsewhere are read by
- *	bios of their own, for which the caller's ends last
- * @r: receives DM_MAPIO_*
+ * @worker: the caller is the worker, and not map().  Then bios of their own read all
+ *	parts but the last, and @bio ends after them.
+ * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
- * Context: any if not @worker, else it may sleep for memory.
+ * Context: any, never sleeps, if not @worker; otherwise it may sleep for memory.  Takes
+ * a lock of the index.
  *
- * Return: true: what is left of the bio is in the log, and *@r is set.  False: none
- * of it is.  Then the caller looks for the slot again before the origin is read
- * (W14).
+ * Return: true if what is left of the bio is in the log, or if the bio has ended with
+ * BLK_STS_IOERR for want of memory.  False otherwise.  Then the caller looks for the
+ * slot again before the origin is read (W14).
  */
 bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		    bool worker, int *r);
@@ -343,20 +434,25 @@ bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 /**
  * cache_log_end_write() - an absorbed write has ended
  * @c: the engine
- * @bio: BIO_ABSORBED
- * @error: in: the device's; out: the writer's
+ * @bio: the write, a BIO_ABSORBED
+ * @error: in: the device's error, or 0; out: the writer's
  *
- * Context: any, never sleeps.  Return: DM_ENDIO_*.
+ * Context: any, never sleeps; takes locks of the index, and log.lock for a write with
+ * FUA.
+ *
+ * Return: DM_ENDIO_DONE; DM_ENDIO_INCOMPLETE if the bio ends later, because the ring has
+ * to record it, or because the cache device failed and the bio is mapped again.
  */
 int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error);
 
 /**
  * cache_log_end_read() - a read of the log has ended
  * @c: the engine
- * @bio: BIO_LOG_READ
- * @error: the device's
+ * @bio: the read, a BIO_LOG_READ; its segment is unpinned
+ * @error: the device's error, or 0
  *
- * Context: any, never sleeps.
+ * Context: any, never sleeps; takes wait.buckets[].lock, then wait.deferred_lock, if a
+ * bio waits for the segment, which may be a slot by now.
  */
 void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error);
 
@@ -371,34 +467,40 @@ void cache_log_end_read(struct cache *c, struct bio *bio, blk_status_t error);
 void cache_log_work(struct work_struct *work);
 
 /**
- * cache_log_tick() - once a second: is there something to do?
- * @c: the engine, which may have no log
+ * cache_log_tick() - kick the log, or make one if "absorb" is set and there is none
+ * @c: the engine; it may have no log
  *
- * Context: the tick; sleeps.
+ * Context: the tick, once a second; may sleep.
  */
 void cache_log_tick(struct cache *c);
 
 /**
- * cache_log_clear_flag() - the log is empty: clear the flag, and give all slots back
- * @log: is not OFF; the worker does not run
+ * cache_log_clear_flag() - turn an empty log off: clear the flag, give all slots back
+ * @log: the log; its state is not OFF
  *
- * Context: process, sleeps; takes md.lock.  Return: false if it is not empty, or the
- * metadata could not be written.
+ * Context: log.work, or a caller while that cannot run; sleeps; takes md.lock.
+ *
+ * Return: false if the log is not empty, its ring has failed, or the metadata could not
+ * be written.
  */
 bool cache_log_clear_flag(struct cache_log *log);
 
 /**
- * cache_log_save_at_stop() - the ring has failed: all goes home now
- * @log: the log; its worker does not run, and no I/O
+ * cache_log_save_at_stop() - send all extents home, because the ring has failed
+ * @log: the log; neither its worker nor I/O runs
  *
- * Context: process, sleeps; takes md.lock.
+ * Logs an error if some cannot go home, because they are lost then.
+ *
+ * Context: process, sleeps, does I/O; takes md.lock.
  */
 void cache_log_save_at_stop(struct cache_log *log);
 
 /**
  * cache_log_kept_slots() - the slots of a ring and its headers
- * @geo: the ring
+ * @geo: the shape of the log
  * @kept: receives SLOT_NR_KEPT ranges, for slot_map_keep()
+ *
+ * Context: any.
  */
 void cache_log_kept_slots(const struct log_geometry *geo,
 			  struct slot_range *kept);
@@ -406,27 +508,33 @@ void cache_log_kept_slots(const struct log_geometry *geo,
 /* ---- cache-log-load.c ---- */
 
 /**
- * cache_log_open() - the metadata has the flag: read header and ring
+ * cache_log_open() - read header and ring, because the metadata has the log's flag
  * @c: an engine that is being brought up; has no log
- * @nr_slots: of the cache device, as the superblock has it
+ * @nr_slots: the slots of the cache device, as the superblock has them
  *
- * Context: process, under md.lock; sleeps, does I/O.  Return: 0 or an error, which it
- * has logged.
+ * Context: process, under md.lock; sleeps, does I/O.
+ *
+ * Return: 0 or an error, which it has logged.
  */
 int cache_log_open(struct cache *c, u32 nr_slots);
 
 /**
- * cache_log_fit() - the cache device has grown, or the origin has shrunk
- * @c: has a log, just opened
- * @nr_slots: of the cache device, as it is
+ * cache_log_fit() - make the log fit the size of the cache device
+ * @c: the engine; cache_log_open() has just opened its log
+ * @nr_slots: the slots that the cache device has now
  *
- * Before the metadata has the new size.  Context and result: as above.
+ * To be called before the metadata has the new size.
+ *
+ * Context: process, under md.lock; sleeps, does I/O.
+ *
+ * Return: 0; -EFBIG if the cache device is smaller; or an error of the device.  It has
+ * logged the error.
  */
 int cache_log_fit(struct cache *c, u32 nr_slots);
 
 /**
- * cache_log_nr_blocks() - blocks of which the log has something
- * @c: the engine; may have no log
+ * cache_log_nr_blocks() - how many blocks have something in the log
+ * @c: the engine; it may have no log
  *
  * Context: any.
  */
@@ -434,62 +542,77 @@ u64 cache_log_nr_blocks(const struct cache *c);
 
 /**
  * cache_log_give_up() - forget all that the log has
- * @c: an engine that is being brought up; may have no log
+ * @c: an engine that is being brought up; it may have no log, and has none afterwards
  *
- * The next commit clears the flag.  Without it nothing believes the ring.  Context:
- * process, under md.lock; sleeps.  Return: 0 or an error of the metadata.
+ * The next commit clears the flag.  Without the flag nothing believes the ring.
+ *
+ * Context: process, under md.lock; sleeps.
+ *
+ * Return: 0 or an error of the metadata.
  */
 int cache_log_give_up(struct cache *c);
 
 /**
- * cache_log_check_mapping() - a slot is mapped: does that agree with the log?
- * @c: the engine; may have no log
- * @slot: the slot
+ * cache_log_check_mapping() - does a mapping on the disk agree with the log?
+ * @c: an engine that is being brought up; it may have no log
+ * @slot: the slot that is mapped
  * @block: its block
  *
- * Context: as above.  Return: 0; 1 if the block is in the log, too, and the mapping
- * holds, dirty (W5); -EUCLEAN.
+ * Context: process, does not sleep; no I/O runs.
+ *
+ * Return: 0; 1 if the log has some of the block, too, so the mapping counts, as dirty
+ * (W5); -EUCLEAN if the log has the slot for anything but this block.
  */
 int cache_log_check_mapping(struct cache *c, u32 slot, u64 block);
 
 /**
- * cache_log_leave_mapped() - blocks that are mapped, too, leave the log (W5)
- * @c: the engine, whose mapping is loaded; may have no log
+ * cache_log_leave_mapped() - have blocks that are mapped, too, leave the log (W5)
+ * @c: the engine, whose mapping is loaded; it may have no log
  *
- * Before any slot goes home or is unmapped.  Context and result: as above.
+ * To be called before any slot goes home or is unmapped.
+ *
+ * Context: process, under md.lock; sleeps, does I/O.
+ *
+ * Return: 0 or an error, which it has logged.
  */
 int cache_log_leave_mapped(struct cache *c);
 
 /**
- * cache_log_begin() - the mapping is loaded and committed: the log goes on
- * @c: the engine; may have no log
+ * cache_log_begin() - have the log go on, because the mapping is loaded and committed
+ * @c: the engine; it may have no log
  *
- * Before the free list is built and anything is served.  Context and result: as above,
- * without md.lock.
+ * To be called before the free list is built, and before anything is served.
+ *
+ * Context: process, not under md.lock; sleeps, does I/O.
+ *
+ * Return: 0 or an error, which it has logged.
  */
 int cache_log_begin(struct cache *c);
 
 /**
- * cache_log_stop() - everything is recorded, and an empty log's flag cleared
- * @c: the engine, without I/O and workers; may have no log
+ * cache_log_stop() - have the ring record everything, and clear the flag of an empty log
+ * @c: the engine, without I/O and workers; it may have no log
  *
- * If the ring has failed, all goes home instead, however long that takes, because nothing
- * but this engine knows it.
+ * If the ring has failed, all extents go home instead, however long that takes, because
+ * only this engine knows them.
  *
- * Context: process, sleeps, takes md.lock.
+ * Context: process, sleeps, does I/O; takes md.lock.
  */
 void cache_log_stop(struct cache *c);
 
 /**
- * cache_log_leave() - the cache is being removed: what the log has goes home
- * @c: the engine, which was stopped and stored; may have no log
+ * cache_log_leave() - send extents home, because the cache is being removed
+ * @c: the engine, which was stopped and stored; it may have no log
  *
- * For as many seconds as the setting settle_seconds says, and up to twice URGENT_RUNS runs more.
- * The rest stays in the log, and the kernel's log says how many blocks that are.  No I/O
- * may run, and no other engine may use the metadata.
+ * Batches begin for as many seconds as the setting settle_seconds says.  When these are
+ * over, up to two batches are still under way (URGENT_RUNS).  The other extents stay in
+ * the log, and the kernel log says of how many blocks.  No I/O may run, and no other
+ * engine may use the metadata.
  *
- * Context: process, sleeps, does I/O; takes md.lock.  Return: true: the log is empty and
- * its flag is cleared, so the metadata has to be stored again.
+ * Context: process, sleeps, does I/O; takes md.lock.
+ *
+ * Return: true if the log is empty and its flag is cleared, so that the metadata has to
+ * be stored again.
  */
 bool cache_log_leave(struct cache *c);
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The write log: small writes that miss go to the SSD.  See cache-log.c, and
- * docs/write-log.md for its words and the rules W1 to W14.
+ * The write log: small writes that miss go to the cache device.  See cache-log.c;
+ * docs/write-log.md has the words and the rules W1 to W14.
  *
- * An engine has a log from the moment on when its metadata has the log's flag, or
- * "absorb" is set, until it is destroyed, or is brought up with another origin.
- * Without one, c->log is NULL, and all that a miss pays is the look at that pointer.
+ * An engine gets a log when it is brought up and its metadata has the log's flag.  It
+ * also gets one within a second after "absorb" was set to 1, in a mode that keeps dirty
+ * blocks, if a block has LOG_MAX_BLOCK sectors at most.  It has the log until it is
+ * destroyed.  A log that was read from the disk goes earlier if the mapping is emptied
+ * because the origin is another.
+ *
+ * Without a log c->log is NULL, and a miss only looks at that pointer.
  */
 #ifndef HEARTH_CACHE_LOG_H
 #define HEARTH_CACHE_LOG_H
@@ -26,46 +30,49 @@ struct cache_bio;
 /* Kept with a bio that is absorbed. */
 struct cache_log_bio {
 	struct log_write *write;
-	bool fua;		/* it is to be recorded before it ends */
+	bool fua;		/* the ring records the write before the bio ends */
 };
 
-/* Changed by log.work, and by a stop when that has ended. */
+/* Changed by log.work, and by a stop or a removal when that does not run. */
 enum cache_log_state {
 	CACHE_LOG_OFF,		/* no flag on the disk, no ring, the index is empty */
 	CACHE_LOG_ON,		/* the flag is durable, and writes are absorbed (W1) */
-	CACHE_LOG_DRAINS,	/* all goes home; then the flag is cleared */
-	CACHE_LOG_UNKNOWN,	/* a commit of the flag failed: it is set, or is not */
+	CACHE_LOG_DRAINS,	/* all extents go home; then the flag is cleared */
+	CACHE_LOG_UNKNOWN,	/* a commit of the flag failed: it may be set or not */
 };
 
 /*
- * Runs that leave the log with one flush of the origin and one batch of the ring.
- * 48 KiB.  Not chosen by measurement.
+ * The runs that leave the log with one flush of the origin and one batch of the ring,
+ * at most.  The array takes 48 KiB.  Not chosen by measurement.
  */
 #define LOG_HOME_RUNS	2048U
 /*
- * Blocks that are sorted at a time, as in write-back: 128 KiB.  Not chosen by
- * measurement.
+ * The blocks that are sorted at a time, as in write-back.  The array takes 128 KiB.
+ * Not chosen by measurement.
  */
 #define LOG_HOME_BLOCKS	16384U
-/* Ends of large writes that are remembered; a power of 2 for the hash. */
+/* The ends of large writes that are remembered; a power of 2 for the hash. */
 #define LOG_NR_LARGE	64U
 
 /*
- * Blocks that go into the cache with one commit, and how many of them are copied: 32 blocks
- * of 64 KiB are the room for copies while there are no users.  Neither was chosen by
- * measurement.
+ * The blocks that go into the cache with one commit, and how many of them need a copy,
+ * at most.  32 blocks of 64 KiB are the room for copies while there are no users.
+ * Neither was chosen by measurement.
  */
 #define LOG_NR_MOVES	256U
 #define LOG_NR_COPIED	32U
 /*
- * Segments that are open at a time, and appends after which the shares of the origin are
- * chosen anew.  In a model of the log 16 did as well as 64.
+ * The segments that are open at a time, at most, and the appends after which the shares
+ * of the origin are chosen anew.  In a model of the log 16 did as well as 64.
  */
 #define LOG_NR_OPEN	16U
 #define LOG_NR_SAMPLED	128U
-/* Percent of room, ring or memory: from here on the log goes home, and writes are paced. */
+/*
+ * Percent of the log's room, its ring or its memory.  When one of them is so full, the
+ * log begins to go home, and writes are paced.
+ */
 #define LOG_HIGH_MARK	75U
-/* Blocks that reads want in the cache, and log.work has not looked at yet. */
+/* The blocks that may wait for log.work, because reads want them in the cache. */
 #define LOG_NR_WANTED	64U
 
 struct log_move;
@@ -73,189 +80,210 @@ struct log_move;
 /* One copy: from the log to the origin, or for a block that goes into the cache. */
 struct log_copy {
 	struct cache_log *log;
-	struct log_move *move;	/* or NULL */
-	struct log_batch *batch;	/* or NULL */
+	struct log_move *move;	/* the move that it is for, or NULL */
+	struct log_batch *batch;	/* the batch that it is of, or NULL */
 	u32 sectors;
-	bool from_fast, to_fast;
-	bool failed;
+	bool from_fast, to_fast;	/* whether that end is the cache device */
+	bool failed;		/* result: valid when the copy has ended */
 };
 
 /* Runs that go home together, with one flush of the origin (W4). */
 struct log_batch {
-	struct log_run *runs;	/* LOG_HOME_RUNS */
-	struct log_copy *copies;	/* one for each */
-	u32 nr;
-	u32 nr_begun;		/* copies: the first ones */
-	atomic_t nr_copying;	/* of these, have not ended */
+	struct log_run *runs;	/* LOG_HOME_RUNS; the first @nr are used */
+	struct log_copy *copies;	/* one for each run */
+	u32 nr;			/* runs */
+	u32 nr_begun;		/* the first runs: their copies were begun */
+	atomic_t nr_copying;	/* copies that were begun and have not ended */
 };
 
 enum log_move_state {
-	LOG_MOVE_COPIES,	/* its slot is FREE, and known to nobody; or a segment */
-	LOG_MOVE_PUBLISHED,	/* FILLING: writes wait */
-	LOG_MOVE_MAPPED,	/* VALID; pinned until the extents have left (W5) */
-	LOG_MOVE_OVER,
+	LOG_MOVE_COPIES,	/* the slot is FREE and nobody finds it, or a segment */
+	LOG_MOVE_PUBLISHED,	/* the slot is FILLING: writes to the block wait */
+	LOG_MOVE_MAPPED,	/* VALID, with a pin until the extents have left (W5) */
+	LOG_MOVE_OVER,		/* nothing is left to be done */
 };
 
-/* A block on its way into the cache. */
+/* A block on its way from the log into the cache. */
 struct log_move {
 	struct cache_log *log;
 	u64 block;
 	u32 slot;
 	enum log_move_state state;
-	bool failed;		/* something could not be copied: it stays in the log */
+	bool failed;		/* a copy failed, so the block stays in the log */
 	bool slot_failed;	/* because the slot could not be written */
-	bool in_place;		/* its slot is a segment, which one extent fills */
-	u32 parts;		/* of SLOT_PARTS_MASK: with extents, so not as on the origin */
-	ktime_t began;		/* for the trace; 0: the event is off */
+	bool in_place;		/* the slot is a segment, which one extent fills */
+	u32 parts;		/* SLOT_PARTS_MASK: parts with extents, newer than the origin */
+	ktime_t began;		/* for the trace; 0: the event was off */
 	struct commit_op op;
 	struct log_copy copy;	/* of the whole block, from the origin */
 };
 
 /*
- * A segment that is appended to.  Each takes writes of one share of the origin, because
- * the log goes home in the origin's order, and a segment is free only when all of it has
- * left.
+ * An open segment: writes are appended to it.  It takes the writes to one share of the
+ * origin, because the log goes home in the origin's order, and a segment is free only
+ * when all of its extents have left.
  */
 struct log_open {
-	u32 slot;		/* or SLOT_NONE */
-	u32 fill;		/* sectors of it that are taken */
-	u64 first;		/* block: the share begins here; 0 for the first one */
+	u32 slot;		/* SLOT_NONE: no segment is open for this share */
+	u32 fill;		/* sectors of the segment that are taken */
+	u64 first;		/* the first block of the share; 0 for the first share */
 };
 
-/* After an error of the origin, for the whole log; as write-back has it. */
+/* After an error of the origin nothing of the log goes home for so long; in jiffies. */
 #define LOG_HOME_BACKOFF	(5 * HZ)
 
 struct cache_log {
 	struct cache *c;
 	enum cache_log_state state;	/* read anywhere */
 	bool failed;			/* the ring cannot be written; stays set (W9) */
-	bool all_home;			/* it failed, and the origin has everything */
-	bool begun;			/* the engine is brought up */
-	bool forgotten;			/* and the disk has no log any more; read anywhere */
-	bool refused;			/* there is no place for a ring in this cache */
-	bool has_place;			/* slots are kept for the ring that @geo names */
-	bool has_header;		/* its header was written */
-	u32 skipped;			/* slots behind the ring where it could not lie */
-	u32 place_waits;		/* of the place's slots, not empty yet: the least so far */
-	unsigned long place_until;	/* jiffies: then one of them has to become empty */
-	unsigned long start_after;	/* jiffies: not turned on before */
+	bool all_home;			/* @failed, and the origin has everything */
+	bool begun;			/* recovery is over, or there was none */
+	bool forgotten;			/* @all_home, and the flag is cleared; read anywhere */
+	bool refused;			/* the cache has no place for ring or header */
+	bool has_place;			/* slots are kept for the ring that @geo describes */
+	bool has_header;		/* the header was written */
+	u32 skipped;			/* slots at the end where the ring could not lie */
+	u32 place_waits;		/* the least of the place's slots in use so far */
+	unsigned long place_until;	/* jiffies: by then one more must become empty */
+	unsigned long start_after;	/* jiffies: the log is not turned on before */
 
 	struct log_index ix;
-	struct log_geometry geo;
-	struct log_dev dev;
-	struct dm_io_client *io;
-	struct bio_set pieces;		/* parts of a read */
+	struct log_geometry geo;	/* the shape of the log */
+	struct log_dev dev;		/* the cache device, for @ring and the header */
+	struct dm_io_client *io;	/* for I/O of @dev */
+	struct bio_set pieces;		/* of struct log_piece */
 
-	/* The ring belongs to @ring_work; to others only when that cannot run. */
+	/* @ring_work has the ring to itself; others only while that cannot run. */
 	struct log_ring ring;
-	struct workqueue_struct *wq;	/* ring_work only: waits for devices alone */
+	/* For @ring_work alone, which waits for devices and for nothing else. */
+	struct workqueue_struct *wq;
 	struct work_struct ring_work;
-	bool batch_runs;		/* written by ring_work, read anywhere */
+	bool batch_runs;		/* written by @ring_work, read anywhere */
 
 	/*
-	 * Guards open to nr_whole.  The index's locks of segments nest inside, because a
-	 * write has to be counted in its segment before another may close that.
+	 * Guards the members from @open to @nr_whole.  The index's locks of segments nest
+	 * inside, because a write must count in its segment before another writer may
+	 * close the segment.
 	 */
 	spinlock_t room_lock;
 	struct log_open open[LOG_NR_OPEN];	/* in the order of the origin */
-	u32 nr_open;			/* that are used: one at least; does not change */
+	u32 nr_open;			/* shares: one at least; does not change */
 	u64 sampled[LOG_NR_SAMPLED];	/* the blocks of the last appends */
-	u32 nr_sampled;			/* since the shares were chosen */
-	u32 full;			/* list of segments: nobody appends to them */
-	u32 whole;			/* the same, but each had a write of a whole block */
-	u32 nr_whole;			/* read anywhere */
-	u32 reaping;			/* another such list; log.work's own */
-	atomic_t nr_segments;
-	atomic_t in_flight;		/* writes that are counted in, and have not ended */
+	u32 nr_sampled;			/* appends since the shares were chosen */
+	u32 full;			/* list of segments that are not open */
+	u32 whole;			/* the same: each had a write of a whole block */
+	u32 nr_whole;			/* segments in @whole; read anywhere */
+	u32 reaping;			/* as @full, for cache_log_reap() alone */
+	atomic_t nr_segments;		/* all segments */
+	atomic_t in_flight;		/* writes that were counted in and have not ended */
 
-	/* Guards the lists of bios and what counts them. */
+	/* Guards the members from @flushes to @nr_wanted, but for reads of some. */
 	spinlock_t lock;
-	struct bio_list flushes;	/* flushes, and writes with FUA: for ring_work */
+	struct bio_list flushes;	/* for @ring_work: flushes, writes with FUA */
 	struct bio_list room;		/* writes that wait for room, in order */
-	struct bio_list again;		/* they have waited, and have had a turn in vain */
-	struct bio_list leavers;	/* writes whose block has to leave first */
-	struct bio_list discards;	/* whose blocks have to leave first */
-	/* These three are read anywhere. */
-	u32 nr_room;			/* in @room */
-	u32 nr_again;			/* in @again */
-	u32 nr_turns;			/* it is their turn: they are with the worker of bios */
-	u32 earned;			/* by copies: sectors * percent; for @credit */
+	struct bio_list again;		/* the same: they found no room in their turn */
+	struct bio_list leavers;	/* writes: their block has to leave the log first */
+	struct bio_list discards;	/* their blocks have to leave the log first */
+	/* The next three are read anywhere. */
+	u32 nr_room;			/* bios in @room */
+	u32 nr_again;			/* bios in @again */
+	u32 nr_turns;			/* bios with a turn, which the worker maps soon */
+	u32 earned;			/* by copies: sectors * percent, not handed out yet */
 	s32 credit;			/* sectors that paced writes may take */
-	bool gave_turns;		/* @pace_work did, since log.work has looked */
-	unsigned long turn_at;		/* jiffies: of the last turn, or of the first wait */
-	struct bio *turn;		/* the one that the worker of bios maps now, or NULL */
+	bool gave_turns;		/* @pace_work gave turns since log.work looked */
+	unsigned long turn_at;		/* jiffies of the last turn, or of the first wait */
+	struct bio *turn;		/* the bio that the worker of bios maps, or NULL */
 	u64 wanted[LOG_NR_WANTED];	/* blocks that reads want in the cache */
 	u32 nr_wanted;			/* read anywhere */
 
 	struct delayed_work pace_work;	/* on wq.bg: hands out @earned */
-	wait_queue_head_t wait;		/* for copies, commits, and what leaves */
+	wait_queue_head_t wait;		/* log.work waits for copies, commits, the ring */
 
-	/* The worker's own, log.work. */
-	struct work_struct work;	/* on wq.bg */
-	u64 *blocks;			/* that were picked to go home, sorted */
-	u32 nr_picked;
-	u32 next_pick;			/* of @blocks: those before it have had their turn */
+	/* The members from here to @nr_unsaved are log.work's own, but for some reads. */
+	struct work_struct work;	/* cache_log_work(), on wq.bg */
+	u64 *blocks;			/* LOG_HOME_BLOCKS: picked to go home, sorted */
+	u32 nr_picked;			/* of @blocks */
+	u32 next_pick;			/* the first of @blocks that was not tried yet */
 	/*
-	 * While the copies of one end, the other's run, so that the disk never has only the
-	 * last few of a batch.  No block has runs in both.
+	 * While the copies of one batch end, the copies of the other run.  So the disk
+	 * never has only the last few copies of a batch.  No block has runs in both.
 	 */
 	struct log_batch home[2];
-	u32 filling;			/* the one of @home that takes runs */
-	struct log_run *runs;		/* of all else that takes some: LOG_HOME_RUNS */
-	struct log_copy *copies;
-	struct log_departure departure;
+	u32 filling;			/* the index of the batch that takes runs */
+	struct log_run *runs;		/* LOG_HOME_RUNS: for moves and discards */
+	struct log_copy *copies;	/* one for each of @runs */
+	struct log_departure departure;	/* of runs that leave; @departed: they have left */
 	bool departed;
 	bool serves;			/* users do I/O, or did: set by the first kick */
-	atomic_t copying;		/* sectors */
+	atomic_t copying;		/* sectors of all copies that have not ended */
 	struct log_move *moves;		/* LOG_NR_MOVES */
-	u32 nr_moves;
-	bool moves_stay;		/* these are mapped, but a ring that failed keeps them */
-	atomic_t committing;		/* of them */
+	u32 nr_moves;			/* of @moves */
+	bool moves_stay;		/* they are mapped, but the ring failed before GONE */
+	atomic_t committing;		/* moves whose mapping is being committed */
 	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
-	/* It was too full, and is not empty enough yet; read anywhere. */
-	bool above_mark;
-	bool paces;			/* writes wait for what goes home; read anywhere */
-	bool is_tight;			/* room is needed soon */
-	unsigned long backoff;		/* jiffies: after errors, nothing goes home before */
+	bool above_mark;		/* too full, and not empty enough yet; read anywhere */
+	bool paces;			/* writes are paced; read anywhere */
+	bool is_tight;			/* so full that paced writes need small batches */
+	unsigned long backoff;		/* jiffies: nothing goes home before */
 	bool leaves;			/* the cache is being removed; stays set */
-	unsigned long leave_until;	/* jiffies: it may take until then */
-	u64 home_next;			/* the block with which going home goes on */
-	u64 fruitless;			/* runs that were tried since any left */
+	unsigned long leave_until;	/* jiffies: so long extents go home then */
+	u64 home_next;			/* the next pass goes on with this block */
+	u64 fruitless;			/* runs that were tried since one left the log */
 	u32 pick_from;			/* the bucket of the index where picking begins */
-	u64 *unsaved;			/* blocks that a log whose ring failed has to copy */
-	u32 nr_unsaved;
+	u64 *unsaved;			/* if @failed: blocks that are to be copied home */
+	u32 nr_unsaved;			/* of @unsaved */
 
-	u64 large_ends[LOG_NR_LARGE];	/* sectors; racy */
+	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
 
 /* ---- For the files below cache-log-io.c ---- */
 
-/*
- * May some of the block be in the log, or on its way into it?  The caller, which is
- * about to change the origin or to promote the block, has made that known first, and a
- * full barrier was in between.  An absorber is counted in, a full barrier follows, and
- * it looks for the slot.  Any context.
+/**
+ * cache_log_has_block() - may some of a block be in the log, or on its way into it?
+ * @log: the log
+ * @block: the block
+ *
+ * The caller is about to change the origin, or to promote the block.  It has made that
+ * known first, and a full barrier was in between.  An absorber counts its write in, has
+ * a full barrier, and then looks for the slot.  So at least one of the two sees the
+ * other.
+ *
+ * Context: any, never sleeps; takes a lock of the index.
  */
 bool cache_log_has_block(struct cache_log *log, u64 block);
 
-/*
- * Does the log still say what its blocks contain?  Not after its ring failed, all was
- * copied home, and the disk has forgotten it; nor in a cache that was given up.  Any
- * context.
+/**
+ * cache_log_counts() - does the log still say what its blocks contain?
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: false if its ring failed, all extents were copied home, and the flag is
+ * cleared; or if the cache was given up.
  */
 bool cache_log_counts(struct cache_log *log);
 
-/*
- * Will the block stay in a log whose ring failed, because some of the log cannot go home?
- * Then a bio for which its slot, or its extents, would have to leave must not wait.  Any
- * context; takes a lock of the index.
+/**
+ * cache_log_is_stuck() - will a block stay in a log whose ring failed?
+ * @c: the engine; it may have no log
+ * @block: the block
+ *
+ * So it is if the log cannot go home for seconds, or ever.  Then a bio must not wait
+ * until the block's slot, or its extents, leave.
+ *
+ * Context: any, never sleeps; takes a lock of the index.
  */
 bool cache_log_is_stuck(struct cache *c, u64 block);
 
-/*
- * A promotion gave way: if that is because the write log has some of the block, then
- * from there the block goes into the cache, and the answer is true.  Any context; takes
- * log.lock, a lock of the index.
+/**
+ * cache_log_want() - a promotion gave way, perhaps because the log has some of the block
+ * @c: the engine; it may have no log
+ * @block: the block
+ *
+ * Context: any, never sleeps; takes a lock of the index, then log.lock.
+ *
+ * Return: true if the log has some of the block, so the block goes into the cache from
+ * there.
  */
 bool cache_log_want(struct cache *c, u64 block);
 
