@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bucket of a histogram of times, for the kernel and for tests.
+ * Which bucket of a histogram of times a request counts in, for the kernel and for
+ * tests in user space.
  */
 #ifndef HEARTH_CACHE_BUCKET_H
 #define HEARTH_CACHE_BUCKET_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only place that knows that kernels differ.  Each HEARTH_HAVE_* is set by
- * Kbuild when a file of compat/ compiles against the headers of the kernel at
- * hand, whatever its version, so that a backported change is found, too.
+ * The only file that knows that kernels differ.  Kbuild sets each HEARTH_HAVE_* if a
+ * file of compat/ compiles against the headers of the kernel.  It does not look at the
+ * kernel's version, because distributions backport changes.
  */
 #ifndef HEARTH_CACHE_COMPAT_H
 #define HEARTH_CACHE_COMPAT_H
@@ -12,12 +12,15 @@
 #include <linux/dm-io.h>
 #include <linux/dm-kcopyd.h>
 
-/* A flag of status functions; dm keeps the name in its own header. */
+/* A flag of status functions.  Device-mapper has the name in a header of its own. */
 #ifndef DM_STATUS_NOFLUSH_FLAG
 #define DM_STATUS_NOFLUSH_FLAG	(1U << 0)
 #endif
 
-/* dm_io(); synchronous if @req has no function to notify. */
+/*
+ * Call dm_io().  If @req has no function to notify, it sleeps until the I/O has ended.
+ * Returns 0 or a negative error; a bit of *@errors is set for each region that failed.
+ */
 static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 			       struct dm_io_region *where, unsigned long *errors)
 {
@@ -30,7 +33,10 @@ static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 #endif
 }
 
-/* Embedded in a caller's structure; @done finds that by container_of. */
+/*
+ * An asynchronous request.  It is embedded in a structure of the caller's, which @done
+ * finds by container_of().  @error is 0 if the I/O succeeded.
+ */
 struct compat_io;
 typedef void (*compat_io_fn)(struct compat_io *io, unsigned long error);
 
@@ -38,7 +44,10 @@ struct compat_io {
 	compat_io_fn done;
 };
 
-/* Unsupported is an error here, even if this kernel's dm-io tells them apart. */
+/*
+ * Dm-io calls this when the I/O has ended.  An operation that is not supported is an
+ * error here, even if this kernel's dm-io tells the two apart.
+ */
 #ifdef HEARTH_HAVE_DM_IO_UNSUP
 static inline void compat_io_end(unsigned long error, unsigned long unsup,
 				 void *context)
@@ -56,7 +65,10 @@ static inline void compat_io_end(unsigned long error, void *context)
 }
 #endif
 
-/* The same, asynchronous: @done is called with an error or 0. */
+/*
+ * Begin @req, for one region.  When it has ended, dm-io calls @done, in any context.
+ * May sleep for memory.
+ */
 static inline void compat_dm_io_async(struct dm_io_request *req,
 				      struct dm_io_region *where,
 				      struct compat_io *io, compat_io_fn done)
@@ -67,7 +79,7 @@ static inline void compat_dm_io_async(struct dm_io_request *req,
 	compat_dm_io(req, 1, where, NULL);
 }
 
-/* For io_hints: pages must not change while they are written. */
+/* For io_hints: ask that pages do not change while they are written. */
 static inline void compat_need_stable_writes(struct dm_target *ti,
 					     struct queue_limits *limits)
 {
@@ -78,14 +90,14 @@ static inline void compat_need_stable_writes(struct dm_target *ti,
 #endif
 }
 
-/* For io_hints: requests may be as large as @bdev takes them. */
+/* For io_hints: let requests be as large as @bdev takes them, in sectors. */
 static inline void compat_raise_max_sectors(struct queue_limits *limits,
 					    struct block_device *bdev)
 {
 	struct queue_limits *of = &bdev_get_queue(bdev)->limits;
 
 	limits->max_hw_sectors = max(limits->max_hw_sectors, of->max_hw_sectors);
-	/* 0: no limit */
+	/* 0 means that the device has no limit. */
 	if (!of->max_dev_sectors || of->max_dev_sectors > limits->max_dev_sectors)
 		limits->max_dev_sectors = of->max_dev_sectors;
 #ifdef HEARTH_HAVE_MAX_USER_SECTORS
@@ -95,7 +107,7 @@ static inline void compat_raise_max_sectors(struct queue_limits *limits,
 #endif
 }
 
-/* Is it a disk that seeks? */
+/* Is the device a disk that seeks?  Any context. */
 static inline bool compat_bdev_rotational(struct block_device *bdev)
 {
 #ifdef HEARTH_HAVE_BDEV_NONROT

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one list of counters. The target counts them and prints them for the
- * message "stats"; hearth(8) reads them by these names and exports them; the man
- * page and the tests have them from this file.
+ * The one list of counters. The target counts, and prints the counters as the
+ * answer to the message "stats". hearth(8) reads them by these names and exports
+ * them. The man page and the tests are made from this file.
  *
- * To add a counter: a line here, and the place that counts.
+ * A new counter needs a line here, and the place that counts.
  *
  * PLAIN(symbol, name, help) is exported as hearth_cache_NAME_total with @help
  * as its text. GROUPED(symbol, name, help, METRIC, value) is a sample of a metric
- * of CACHE_METRICS, with @value as its label. A macro that takes both is
- * (symbol, name, help, ...). The order is that of the message, and the
- * places that follow name ranges of it: bypass_cold to bypass_race, and the
- * requests that are timed, then their times, both in the order of the histograms
- * in cache-latency.h.
+ * of CACHE_METRICS, with @value as its label. A macro that takes both kinds is
+ * (symbol, name, help, ...).
+ *
+ * The answer has the counters in the order of this list. Code depends on it in four
+ * places: the status line has the counters before writebacks, too; the reasons not to
+ * promote go from bypass_cold to bypass_race; and the numbers of timed requests, and
+ * then their times, are in the order of the histograms in cache-latency.h.
  */
 #ifndef HEARTH_CACHE_COUNTERS_H
 #define HEARTH_CACHE_COUNTERS_H
 
 /*
- * METRIC(symbol, name, type, unit, label, help): what is exported as
- * hearth_cache_NAME of the counters that name @symbol.  @type is Prometheus';
- * @unit is COUNT, SECTORS, exported as bytes, or NANOSECONDS, exported as seconds;
+ * METRIC(symbol, name, type, unit, label, help): the counters that name @symbol are
+ * exported as hearth_cache_NAME.  @type is the type of the metric in Prometheus.
+ * @unit is COUNT; SECTORS, exported as bytes; or NANOSECONDS, exported as seconds.
  * @label is the label that tells the counters apart, "" if there is only one.  The
- * histogram has its buckets from cache-latency.h.
+ * histogram has the buckets of cache-latency.h.
  */
 #define CACHE_METRICS(METRIC)						\
 	METRIC(HITS, hits_total, "counter", COUNT, "op",		\

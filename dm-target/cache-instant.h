@@ -2,9 +2,10 @@
 /*
  * Deadlines that are kept for as long as the machine runs.
  *
- * time_before() is wrong about an instant that is half of all jiffies old, and a
- * 32-bit kernel has counted these after 25 to 99 days.  So a deadline counts only
- * while it is as near as it was when it was set.  This file knows no cache.
+ * time_before() takes a deadline for one that is still to come when it is older than
+ * half of the jiffies that there are.  A 32-bit kernel counts that half in 25 to 249
+ * days.  So here a deadline counts as ahead only while it is as near as it was when it
+ * was set.  This file must not know of any cache.
  */
 #ifndef DM_CACHE_INSTANT_H
 #define DM_CACHE_INSTANT_H
@@ -14,15 +15,15 @@
 /**
  * instant_is_ahead() - is a deadline still to come?
  * @at: the deadline, in jiffies
- * @now: jiffies
- * @most: so many jiffies it was ahead at most when it was set
+ * @now: the time now, in jiffies
+ * @most: the largest distance, in jiffies, that @at can have had when it was set
  *
  * Context: any.
  */
 static inline bool instant_is_ahead(unsigned long at, unsigned long now,
 				    unsigned long most)
 {
-	/* At the deadline itself the difference is the largest number. */
+	/* At the deadline itself the difference wraps to the largest number. */
 	return at - now - 1 < most;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Histograms of the times of requests: the list of their kinds, and the borders of
- * their buckets. The target counts, hearth(8) reads; both have them from here.
+ * Histograms of the times of requests: the list of their kinds, and the limits of
+ * their buckets. The target counts and hearth(8) reads, and both include this file.
  *
- * It must not know which requests are timed, and includes nothing.
+ * It must not know which requests are timed, and it includes nothing.
  */
 #ifndef HEARTH_CACHE_LATENCY_H
 #define HEARTH_CACHE_LATENCY_H
 
 /*
- * LATENCY(symbol, name): the message "stats" has a line "latency_NAME" with the
- * buckets, and the counters "timed_NAME" and "NAME_ns", whose order in
- * cache-counters.h is this one.
+ * LATENCY(symbol, name): the answer to the message "stats" has a line "latency_NAME"
+ * with the buckets, and the counters "timed_NAME" and "NAME_ns". cache-counters.h
+ * has these counters in the order of this list.
  */
 #define CACHE_LATENCIES(LATENCY)	\
 	LATENCY(READ_HITS, read_hits)	\
@@ -29,14 +29,14 @@ enum cache_latency {
 };
 
 /*
- * The first bucket has what took at most 2^11 ns (2 us), because hardly an SSD is
- * faster; each further one what took at most twice as much; the last one, all that
- * took more than 2^33 ns (8.6 s).
+ * The first bucket counts the requests that took at most 2^11 ns (2 us), because
+ * hardly any SSD is faster. Each further bucket goes to twice the time of the one
+ * before. The last bucket counts all requests that took more than 2^33 ns (8.6 s).
  */
 #define CACHE_LATENCY_SHIFT	11
 #define CACHE_LATENCY_BUCKETS	24
 
-/* The most nanoseconds that bucket @i has; of the last one there is no such number. */
+/* The longest time that bucket @i counts, in ns; the last bucket has no limit. */
 #define CACHE_LATENCY_LIMIT(i)	(1ULL << (CACHE_LATENCY_SHIFT + (i)))
 
 #endif

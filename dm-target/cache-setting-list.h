@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one list of the target's own settings. The engine's structure, their
- * defaults, the table, the messages and the status line are made from it, and
- * so are the man page and the help of hearth set, which bash's completion asks.
- * Policies have such lists of their own, in policies/.
+ * The one list of the target's own settings. From it are made the members of struct
+ * cache_limits, their defaults, the keys of tables and messages, and the settings in
+ * the status line. The man page and the help of hearth set are made from it, too, and
+ * bash's completion asks that help. Policies have such lists of their own, in
+ * policies/.
  *
- * SETTING(key, unit, default, min, max, help). A default of 0 for max_intents
- * stands for one that depends on the cache's size, see reset_tunables().
+ * SETTING(key, unit, default, min, max, help). The default of max_intents depends on
+ * the cache's size and mode, and 0 stands for it; see reset_tunables().
  */
 #ifndef HEARTH_CACHE_SETTING_LIST_H
 #define HEARTH_CACHE_SETTING_LIST_H

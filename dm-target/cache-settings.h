@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Settings that outlive the table, see cache-settings.c.  All may sleep. */
+/* Settings that outlive the table: see cache-settings.c.  All functions may sleep. */
 #ifndef HEARTH_CACHE_SETTINGS_H
 #define HEARTH_CACHE_SETTINGS_H
 
@@ -13,69 +13,90 @@
 struct cache;
 struct cache_table;
 
-/* Given by table or message; members and units: cache-setting-list.h. */
+/*
+ * The engine's own settings, as tables and messages give them.  cache-setting-list.h
+ * has their names and units.
+ */
 struct cache_limits {
 	CACHE_SETTINGS(CACHE_SETTING_MEMBER)
 };
 
 /* The settings that the superblock keeps, as text. */
 struct cache_record {
-	struct mutex lock;		/* guards record */
-	char record[CMD_RECORD_MAX + 1];
-	u64 session;			/* random; 0: none */
+	struct mutex lock;		/* guards @record */
+	char record[CMD_RECORD_MAX + 1];	/* ends with a NUL */
+	u64 session;			/* the session's number, random; 0: none */
 	bool own;			/* hearth has promoted all that is mapped */
-	/* Blocks that the disk calls dirty have only intents: the origin is as new. */
+	/* The dirty bits on the disk are only intents: the origin has all content. */
 	bool through;
 };
 
-/* The engine's own settings, ended by a NULL key; offsets into struct cache. */
+/*
+ * The rows of the engine's own settings, ended by a NULL key.  Their offsets are into
+ * struct cache.
+ */
 extern const struct cache_tunable cache_core_tunables[];
 
 /**
  * cache_setting_find() - the row of a setting of the engine or of its policy
  * @c: the engine
- * @key: name of the setting
- * @base: receives what cache_tunable_set() needs
+ * @key: the name of the setting
+ * @base: receives the @base that cache_tunable_set() and cache_tunable_value() take
  *
- * Context: the policy must not be switched meanwhile.  Return: the row, or NULL.
+ * Context: any; the policy must not be switched meanwhile.
+ *
+ * Return: the row, or NULL.
  */
 const struct cache_tunable *cache_setting_find(struct cache *c, const char *key,
 					       void **base);
 
 /**
  * cache_settings_load() - read the record from the metadata
- * @c: the engine; has no settings and session 0 if there is no record
+ * @c: the engine.  If there is no record, it is empty, and the session is 0.
  *
  * Context: under md.lock; no I/O runs.
  */
 void cache_settings_load(struct cache *c);
 
 /**
- * cache_settings_note_own() - the mapping is empty, or only hearth has filled it
+ * cache_settings_note_own() - note that the mapping is empty
  * @c: the engine
  *
- * The next commit keeps that, if the record has room.  A session of the stock target
- * voids the record, and with it this note.  Context: under md.lock; no I/O runs.
+ * From here on only hearth fills the mapping.  The next commit makes the note durable,
+ * if the record has room.  A session of the kernel's own target voids the record, and
+ * with it this note.
+ *
+ * Context: under md.lock; no I/O runs.
+ *
  * Return: 0 or an error of the metadata.
  */
 int cache_settings_note_own(struct cache *c);
 
 /**
- * cache_settings_note_through() - are the dirty bits of this session only intents?
- * @c: the engine, whose session was drawn already
- * @through: that is so until this is called again
+ * cache_settings_note_through() - note whether the dirty bits are only intents
+ * @c: the engine; cache_settings_new_session() was called
+ * @through: the dirty bits are only intents, until this is called again
  *
- * The next commit keeps that.  The note is bound to the session, because an older
- * module would keep it and not know it.  Without room there is none.  Context: under
- * md.lock; no I/O runs.  Return: 0 or an error of the metadata.
+ * The next commit makes the note durable.  The note names the session, because an older
+ * module would keep the note and not obey it.  If the record has no room, there is no
+ * note.
+ *
+ * Context: under md.lock; no I/O runs.
+ *
+ * Return: 0 or an error of the metadata.
  */
 int cache_settings_note_through(struct cache *c, bool through);
 
 /**
- * cache_settings_new_session() - give the metadata's next commit its own session
+ * cache_settings_new_session() - begin a session with a new number
  * @c: the engine
  *
- * Context: under md.lock; no I/O runs.  Return: 0 or an error of the metadata.
+ * The next commit makes the number durable.  If the record has no room, the number is
+ * 0.
+ *
+ * Context: under md.lock; no I/O runs.
+ *
+ * Return: 0 or an error of the metadata.
  */
 int cache_settings_new_session(struct cache *c);
 
@@ -84,34 +105,39 @@ int cache_settings_new_session(struct cache *c);
  * @c: the engine; no I/O runs
  * @t: its table
  *
- * The defaults, then the record's where the table is silent, then the table's.
+ * A setting has the table's value; if the table does not name it, the record's; if the
+ * record does not name it either, the default.
+ *
+ * Context: process.
  */
 void cache_settings_apply(struct cache *c, struct cache_table *t);
 
 /**
  * cache_setting_save() - keep a setting in the metadata
  * @c: the engine
- * @key: name of the setting
- * @value: its value; NULL: forget it
+ * @key: the name of the setting
+ * @value: its value; NULL: the record forgets the setting
  *
- * Durable on return.  Context: process, sleeps; takes settings.lock and, under it,
- * md.lock; waits for a commit.
+ * The change is durable on return.
+ *
+ * Context: process, sleeps; takes settings.lock and, under it, md.lock; waits for a
+ * commit.
  *
  * Return: 0; -ENOSPC if the record has no room; -EINVAL if @value has more than one
- * line; or an error of the metadata.  After an error the record is as it was in
- * memory.
+ * line; or an error of the metadata or of the commit.  After an error the record in
+ * memory is as before.
  */
 int cache_setting_save(struct cache *c, const char *key, const char *value);
 
 /**
- * cache_set_mode() - the message "mode"
+ * cache_set_mode() - act on the message "mode"
  * @t: a table that has its engine
- * @name: of the mode
+ * @name: the name of the mode, or "table" for the table's
  *
  * Context: as cache_setting_save().
  *
  * Return: 0; -EINVAL if @name does not go with the table's mode; -EROFS if the cache
- * has failed; or an error of cache_setting_save().
+ * has failed meanwhile, so that its mode stays; or an error of cache_setting_save().
  */
 int cache_set_mode(struct cache_table *t, const char *name);
 

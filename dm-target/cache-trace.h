@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace events: what moves between the devices, why, and how long it took.
+ * Trace events: which block moves between the devices, why, and how long it took.
  *
- * There is none on the path of a hit.  An event that is off costs a jump that is
- * not taken.  A duration is 0 if the event was switched on in between.
+ * There is no event on the path of a hit.  An event that is off costs a jump that is
+ * not taken.  A duration, usecs, is in microseconds.  It is 0 if the event was switched
+ * on after the move had begun.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dm_cache
@@ -27,7 +28,7 @@ TRACE_DEFINE_ENUM(CACHE_WB_SHARE);
 TRACE_DEFINE_ENUM(CACHE_WB_IDLE);
 TRACE_DEFINE_ENUM(CACHE_WB_REFUSED);
 
-/* A block was copied from one device to the other, or the copy failed. */
+/* A block was copied from one device to the other, or an error says why not. */
 DECLARE_EVENT_CLASS(dm_cache_copy,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
@@ -62,7 +63,7 @@ DECLARE_EVENT_CLASS(dm_cache_copy,
 		  __entry->usecs, __entry->error)
 );
 
-/* A block of the origin has a slot from now on, or an error says why not. */
+/* A promotion has ended: the block has a slot from now on, or an error says why not. */
 DEFINE_EVENT(dm_cache_copy, dm_cache_promote,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
 		 int error),
@@ -70,7 +71,7 @@ DEFINE_EVENT(dm_cache_copy, dm_cache_promote,
 	TP_ARGS(c, block, slot, why, began, error)
 );
 
-/* A block leaves its slot; its mapping leaves the disk next. */
+/* A block begins to leave its slot.  Its mapping leaves the disk with a commit. */
 TRACE_EVENT(dm_cache_demote,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, bool dirty),
 
@@ -103,8 +104,9 @@ TRACE_EVENT(dm_cache_demote,
 );
 
 /*
- * A dirty block was copied to the origin, and is clean on the disk.  Error
- * -EAGAIN: the block was written again meanwhile.  Other errors: the copy failed.
+ * A write-back has ended.  Without an error the block is clean, durably, or the origin
+ * has it while the disk goes on to call it dirty (COMMIT_HOME).  Error -EAGAIN: the
+ * block was written again meanwhile.  Other errors: the copy or the commit failed.
  */
 DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 	TP_PROTO(struct cache *c, u64 block, u32 slot, int why, ktime_t began,
@@ -124,7 +126,10 @@ DEFINE_EVENT_PRINT(dm_cache_copy, dm_cache_writeback,
 		  __entry->usecs, __entry->error)
 );
 
-/* A group of operations, @intents of them writes that waited, was committed. */
+/*
+ * A group of changes was committed, or the commit failed.  For @intents of its @ops
+ * changes a write waited.
+ */
 TRACE_EVENT(dm_cache_commit,
 	TP_PROTO(struct cache *c, u32 ops, u32 intents, ktime_t began, int error),
 

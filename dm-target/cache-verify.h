@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Clean blocks are compared with the origin while I/O runs, see cache-verify.c. */
+/* Clean blocks are compared with the origin while I/O runs: see cache-verify.c. */
 #ifndef HEARTH_CACHE_VERIFY_H
 #define HEARTH_CACHE_VERIFY_H
 
@@ -7,28 +7,30 @@
 
 struct cache;
 
-/* The findings of one call.  All but @next, @slot and @block count slots. */
+/* The findings of one call.  All members but @next, @slot and @block count slots. */
 struct verify_result {
-	u32 next;		/* the slot where the next call goes on */
+	u32 next;		/* the slot with which the next call begins */
 	u32 nr_equal;
-	u32 nr_skipped;		/* free, dirty, or in use all the time */
+	u32 nr_skipped;		/* without a clean block, or written all the time */
 	u32 nr_unreadable;	/* one of the two copies could not be read */
 	u32 nr_differ;
-	u32 nr_dropped;		/* of @nr_differ, because the caller wants that */
-	u32 slot;		/* the last that differs; SLOT_NONE */
-	u64 block;		/* that it holds */
+	u32 nr_dropped;		/* of @nr_differ: the block has left the cache */
+	u32 slot;		/* the slot that differs, or SLOT_NONE */
+	u64 block;		/* the block of @slot */
 };
 
 /**
  * cache_verify() - compare the clean blocks of some slots with the origin
  * @c: the engine, in good health
  * @first: the first slot
- * @drop: blocks that differ leave the cache, durably on return
+ * @drop: a block that differs leaves the cache, durably on return
  * @result: receives what was found, also after an error
  *
- * It ends after some 512 KiB, at the first slot that differs, at the last slot, and
- * when a suspend begins.  Context: process, sleeps; reads both devices; takes
- * policy.lock and waits for a commit to drop a block.
+ * It ends behind the slot with which it has compared 512 KiB, behind the first slot that
+ * differs, after 65536 slots, at the last slot, and when a suspend begins.
+ *
+ * Context: process, sleeps, reads both devices; to drop a block, it takes policy.lock
+ * and waits for a commit.
  *
  * Return: 0; -ENOMEM; or an error of the commit.
  */

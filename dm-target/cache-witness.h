@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which blocks are witnesses of the origin check, of many that are offered.
+ * The choice of witnesses for the origin check among the blocks that are offered.
  *
- * Half of the witnesses are those with the greatest worth: the blocks that were
- * written last, and then those that the policy would keep longest.  The other half,
- * and the order of equal worth, are left to chance.  Block 0 is always among them,
- * because many a superblock is there.
+ * Half of the witnesses are the blocks with the greatest worth: the blocks that were
+ * written last, and then the blocks that the policy would keep longest.  Chance decides
+ * between blocks of equal worth.  It also chooses the other half.  If block 0 is
+ * offered, it is always a witness, because many a superblock lies there.
  *
- * User-space tests compile it as well.  It must not know of slots' words, devices or
- * what is compared.
+ * User-space tests compile this file, too.  It must not know of slots' words, devices
+ * or what is compared.
  */
 #ifndef HEARTH_CACHE_WITNESS_H
 #define HEARTH_CACHE_WITNESS_H
 
 #include "../os/os.h"
 
-/* A policy's hints go to 63; above are 64 places for blocks that were written last. */
+/* A policy's hints go to 63.  The 64 above are for blocks that were written last. */
 #define WITNESS_WORTH_MAX	127U
-/* The worth stands in front of random bits. */
+/* In a key the worth stands above 25 random bits. */
 #define WITNESS_WORTH_SHIFT	25
 
 struct witness {
 	u32 slot;
-	u32 key;		/* the larger, the rather it is chosen */
-	u32 chance;		/* random */
+	u32 key;		/* the witnesses with the largest keys are chosen */
+	u32 chance;		/* a random number */
 	u64 block;
 };
 
 /* The witnesses with the largest keys, as many as there is room for. */
 struct witness_choice {
 	struct witness *all;
-	u32 nr, max;
-	u32 least;		/* the one that goes first, when all are there */
+	u32 nr, max;		/* how many there are, and how many there may be */
+	u32 least;		/* if @nr is @max: the index of the one with the least key */
 };
 
+/* The half that is chosen by worth, and the half that is left to chance. */
 struct witnesses {
 	struct witness_choice kept, others;
 };
 
-/* @all has room for @max, at least one.  Context: any, as for all functions here. */
+/*
+ * Begin to choose.  @all has room for @max witnesses, at least one.  All functions here
+ * may be called in any context.
+ */
 static inline void witnesses_begin(struct witnesses *ws, struct witness *all,
 				   u32 max)
 {
@@ -58,7 +62,10 @@ static inline void witness_find_least(struct witness_choice *ch)
 			ch->least = i;
 }
 
-/* Returns true if a witness is left over, the new one or another, in *@w. */
+/*
+ * Offer *@w to a half.  Returns true if a witness is left over, the new one or another.
+ * *@w is that one then.
+ */
 static inline bool witness_offer(struct witness_choice *ch, struct witness *w)
 {
 	struct witness least;
@@ -78,7 +85,10 @@ static inline bool witness_offer(struct witness_choice *ch, struct witness *w)
 	return true;
 }
 
-/* Each block is offered once; @worth goes to WITNESS_WORTH_MAX, @chance is random. */
+/*
+ * Offer a block.  Each block is offered once.  @worth is WITNESS_WORTH_MAX at most, and
+ * @chance is a random number.
+ */
 static inline void witnesses_offer(struct witnesses *ws, u32 slot, u64 block,
 				   u32 worth, u32 chance)
 {
@@ -96,7 +106,7 @@ static inline void witnesses_offer(struct witnesses *ws, u32 slot, u64 block,
 	witness_offer(&ws->others, &w);
 }
 
-/* Moves all to the beginning of the array; returns how many they are. */
+/* Move all witnesses to the beginning of the array.  Returns how many they are. */
 static inline u32 witnesses_end(struct witnesses *ws)
 {
 	memmove(ws->kept.all + ws->kept.nr, ws->others.all,
