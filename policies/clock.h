@@ -18,14 +18,17 @@
 
 #define CLOCK_SET_DEFAULT(key, unit, def, min, max, help)	c->key = def;
 
-/* Bounds the time under the engine's lock where every slot was hit. */
+/*
+ * For each victim at most so many slots get another round. Without a bound victims()
+ * would hold the engine's lock for long if all slots were hit.
+ */
 #define CLOCK_ROUNDS_PER_VICTIM	32
 
 struct clock {
 	struct cache_policy policy;
 	struct fifo_links links;
-	struct fifo queue;
-	struct fifo_loader loader;
+	struct fifo queue;		/* all slots, the next to be evicted first */
+	struct fifo_loader loader;	/* for load() and load_done() only */
 
 	SEQ_CUTOFF_SETTING(CACHE_SETTING_MEMBER)
 };
@@ -69,8 +72,10 @@ static inline void clock_exit(struct clock *c)
  * @c: the residency
  * @io: the request
  *
- * Any context. Return: true once a stream has run past seq_cutoff; false while
- * the cache fills up.
+ * Context: any, never sleeps.
+ *
+ * Return: true if the stream has transferred seq_cutoff before this request; false
+ * while the cache fills up.
  */
 static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
 {
@@ -80,6 +85,7 @@ static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
 	       io->stream_sectors >= 2 * cutoff;
 }
 
+/* hit(): the slot gets another round. */
 static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
 			     const struct cache_io *io)
 {
@@ -89,6 +95,7 @@ static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
 		WRITE_ONCE(*used, 1);
 }
 
+/* The next slot to evict, taken out of the queue; FIFO_END if there is none. */
 static inline u32 clock_victim(struct clock *c)
 {
 	struct cache_policy *p = &c->policy;
@@ -156,7 +163,7 @@ static inline void clock_load(struct cache_policy *p, u32 slot, u64 block,
 	fifo_loader_add(p, &c->loader, &c->links, slot, hint_valid ? hint : 0);
 }
 
-/* Hints from 32 up had the bit set; the rest of the hint is the place. */
+/* A hint from 32 up says that the slot was hit. The rest is its place in the queue. */
 static inline void clock_load_done(struct cache_policy *p)
 {
 	struct clock *c = to_clock(p);

@@ -5,8 +5,9 @@
  *
  * This file owns the links and the upper byte of each policy word, the mark. It
  * must not know what a queue means. Links go one way only, so a slot that loses
- * its block stays linked, marked stale, until it comes to the front. If it has
- * got another block by then, the slot is queued anew for that block.
+ * its block cannot be taken out of the middle of its queue. It stays linked, and is
+ * marked stale, until it comes to the front. If it has got another block by then,
+ * the slot is queued anew for that block.
  *
  * The policy word is two bytes with one writer each. hit() stores the lower
  * one, fifo_hits(), without a lock; the serialised calls store the mark. So a
@@ -32,23 +33,23 @@
 #define FIFO_MAIN	0x80	/* a queue: the policy says which */
 
 /*
- * A queue of all slots is this many epochs long. Two less than the mask counts,
- * so that the oldest slot is not taken for one of the next epoch.
+ * A queue of all slots is so many epochs long. They are two less than the mask
+ * counts, because otherwise the oldest slot might be taken for one of the next epoch.
  */
 #define FIFO_EPOCHS	30
 
 struct fifo {
-	u32 first, last;
-	u32 nr;			/* slots, with those that lost their block */
-	u32 epoch;
-	u32 epoch_left;		/* pushes to the next epoch */
+	u32 first, last;	/* slots, or FIFO_END in an empty queue */
+	u32 nr;			/* slots in the queue, also those that lost their block */
+	u32 epoch;		/* the epoch of the slots that are pushed now */
+	u32 epoch_left;		/* pushes until the next epoch */
 };
 
 struct fifo_links {
 	u32 nr_slots;
 	u32 nr_used;		/* slots that hold a block */
-	bool full;		/* victims were wanted; see fifo_filling() */
-	u32 epoch_len;		/* pushes to a queue */
+	bool full;		/* the engine has asked for victims; see fifo_filling() */
+	u32 epoch_len;		/* pushes to a queue in an epoch */
 	u32 *next;		/* of each slot: a slot, FIFO_END or FIFO_UNLINKED */
 };
 
@@ -69,6 +70,7 @@ static inline u8 *fifo_hits(const struct cache_policy *p, u32 slot)
 	return (u8 *)policy_word(p, slot);
 }
 
+/* The byte of @slot's word that is its mark. */
 static inline u8 *fifo_mark(const struct cache_policy *p, u32 slot)
 {
 	return (u8 *)policy_word(p, slot) + 1;
@@ -114,7 +116,7 @@ static inline void fifo_links_exit(struct fifo_links *l)
 	kvfree(l->next);
 }
 
-/* @change slots have got a block, or if it is negative lost one. */
+/* Note that @change slots have got a block, or, if it is negative, have lost one. */
 static inline void fifo_used(struct fifo_links *l, int change)
 {
 	WRITE_ONCE(l->nr_used, l->nr_used + change);
@@ -127,10 +129,12 @@ static inline void fifo_used(struct fifo_links *l, int change)
  * @l: the links
  * @io: the request that missed
  *
- * The engine keeps some slots free, so free slots alone do not tell. The cache
- * is full from the first call of victims(), which calls fifo_now_full(), until
- * a quarter of the slots have no block. A quarter, because a small cache may
- * have an eighth of them free or on the way in.
+ * The engine keeps some slots free, so free slots alone do not say it. The cache
+ * counts as full from the first call of victims(), which calls fifo_now_full(), until
+ * more than a quarter of the slots have no block. It is a quarter, because a small
+ * cache may have an eighth of its slots free or on the way in.
+ *
+ * Context: any, never sleeps.
  */
 static inline bool fifo_filling(const struct fifo_links *l,
 				const struct cache_io *io)
@@ -154,7 +158,7 @@ static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
 	f->epoch_left = l->epoch_len;
 }
 
-/* A push to @f: after epoch_len of them its epoch is over. */
+/* Count a push to @f. After epoch_len pushes the next epoch begins. */
 static inline void fifo_advance(struct fifo *f, const struct fifo_links *l)
 {
 	if (--f->epoch_left)
@@ -207,8 +211,9 @@ static inline u32 fifo_pop_any(struct fifo_links *l, struct fifo *f)
  * @f: the queue
  *
  * Drops the slots before it, which lost their block.
- * Return: the slot, which may be marked FIFO_STALE: the caller queues that one
- * anew. FIFO_END if there is none.
+ *
+ * Return: the slot, or FIFO_END if there is none. If the slot is marked FIFO_STALE,
+ * the caller has to queue it anew.
  */
 static inline u32 fifo_pop(const struct cache_policy *p, struct fifo_links *l,
 			   struct fifo *f)
@@ -225,6 +230,7 @@ static inline u32 fifo_pop(const struct cache_policy *p, struct fifo_links *l,
 	return slot;
 }
 
+/* Is @slot in a queue? */
 static inline bool fifo_linked(const struct fifo_links *l, u32 slot)
 {
 	return l->next[slot] != FIFO_UNLINKED;
@@ -238,8 +244,8 @@ static inline bool fifo_linked(const struct fifo_links *l, u32 slot)
  * @slot: the slot
  * @flags: FIFO_ flags for its mark
  *
- * If the slot is still queued for a former block it is marked FIFO_STALE, and
- * queued anew when it is popped.
+ * If the slot is still queued for a former block, it is marked FIFO_STALE, and the
+ * caller of fifo_pop() queues it anew.
  */
 static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 			    struct fifo *f, u32 slot, u8 flags)
@@ -265,8 +271,9 @@ static inline void fifo_forget(const struct cache_policy *p,
  * @f: the queue that holds the slot
  * @slot: the slot
  *
- * Return: 0 (the next) to FIFO_EPOCHS (just queued). Beside calls that change
- * the queue it is a guess.
+ * Context: any. While others change the queue, the result is a guess.
+ *
+ * Return: 0 (the next) to FIFO_EPOCHS (just queued).
  */
 static inline u32 fifo_rank(const struct cache_policy *p, const struct fifo *f,
 			    u32 slot)
