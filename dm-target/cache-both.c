@@ -3,7 +3,7 @@
  * Writes to both devices: those of writethrough, and in passthrough those to slots
  * that must be kept.
  *
- * It owns the two legs of such a write, and the units of 4 KiB that the write has
+ * It owns the two legs of such a write, and the units, pages, that the write has
  * to itself, because overlapping writes must reach both devices in the same order.
  * It must not know why a slot may be written.
  */
