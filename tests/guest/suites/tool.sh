@@ -369,6 +369,15 @@ reads_of() {
 	hearth status --noheadings -o read_hits,read_misses "$1" | awk '{ print $1 + $2 }'
 }
 
+# completes WANT WORD...: bash completes the last word of "hearth WORD..." to WANT.
+completes() {
+	local want=$1 COMP_WORDS COMP_CWORD COMPREPLY=()
+	shift
+	COMP_WORDS=(hearth "$@") COMP_CWORD=$#
+	_hearth
+	assert_eq "${COMPREPLY[*]}" "$want" "completion of hearth $*"
+}
+
 # Commands that take one of two caches leave the other alone, and the others show both.
 #@ fast hearth-only timeout=90
 test_two_caches() {
@@ -380,6 +389,10 @@ test_two_caches() {
 	lvconvert -y --type cache --cachevol vg/quick --cachemode writethrough vg/two
 	assert_eq "$(hearth status --noheadings -o name | xargs)" "vg/lv vg/two" "caches in status"
 	assert_eq "$(hearth status --noheadings -o name -S pool=quick | xargs)" vg/two "cache of the pool quick"
+	# shellcheck source=/dev/null
+	. "$TOP/lvm-plugin/completion/hearth.bash"
+	completes "vg/lv vg/two" status vg/
+	completes vg/two set vg/t
 	udevadm settle
 	before=$(reads_of vg/lv)
 	fio_quiet --readonly --filename=/dev/vg/two --rw=randread --bs=4k --size=8m --io_size=4m
@@ -597,6 +610,62 @@ test_cache_on_a_bare_ssd() {
 	hearth uncache vg/lv
 	assert_eq "$(lvs --noheadings vg | wc -l)" 1 volumes
 	check_data /dev/vg/lv 1 0 16
+}
+
+# killed_after MILLISECONDS WORD...: hearth WORD... gets SIGKILL after that time, and so does LVM's
+# command that it runs.
+killed_after() {
+	local ms=$1 pid
+	shift
+	setsid "$TOP/build/lvm-plugin/hearth" "$@" >"$T/said" 2>&1 &
+	pid=$!
+	sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+	kill -KILL -- "-$pid" || true
+	wait "$pid" || true
+	cat "$T/said"
+}
+
+# milliseconds COMMAND...: prints how long the command takes.
+milliseconds() {
+	local began=${EPOCHREALTIME/./}
+	"$@" >/dev/null
+	echo $(((${EPOCHREALTIME/./} - began) / 1000))
+}
+
+# goes_on WORD...: hearth WORD... does what a killed one left to do. If LVM was killed while it
+# made the pool, the message names the command that removes what LVM left.
+goes_on() {
+	local remedy=()
+	if ! hearth "$@" >"$T/said" 2>&1; then
+		cat "$T/said"
+		read -ra remedy < <(sed -nE "s/.* '(lvremove [^']*)'.*/\1/p" "$T/said") || true
+		[ ${#remedy[@]} != 0 ] || fail "hearth $* does not go on"
+		"${remedy[@]}" -y
+		hearth "$@"
+	fi
+}
+
+# The kills are spread over the time that each command takes.
+#@ slow hearth-only timeout=600
+test_cache_and_uncache_killed_inside_lvm() {
+	local make take i kills=10
+	device NEW 96 ssd
+	device DISK 256 disk
+	vgcreate -qq -y vg "$DISK"
+	lvcreate -qq -y -L 64M -n lv vg "$DISK"
+	write_data /dev/vg/lv 1 0 16
+	make=$(milliseconds hearth cache vg/lv "$NEW" --mode writeback)
+	take=$(milliseconds hearth uncache vg/lv)
+	for ((i = 0; i < kills; i++)); do
+		killed_after $((make * i / kills)) cache vg/lv "$NEW" --mode writeback
+		goes_on cache vg/lv "$NEW" --mode writeback
+		assert_eq "$(told mode)" writeback "mode after kill $i"
+		write_data /dev/vg/lv $((i + 2)) 0 16
+		killed_after $((take * i / kills)) uncache vg/lv
+		[ "$(field segtype)" = linear ] || goes_on uncache vg/lv
+		assert_eq "$(lvs --noheadings vg | wc -l)" 1 "volumes after kill $i"
+		check_data /dev/vg/lv $((i + 2)) 0 16
+	done
 }
 
 # on_which vg/LV: prints the device of a hidden volume.
