@@ -62,6 +62,11 @@ static int cache_parse(struct cache_info *c, const struct dm_device *d, bool own
 	return 0;
 }
 
+bool cache_understood(const struct cache_info *c)
+{
+	return strcmp(c->health, "unknown");
+}
+
 /* ---- All of them ---- */
 
 static int explain(int r)

@@ -253,6 +253,14 @@ void cache_read_io(struct cache_info *c);
 
 /* ---- cache-info.c: the caches that are active ---- */
 
+/**
+ * cache_understood() - did the words of a cache's status and table make sense?
+ * @c: the cache, of caches_read()
+ *
+ * Return: true if so; else only its names and its dm count, and its health is "unknown".
+ */
+bool cache_understood(const struct cache_info *c);
+
 struct caches {
 	struct dm_device *devices;
 	unsigned int nr_devices;

@@ -14,7 +14,6 @@
  * It must not copy a block itself: the target does.
  */
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ struct progress {
 	/* The blocks that it waits for: at the beginning, and at the last look. */
 	uint64_t at_first, left;
 	uint64_t dirty, of_these_log;	/* dirty blocks, blocks of the log; at the last look */
-	bool log_in_use, healthy;	/* at the last look */
+	bool log_in_use, healthy, gone;	/* at the last look */
 	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
 };
@@ -122,17 +121,31 @@ static void end_of_line(const struct progress *p)
 		fputc('\n', stderr);
 }
 
-/* Looks at the cache once more.  False if it is no cache any longer, or cannot be read. */
+/* Only the target's stats tell of the write log; of the kernel's own target there are none. */
+static bool tells_of_log(const struct cache_info *c)
+{
+	return cache_understood(c) && (!c->own || c->words[2]);
+}
+
+/* The status line "Fail" has no numbers.  In other modes no block gets dirty. */
+static bool tells_of_dirty(const struct cache_info *c)
+{
+	return cache_understood(c) && !(c->failed_line && cache_writes_back(c));
+}
+
+/* Looks at the cache once more.  False if it is gone, or does not tell its blocks. */
 static bool look(struct progress *p)
 {
 	struct caches cs;
 	struct cache_info *c;
 	bool found = false;
 
+	p->gone = false;
 	if (caches_read(&cs))
 		return false;
 	c = caches_find(&cs, p->name);
-	if (c) {
+	p->gone = !c;
+	if (c && (p->of_log ? tells_of_log(c) : tells_of_dirty(c))) {
 		measure(p, count_of(p, c));
 		take_counts(p, c);
 		p->log_in_use = cache_log_in_use(c);
@@ -143,26 +156,61 @@ static bool look(struct progress *p)
 	return found;
 }
 
+/* ---- Waiting for the target ---- */
+
+static bool is_done(const struct progress *p)
+{
+	return p->of_log ? !p->log_in_use : !p->left;
+}
+
+static int lost(const struct progress *p)
+{
+	complain("%s: it %s, so that it is not known whether %s", p->name,
+		 p->gone ? "is no active cache any longer" : "does not tell its state",
+		 p->of_log ? "its write log is empty" : "all its blocks are clean");
+	return EXIT_FAILED;
+}
+
+static int fails(const struct progress *p)
+{
+	complain("%s: a device fails, so that %s; see FAILURES in hearth-target(8)", p->name,
+		 p->of_log ? "the write log cannot be emptied" :
+			     "not all dirty blocks can be written back");
+	return EXIT_FAILED;
+}
+
+/* Looks until the target has written all back.  An exit code. */
+static int wait_for_target(struct progress *p)
+{
+	bool seen = look(p);
+
+	while (seen && !is_done(p)) {
+		report(p);
+		if (!p->healthy || pause_for(POLL))
+			break;
+		seen = look(p);
+	}
+	end_of_line(p);
+	if (!seen)
+		return lost(p);
+	if (is_done(p))
+		return EXIT_OK;
+	return p->healthy ? EXIT_INTERRUPTED : fails(p);
+}
+
 /* ---- LVM ---- */
+
+static void look_and_report(void *p)
+{
+	if (look(p))
+		report(p);
+}
 
 /* Runs a command of LVM's to its end, and passes Ctrl-C on.  An exit code. */
 static int watch(struct progress *p, const char *const argv[])
 {
-	pid_t pid = lvm_start(argv);
-	bool told = false;
-	int code;
+	int code = lvm_watch(argv, look_and_report, p);
 
-	if (pid < 0)
-		return EXIT_FAILED;
-	while (!lvm_ended(pid, &code)) {
-		if (interrupted && !told) {
-			kill(-pid, SIGINT);
-			told = true;
-		}
-		usleep(POLL * 1e6);
-		if (look(p))
-			report(p);
-	}
 	look(p);
 	end_of_line(p);
 	if (!code)
@@ -191,19 +239,6 @@ static int drain_lv(struct progress *p, const struct cache_info *c, bool stay)
 
 /* ---- Made by hand ---- */
 
-static int wait_until_clean(struct progress *p)
-{
-	while (look(p)) {
-		report(p);
-		if (!p->left)
-			break;
-		if (pause_for(POLL))
-			break;
-	}
-	end_of_line(p);
-	return p->left ? EXIT_INTERRUPTED : EXIT_OK;
-}
-
 static int drain_by_hand(struct progress *p, const struct cache_info *c, bool stay)
 {
 	char *table = table_with(c, "writethrough", "cleaner");
@@ -212,7 +247,10 @@ static int drain_by_hand(struct progress *p, const struct cache_info *c, bool st
 	free(table);
 	if (r)
 		return r;
-	r = wait_until_clean(p);
+	r = wait_for_target(p);
+	/* Another program has put another table there, or has removed the device. */
+	if (r && p->gone)
+		return r;
 	if (stay && !r) {
 		complain("note: %s stays in writethrough with the policy cleaner until its table is loaded again",
 			 c->name);
@@ -227,6 +265,11 @@ static int drain_by_hand(struct progress *p, const struct cache_info *c, bool st
 
 int drain_check_health(const struct cache_info *c)
 {
+	if (!tells_of_dirty(c)) {
+		complain("%s: its status does not say how many blocks are dirty; see 'hearth doctor'",
+			 c->name);
+		return EXIT_FAILED;
+	}
 	if (!strcmp(c->health, "good") || !c->dirty)
 		return EXIT_OK;
 	complain("%s: blocks are dirty and its health is %s, so that they cannot all be written back; see FAILURES in hearth-target(8)",
@@ -314,7 +357,7 @@ int hearth_drain(const struct options *o)
 	if (r)
 		return r;
 	if (!cache_writes_back(c))
-		r = wait_until_clean(&p);
+		r = wait_for_target(&p);
 	else if (c->vg[0])
 		r = drain_lv(&p, c, o->stay);
 	else
@@ -423,32 +466,13 @@ static int stop_absorbing(const struct cache_info *c)
 	return absorb && strcmp(absorb, "0") ? hearth_set(&set) : EXIT_OK;
 }
 
-static int wait_until_settled(struct progress *p)
-{
-	while (look(p) && p->log_in_use) {
-		report(p);
-		if (!p->healthy) {
-			end_of_line(p);
-			complain("%s: a device fails, so that the write log cannot be emptied; see FAILURES in hearth-target(8)",
-				 p->name);
-			return EXIT_FAILED;
-		}
-		if (pause_for(POLL)) {
-			end_of_line(p);
-			return EXIT_INTERRUPTED;
-		}
-	}
-	end_of_line(p);
-	return EXIT_OK;
-}
-
 static int settle(const struct cache_info *c, bool json)
 {
 	struct progress p;
 	int r;
 
 	start(&p, c, true, json);
-	r = stop_absorbing(c) ?: wait_until_settled(&p);
+	r = stop_absorbing(c) ?: wait_for_target(&p);
 	if (r != EXIT_FAILED)
 		print_result(&p, "settled", r, json);
 	return r;
@@ -458,7 +482,7 @@ static bool needs_settling(const struct cache_info *c)
 {
 	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
 
-	return cache_log_in_use(c) || (absorb && strcmp(absorb, "0"));
+	return !tells_of_log(c) || cache_log_in_use(c) || (absorb && strcmp(absorb, "0"));
 }
 
 static void tell_of_stopped(const char *name)
@@ -470,9 +494,9 @@ static void tell_of_stopped(const char *name)
 /* Settles all caches.  After a failure it goes on, because the others can still be settled. */
 static int settle_all(void)
 {
-	int failed = EXIT_OK, r;
+	int failed = EXIT_OK, code, r;
+	unsigned int i, stopped;
 	struct caches cs;
-	unsigned int i;
 	bool no_dm;
 
 	r = caches_read_if_any(&cs, &no_dm);
@@ -484,7 +508,11 @@ static int settle_all(void)
 	caches_free(&cs);
 	if (interrupted)
 		return EXIT_INTERRUPTED;
-	return stopped_with_log(tell_of_stopped) ? EXIT_FAILED : failed;
+	stopped = stopped_with_log(tell_of_stopped, &code);
+	if (code)
+		complain("lvs: exit status %d, so that stopped caches may be left whose write log is in use",
+			 code);
+	return stopped || code ? EXIT_FAILED : failed;
 }
 
 int hearth_settle(const struct options *o)

@@ -24,7 +24,7 @@ int drain_and_uncache(const struct cache_info *c, bool quiet);
  * @c: the cache
  *
  * Return: EXIT_OK, also if no block is dirty; EXIT_FAILED after a complaint, if the health is
- * not good.
+ * not good, or the status does not say how many blocks are dirty.
  */
 int drain_check_health(const struct cache_info *c);
 

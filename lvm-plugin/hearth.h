@@ -139,7 +139,8 @@ int hearth_drain(const struct options *o);
  *
  * Turns absorb off, so that the log stays empty. Shows progress on stderr, unless json is set.
  *
- * Return: EXIT_OK; EXIT_FAILED, with all also if a stopped cache has a log in use;
+ * Return: EXIT_OK; EXIT_FAILED, also if the cache does not tell any longer whether its log is
+ * empty, and with all also if a stopped cache has a log in use, or lvs fails;
  * EXIT_INTERRUPTED; an error of hearth_set().
  */
 int hearth_settle(const struct options *o);

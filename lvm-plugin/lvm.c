@@ -130,6 +130,28 @@ int lvm_run(const char *const argv[])
 	return exit_code(status);
 }
 
+#define POLL	500000	/* microseconds between two calls; chosen for people who watch */
+
+int lvm_watch(const char *const argv[], void (*meanwhile)(void *arg), void *arg)
+{
+	pid_t pid = lvm_start(argv);
+	bool told = false;
+	int code;
+
+	if (pid < 0)
+		return EXIT_FAILED;
+	while (!lvm_ended(pid, &code)) {
+		if (interrupted && !told) {
+			kill(-pid, SIGINT);
+			told = true;
+		}
+		usleep(POLL);
+		if (meanwhile)
+			meanwhile(arg);
+	}
+	return code;
+}
+
 /* ---- Sizes ---- */
 
 #define MIB		1048576.0

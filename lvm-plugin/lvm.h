@@ -83,6 +83,19 @@ int lvm_ended(pid_t pid, int *code);
  */
 int lvm_run(const char *const argv[]);
 
+/**
+ * lvm_watch() - run a command to its end, and pass Ctrl-C on
+ * @argv: as of lvm_start()
+ * @meanwhile: is called every half second until the command ends; NULL: nothing is
+ * @arg: for @meanwhile
+ *
+ * The caller has called catch_signals(). The command gets one SIGINT if interrupted is set, and
+ * this waits for its end then, too.
+ *
+ * Return: as of lvm_run().
+ */
+int lvm_watch(const char *const argv[], void (*meanwhile)(void *arg), void *arg);
+
 #define LVM_MAX_BLOCKS	1e6	/* allocation/cache_pool_max_chunks, unless set */
 
 /**

@@ -111,16 +111,18 @@ static bool has_flag(const char *vg, const char *cache)
 	return flag;
 }
 
-unsigned int stopped_with_log(void (*tell)(const char *name))
+unsigned int stopped_with_log(void (*tell)(const char *name), int *code)
 {
 	const char *const argv[] = {
 		"lvs", "-a", "--noheadings", "--separator", "|", "-o",
 		"vg_name,lv_name,segtype,lv_active", NULL
 	};
-	char *text = command_text(argv), *line, *save = NULL, *vg, *lv, *type;
+	char *text, *line, *save = NULL, *vg, *lv, *type;
 	char name[NAME_LEN];
 	unsigned int nr = 0;
 
+	*code = 0;
+	text = command_said(argv, code);
 	for (line = text ? strtok_r(text, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		line += strspn(line, " ");

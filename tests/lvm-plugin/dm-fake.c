@@ -6,11 +6,16 @@
  * suspended, start, length, alone, table, status.  NAME.stats is the answer to the
  * message stats, and NAME.MESSAGE that to another one.  sys, run, lib and boot stand
  * for those of the root.  version holds the target's version.  The n-th listing
- * prefers NAME.dev.n and NAME.stats.n.  Messages and new tables are appended to
- * "log"; a message in "refuse" fails.  A line of "devices" is a block device: PATH
- * MAJOR:MINOR BYTES, followed by "busy" if another program has claimed the device,
- * or by "file" if it is no block device.  deps/MAJOR:MINOR has the numbers of the devices
- * that a table names, one a line.  tables/MAJOR:MINOR is a table, as dmsetup prints it.
+ * prefers NAME.dev.n, NAME.stats.n and names.n, and fails with the number in
+ * "error.n".  Messages and new tables are appended to "log"; a message in "refuse"
+ * fails, and one in "busy" fails as if the device were suspended.  "refuse-table" has
+ * the number of the error with which a new table fails, and "suspended" behind it if
+ * the device stays so.  A refused message appends the text of "kmsg-then" to the
+ * kernel's log.  "look-error" has that of a look at one device.  A line of "devices"
+ * is a block device: PATH MAJOR:MINOR BYTES, followed by "busy" if another program
+ * has claimed the device, or by "file" if it is no block device.  deps/MAJOR:MINOR
+ * has the numbers of the devices that a table names, one a line.  tables/MAJOR:MINOR
+ * is a table, as dmsetup prints it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,6 +74,29 @@ static char *of_this_listing(const char *name, const char *what)
 	return text ?: whole_file(in_fake(name, what));
 }
 
+/* The error whose number the file begins with, negative; 0 if there is no such file. */
+static int error_in(const char *name, const char *what)
+{
+	char *text = of_this_listing(name, what);
+	int r = text ? -atoi(text) : 0;
+
+	free(text);
+	return r;
+}
+
+/* Appends the text of a file to another one, if both are there. */
+static void append(const char *name, const char *from)
+{
+	char *text = whole_file(in_fake(from, ""));
+	FILE *f = text ? fopen(in_fake(name, ""), "a") : NULL;
+
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+	free(text);
+}
+
 static void say(const char *what, const char *name, const char *words)
 {
 	FILE *f = fopen(in_fake("log", ""), "a");
@@ -121,13 +149,17 @@ static int read_device(struct dm_device *d, const char *name)
 int dm_list_caches(struct dm_device **devices, unsigned int *nr)
 {
 	char *names, *name, *save = NULL;
+	int r;
 
 	*nr = 0;
 	*devices = calloc(64, sizeof(**devices));
 	if (getenv("HEARTH_FAKE_ERROR"))
 		return -atoi(getenv("HEARTH_FAKE_ERROR"));
 	listings++;
-	names = whole_file(in_fake("names", ""));
+	r = error_in("error", "");
+	if (r)
+		return r;
+	names = of_this_listing("names", "");
 	for (name = strtok_r(names, "\n", &save); name;
 	     name = strtok_r(NULL, "\n", &save))
 		if (!read_device(&(*devices)[*nr], name))
@@ -175,16 +207,19 @@ int dm_monitor(const struct dm_device *d, unsigned int seconds)
 
 int dm_look(const char *name, struct dm_device *d)
 {
-	int r = read_device(d, name);
+	int r = error_in("look-error", "");
 
+	memset(d, 0, sizeof(*d));
 	if (r)
+		return r;
+	if (read_device(d, name))
 		return -ENXIO;
 	return d->table ? 0 : -ENOENT;
 }
 
 int dm_send(const struct dm_device *d, const char *message, char **reply)
 {
-	char *refused, suffix[128];
+	char *refused, *busy, suffix[128];
 	int r = 0;
 
 	if (reply)
@@ -195,9 +230,15 @@ int dm_send(const struct dm_device *d, const char *message, char **reply)
 	}
 	say("message", d->name, message);
 	refused = whole_file(in_fake("refuse", ""));
-	if (refused && strstr(refused, message))
+	if (refused && strstr(refused, message)) {
+		append("dev/kmsg", "kmsg-then");
 		r = -EINVAL;
+	}
 	free(refused);
+	busy = whole_file(in_fake("busy", ""));
+	if (busy && strstr(busy, message))
+		r = -EBUSY;
+	free(busy);
 	snprintf(suffix, sizeof(suffix), ".%s", message);
 	if (!r && reply)
 		*reply = whole_file(in_fake(d->name, suffix));
@@ -206,11 +247,19 @@ int dm_send(const struct dm_device *d, const char *message, char **reply)
 
 int dm_replace(const struct dm_device *d, const char *type, const char *table)
 {
-	char words[2048];
+	char words[2048], *refused = whole_file(in_fake("refuse-table", ""));
+	int r = refused ? -atoi(refused) : 0;
+	FILE *f;
 
 	snprintf(words, sizeof(words), "%s %s", type, table);
 	say("table", d->name, words);
-	return 0;
+	if (refused && strstr(refused, "suspended")) {
+		f = fopen(in_fake(d->name, ".dev"), "a");
+		fputs("suspended 1\n", f);
+		fclose(f);
+	}
+	free(refused);
+	return r;
 }
 
 int dm_cache_version(uint32_t version[3])

@@ -4,7 +4,8 @@
 and scratch volumes of bench: the reports and commands work on $HEARTH_FAKE/lvm.json. "refuse" in that
 file names a command that fails, "refuse_after" one that fails because another command did its work
 meanwhile, "die" one that is killed before it acts, "die_after" one that is killed after it, "die_within"
-an lvconvert that is killed when the cache is off and still there.
+an lvconvert that is killed when the cache is off and still there, "wait_within" one that waits for Ctrl-C
+then. "lvs_fails" is the exit status of a list of all volumes.
 A name may be followed by words of the command's line: "lvconvert --cachepool"."""
 
 import json
@@ -43,6 +44,8 @@ def report(kind):
             sys.exit(5)
     for row in rows.values():
         print("  " + "|".join(str(row.get(f, "")) for f in fields))
+    if "--" not in args:
+        sys.exit(state.get("lvs_fails", 0))
 
 
 def value(option):
@@ -50,7 +53,7 @@ def value(option):
 
 
 def uncache():
-    if is_named("die_within") or "--splitcache" in args:
+    if is_named("die_within") or is_named("wait_within") or "--splitcache" in args:
         for suffix in ("_cpool", "_cvol"):
             if left := state["lvs"].get(f"vg/fast{suffix}"):
                 state["lvs"]["vg/fast"] = left
@@ -137,11 +140,16 @@ else:
         sys.exit(5)
     if is_named("die"):
         kill_hearth()
+    if is_named("wait_within"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     with (FILE.parent / "log").open("a") as log:
         print(name, *said, file=log)
     globals()[name]()
     FILE.write_text(json.dumps(state))
     if is_named("die_after") or is_named("die_within"):
         kill_hearth()
+    if is_named("wait_within"):
+        signal.sigwait([signal.SIGINT])
+        sys.exit(5)
     if is_named("refuse_after"):
         sys.exit(5)

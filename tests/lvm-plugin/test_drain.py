@@ -140,6 +140,34 @@ def test_settle_with_a_failing_device(dm):
     assert "the write log cannot be emptied" in why
 
 
+def is_lost(dm, look, how):
+    """One look does not find the cache, or learns nothing of its write log."""
+    if how == "gone":
+        dm.write(f"names.{look}", "")
+    elif how == "no answer":
+        dm.write(f"error.{look}", f"{errno.ENOMEM}\n")
+    elif how == "unknown status":
+        dm.cache(listing=look, status="8 1/2 3")
+    else:
+        (dm.path / "vg-lv.stats").unlink()
+        (dm.path / f"vg-lv.stats.{look}").unlink()
+
+
+@pytest.mark.parametrize("how", ["gone", "no answer", "unknown status", "no stats"])
+def test_settle_does_not_call_a_log_empty_that_it_cannot_see(dm, how):
+    settling(dm)
+    is_lost(dm, 5, how)
+    r = dm.run("settle", "vg/lv", code=1)
+    assert r.stdout == "" and "it is not known whether its write log is empty" in r.stderr.splitlines()[-1]
+
+
+def test_settle_all_fails_where_a_cache_cannot_be_read(dm):
+    dm.command("lvs", "exit 0")
+    dm.cache(status="8 1/2 3")
+    r = dm.run("settle", "--all", code=1)
+    assert r.stdout == "" and "it is not known whether its write log is empty" in r.stderr
+
+
 def test_settle_interrupted(dm):
     settling(dm, log="drains", segments=8, dirty=72)
     code, out, _ = interrupted(dm, "settle", "vg/lv")
@@ -155,7 +183,7 @@ def test_settle_all(dm):
         dm.cache("vg-a", listing=i, devno="253:10", settings=SETTLED, dirty=0,
                  log="drains" if i < 5 else "off", segments=2 if i < 5 else 0)
         dm.cache("c", listing=i, devno="253:12", lvm=False, settings=SETTLED)
-    dm.command("lvs", "exit 5")
+    dm.command("lvs", "exit 0")
     lines = dm.out("settle", "--all").splitlines()
     assert [line.split(",")[0] for line in lines] == ["vg/a: settled", "c: settled"]
     assert dm.log() == ["message vg-a absorb 0", "message c absorb 0"]
@@ -171,7 +199,7 @@ def test_settle_all_goes_on_after_a_failure(dm):
 
 
 def test_settle_all_where_there_is_none(dm):
-    dm.command("lvs", "exit 5")
+    dm.command("lvs", "exit 0")
     assert dm.out("settle", "--all") == ""
     assert dm.out("settle", "--all", env={"HEARTH_FAKE_ERROR": str(errno.ENODEV)}) == ""
     for args in ([], ["--all", "vg/lv"], ["--all", "--json"]):
@@ -219,6 +247,7 @@ def stopped(dm):
                 f.seek(4096 + extent * EXTENT)
                 f.write(block)
     lvm.save()
+    holds.lvm = lvm
     return holds
 
 
@@ -233,6 +262,20 @@ def test_settle_all_names_the_stopped_ones(dm, stopped):
     # Bit 0 alone tells of a log, and only in a superblock.
     stopped(superblock(2), superblock(1, magic=1), superblock(0))
     assert dm.run("settle", "--all").stderr == ""
+
+
+def test_settle_all_fails_if_lvs_does(dm, stopped):
+    """A volume group may be locked, for example. The stopped caches that lvs lists are named all the same."""
+    stopped(superblock(1), superblock(0), superblock(0))
+    stopped.lvm.save(lvs_fails=5)
+    r = dm.run("settle", "--all", code=1)
+    named, failed = r.stderr.splitlines()
+    assert named.startswith("hearth: vg/pool is not active, and its write log is in use")
+    assert failed.startswith("hearth: lvs: exit status 5") and "stopped caches" in failed
+
+
+def test_settle_all_without_lvm(dm):
+    assert dm.out("settle", "--all", env={"PATH": f"{dm.path}/bin"}) == ""
 
 
 def test_set_absorb_says_how_to_end_it(dm):
@@ -258,6 +301,33 @@ def test_by_hand_interrupted_puts_the_table_back(dm):
     code, out, _ = interrupted(dm, "drain", "c")
     assert code == 130 and "the same command goes on" in out
     assert [line.split()[-2:] for line in dm.log()] == [["cleaner", "0"], ["smq", "0"]]
+
+
+CLEANER = "table c cache 253:2 253:1 253:3 128 2 metadata2 writethrough cleaner 0"
+FORMER = "table c cache 253:2 253:1 253:3 128 2 metadata2 writeback smq 0"
+
+
+@pytest.mark.parametrize("how, tables", [("gone", [CLEANER]), ("no answer", [CLEANER, FORMER]),
+                                         ("unknown status", [CLEANER, FORMER])])
+def test_by_hand_that_is_lost_meanwhile(dm, how, tables):
+    """Another program may have put another table there, and then that table is left alone."""
+    dm.cache("c", lvm=False, dirty=64)
+    if how == "unknown status":
+        dm.cache("c", listing=3, lvm=False, status="8 1/2 3")
+    else:
+        is_lost(dm, 3, how)
+    r = dm.run("drain", "c", code=1)
+    assert r.stdout == "" and "it is not known whether all its blocks are clean" in r.stderr.splitlines()[-1]
+    assert dm.log() == tables
+
+
+def test_by_hand_with_a_failing_device(dm):
+    dm.cache("c", lvm=False, dirty=64)
+    for i in range(3, 30):
+        dm.cache("c", listing=i, lvm=False, dirty=32, health="cache-device-failed")
+    r = dm.run("drain", "c", code=1)
+    assert r.stdout == "" and "not all dirty blocks can be written back" in r.stderr
+    assert dm.log() == [CLEANER, FORMER]
 
 
 def test_by_hand_and_stay(dm):
@@ -389,6 +459,15 @@ def test_uncache_refused_is_forgotten(dm, lvm):
 def test_not_what_would_lose_data(lv, sub):
     lv.cache(dirty=1, health="cache-device-failed", rw="ro")
     assert "cannot all be written back" in lv.complaint(1, sub, "vg/lv")
+    assert lv.log() == []
+
+
+@pytest.mark.parametrize("sub", ["drain", "split", "uncache"])
+@pytest.mark.parametrize("status", ["Fail", "8 1/2 3"])
+def test_not_if_the_status_tells_no_dirty_blocks(lv, sub, status):
+    lv.cache(listing=1, status=status)
+    r = lv.run(sub, "vg/lv", code=1)
+    assert "its status does not say how many blocks are dirty" in r.stderr
     assert lv.log() == []
 
 
