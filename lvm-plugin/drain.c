@@ -421,7 +421,8 @@ static int take_off(const struct options *o, const struct way *w, struct progres
 	struct left_over l;
 	int r = watch(p, argv);
 
-	if (r == EXIT_FAILED && was_killed_before(o, w, &l))
+	/* It, or an earlier lvconvert, has taken the cache off, and has left the pool. */
+	if (r && was_killed_before(o, w, &l))
 		return finish(o, w, &l);
 	if (!r)
 		p->left = p->dirty = p->of_these_log = 0;

@@ -448,6 +448,16 @@ def test_the_former_lvconvert_is_still_at_work(dm, lvm):
     is_off(lvm)
 
 
+@pytest.mark.parametrize("sub, then", [("uncache", [LEFT_OVER]), ("split", [])])
+def test_ctrl_c_after_the_cache_came_off(dm, lvm, sub, then):
+    """lvconvert ends before it has removed the pool."""
+    lvm.save(wait_within="lvconvert")
+    code, out, _ = interrupted(dm, sub, "vg/lv")
+    assert code == 0 and out.startswith(f"vg/lv: {sub}")
+    assert dm.log()[1:] == then
+    is_off(lvm, *([] if then else ["vg/fast"]))
+
+
 def test_uncache_refused_is_forgotten(dm, lvm):
     lvm.save(refuse="lvconvert")
     dm.run("uncache", "vg/lv", code=1)
