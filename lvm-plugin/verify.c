@@ -75,7 +75,7 @@ static void parse(char *text, struct answer *a)
 	}
 }
 
-/* Asks about the slots from @first on.  0, or an error, negative. */
+/* Asks about the slots from @first on.  0, or an error, negative: -EINTR after Ctrl-C. */
 static int ask(const struct verify *v, uint64_t first, struct answer *a)
 {
 	char message[64], *reply;
@@ -85,8 +85,10 @@ static int ask(const struct verify *v, uint64_t first, struct answer *a)
 		 v->o->repair ? " drop" : "");
 	for (tries = 0; ; tries++) {
 		r = dm_send(v->c->dm, message, &reply);
-		if (r != -EBUSY || tries == SUSPENDED_MAX || pause_for(1))
+		if (r != -EBUSY || tries == SUSPENDED_MAX)
 			break;
+		if (pause_for(1))
+			return -EINTR;
 	}
 	if (r || !reply)
 		return r ?: -EINVAL;
@@ -194,8 +196,11 @@ static int verify_sample(struct verify *v)
 	uint64_t slot;
 	int r;
 
-	srandom(now() * 1e6);
 	v->total = v->c->total;
+	/* The status line is "Fail", or makes no sense. */
+	if (!v->total)
+		return -EINVAL;
+	srandom(now() * 1e6);
 	do {
 		slot = ((uint64_t)random() << 16 ^ random()) % v->total;
 		r = step(v, &slot);
@@ -293,7 +298,7 @@ int hearth_verify(const struct options *o)
 	syscall(SYS_ioprio_set, 1, 0, IOPRIO_IDLE);
 	r = o->sample ? verify_sample(&v) : verify_all(&v);
 	end_of_line(&v);
-	r = r ? refused(&v, r) : outcome(&v);
+	r = r && r != -EINTR ? refused(&v, r) : outcome(&v);
 	caches_free(&cs);
 	return r;
 }

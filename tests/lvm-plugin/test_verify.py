@@ -117,6 +117,25 @@ def test_interrupted(lv):
     assert "stopped; 0 blocks are equal" in out
 
 
+def test_interrupted_while_the_volume_is_suspended(lv):
+    reply(lv, 0, 200, equal=150)
+    lv.write("busy", "verify 200\n")
+    p = subprocess.Popen([BIN / "fake/hearth", "verify", "vg/lv"], text=True, env=lv.environment(),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    limit = time.monotonic() + 20
+    while len(lv.log()) < 2 and time.monotonic() < limit:
+        time.sleep(.05)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    assert p.returncode == 130 and err == ""
+    assert "stopped; 150 blocks are equal" in out
+
+
+def test_a_sample_of_a_cache_that_has_failed(lv):
+    lv.cache(status="Fail")
+    assert "has failed" in lv.complaint(5, "verify", "vg/lv", "--sample", 20)
+
+
 def test_a_target_that_does_not_verify(lv):
     lv.write("refuse", "verify 0\n")
     assert "does not verify" in lv.complaint(5, "verify", "vg/lv")
