@@ -34,8 +34,14 @@ static bool has_errors(const struct cache_info *c)
 static void examine_health(const struct cache_info *c)
 {
 	const struct failure *f = failure_find(c->health);
-	char resume[DM_NAME_MAX + 80];
+	char resume[DM_NAME_MAX + 80], look[DM_NAME_MAX + 120];
 
+	snprintf(look, sizeof(look),
+		 "use modules and commands of one version of hearth; 'dmsetup status %s' prints what the target says",
+		 c->dm->name);
+	if (!cache_understood(c))
+		found(PROBLEM, "status-unknown", c->name, look,
+		      "the target's status makes no sense, so nothing else is known of it");
 	if (f)
 		found(PROBLEM, "health", c->name, f->remedy, "%s: %s",
 		      c->health, f->what);
@@ -140,7 +146,7 @@ static void examine_policy(const struct cache_info *c)
 void examine_cache(const struct cache_info *c)
 {
 	examine_health(c);
-	if (c->failed_line)
+	if (c->failed_line || !cache_understood(c))
 		return;
 	examine_errors(c);
 	examine_origin(c);

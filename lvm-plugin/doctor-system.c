@@ -312,6 +312,9 @@ static void examine_mounts(const struct caches *cs)
 	if (!root)
 		return;
 	examine_initramfs_of_all(root);
+	/* Its policy is not known. */
+	if (!cache_understood(root))
+		return;
 	if (strcmp(root->policy, "smq") && strcmp(root->policy, "mq")) {
 		found(WARNING, "root-policy", root->name,
 		      "'hearth set CACHE policy=smq', which is the same policy as heat by a name that every kernel knows",

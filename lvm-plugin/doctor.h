@@ -27,7 +27,8 @@ void examine_system(const struct caches *cs);
 
 /**
  * examine_cache() - look at one cache, by all checks of doctor-cache.c and those below
- * @c: the cache; if its status line is "Fail" or "Error", only its health is looked at
+ * @c: the cache; if its status line is "Fail" or "Error", or makes no sense, only its health is
+ *	looked at
  *
  * The checks below that belong to it are examine_log(), examine_origin(), examine_lost(),
  * examine_wear() and examine_network().

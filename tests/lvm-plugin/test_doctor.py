@@ -742,6 +742,20 @@ REFUSED = "3,1,1,-;device-mapper: cache: {}: the origin was written without the 
     "refused, until 'hearth origin' says which is right; 3 of 32 blocks differ, the first is origin block 7\n"
 
 
+@pytest.mark.parametrize("suspended", [0, 1])
+def test_a_status_that_makes_no_sense(sound, suspended):
+    """Nothing else is known of the cache then, so nothing else is said of it."""
+    healthy(sound, status="8 1/2 3", suspended=suspended)
+    sound.write("deps/253:3", "259:7\n")
+    about = [(f["level"], f["id"]) for f in findings(sound) if f["subject"] == "vg/lv"]
+    assert about == [("problem", "status-unknown")] + suspended * [("problem", "suspended")]
+
+
+def test_a_status_that_makes_no_sense_on_a_cached_root(cached_root):
+    healthy(cached_root, status="8 1/2 3")
+    assert [f["id"] for f in findings(cached_root) if f["level"] != "fine"] == ["status-unknown"]
+
+
 def test_an_origin_that_was_written_without_its_cache(sound):
     healthy(sound, origin="changed")
     assert [f["id"] for f in findings(sound) if f["level"] == "warning"] == ["origin-changed"]
@@ -936,6 +950,7 @@ SCENES = {
     "ssd-fails": lambda dm: smart_says(dm, critical=4),
     "ssd-spare": lambda dm: smart_says(dm, spare=10),
     "ssd-worn": lambda dm: smart_says(dm, used=90),
+    "status-unknown": lambda dm: healthy(dm, status="8 1/2 3"),
     "suspended": lambda dm: healthy(dm, suspended=1),
 }
 
