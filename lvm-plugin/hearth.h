@@ -189,7 +189,8 @@ int hearth_replace(const struct options *o);
  * Without keep, prints what the comparison at activation has found. With keep, asks on stderr
  * before it gives the answer to the target. No answer on stdin means no.
  *
- * Return: EXIT_OK; EXIT_FAILED, also if the user says no; EXIT_OLD_TARGET.
+ * Return: EXIT_OK; EXIT_FAILED, also if the user says no; EXIT_OLD_TARGET; EXIT_INTERRUPTED, and
+ * the target does not have the answer any more then.
  */
 int hearth_origin(const struct options *o);
 

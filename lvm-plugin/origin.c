@@ -197,15 +197,29 @@ static bool agreed(const struct answer *a, bool yes)
 	return false;
 }
 
+static void take_back(void)
+{
+	int r = write_parameter("\n");
+
+	if (r)
+		complain(PARAMETER ": the answer stays there, and has to be removed: %s",
+			 strerror(-r));
+}
+
 /* Activates the volume, and takes the answer back even if that fails: it was for this once. */
 static int activate(const struct answer *a, bool json)
 {
 	const char *const argv[] = {
 		"lvchange", "-qq", "-ay", "--", a->volume, NULL
 	};
-	int code = lvm_run(argv);
+	int code = lvm_watch(argv, NULL, NULL);
 
-	write_parameter("\n");
+	take_back();
+	if (code && interrupted) {
+		complain("%s: stopped; the answer was for this activation, and the next one does not get it",
+			 a->name);
+		return EXIT_INTERRUPTED;
+	}
 	if (code) {
 		complain("%s: LVM did not activate it; see above and dmesg",
 			 a->name);
@@ -229,6 +243,9 @@ static int answer(const struct options *o)
 		return r;
 	if (!agreed(&a, o->yes))
 		return EXIT_FAILED;
+	/* A later table would take the answer if a signal could end hearth here. */
+	if (a.volume[0])
+		catch_signals();
 	r = tell(&a);
 	if (r)
 		return r;

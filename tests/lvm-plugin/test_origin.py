@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth origin: what it shows, and how the target is told which of both is right."""
 
+import signal
+import time
+
 import pytest
 
 PARAMETER = "sys/module/dm_cache/parameters/keep"
@@ -92,6 +95,20 @@ def test_lvm_fails(lv):
     r = lv.run("origin", "vg/lv", "--keep", "cache", "--yes", code=1)
     assert "did not activate" in r.stderr
     assert (lv.path / PARAMETER).read_text() == "\n"
+
+
+def test_ctrl_c_takes_the_answer_back(lv):
+    """lvchange gets the Ctrl-C as well."""
+    lv.command("lvchange", """trap 'echo interrupted >>"$HEARTH_FAKE/log"; kill $!; exit 5' INT
+echo lvchange >>"$HEARTH_FAKE/log"; sleep 60 & wait $!""")
+    p = lv.start("origin", "vg/lv", "--keep", "cache", "--yes")
+    limit = time.monotonic() + 20
+    while not lv.log() and time.monotonic() < limit:
+        time.sleep(.05)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    assert (lv.path / PARAMETER).read_text() == "\n"
+    assert p.returncode == 130 and lv.log() == ["lvchange", "interrupted"]
 
 
 def test_the_module_is_loaded_first(lv):
