@@ -342,6 +342,7 @@ static int simple(int type, const struct dm_device *d)
 
 int dm_replace(const struct dm_device *d, const char *type, const char *table)
 {
+	char first[sizeof(complaint)];
 	int r = load(d, type, table);
 
 	if (r)
@@ -358,8 +359,10 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	 * If the kernel refused the switch, this resumes the old table.  If the new target did
 	 * not resume, the old table is gone, and this tries the new one again.
 	 */
+	strcpy(first, complaint);
 	simple(DM_DEVICE_CLEAR, d);
 	simple(DM_DEVICE_RESUME, d);
+	strcpy(complaint, first);
 	return r;
 }
 

@@ -58,8 +58,30 @@ char *table_with(const struct cache_info *c, const char *mode, const char *polic
 	return table;
 }
 
+/* Did the new table leave the device suspended?  If it was so before, this is not known. */
+static bool is_suspended_now(const struct cache_info *c)
+{
+	struct dm_device d;
+	bool stays = !dm_look(c->dm->name, &d) && d.suspended && !c->dm->suspended;
+
+	free(d.table);
+	free(d.status);
+	return stays;
+}
+
+static void tell_of_suspended(const struct cache_info *c, const char *table, const char *why)
+{
+	complain("%s: it is suspended, and all I/O to it waits, because its new table '%s' does not resume: %s",
+		 c->name, table, why);
+	complain("%s: see dmesg for the reason; when that is mended, 'dmsetup resume %s'",
+		 c->name, c->dm->name);
+	complain("%s: or put the former table back: 'dmsetup reload %s --table \"%ju %ju cache %s\"', then 'dmsetup resume %s'",
+		 c->name, c->dm->name, c->dm->start, c->dm->length, c->dm->table, c->dm->name);
+}
+
 int table_load(const struct cache_info *c, const char *table)
 {
+	char why[400];
 	int r;
 
 	if (!c->dm->alone) {
@@ -70,7 +92,11 @@ int table_load(const struct cache_info *c, const char *table)
 	r = dm_replace(c->dm, "cache", table);
 	if (!r)
 		return EXIT_OK;
-	complain("%s: the table '%s' was refused: %s %s", c->name, table,
-		 strerror(-r), dm_error());
+	/* The next question to libdevmapper takes its words away. */
+	snprintf(why, sizeof(why), "%s %s", strerror(-r), dm_error());
+	if (is_suspended_now(c))
+		tell_of_suspended(c, table, why);
+	else
+		complain("%s: the table '%s' was refused: %s", c->name, table, why);
 	return EXIT_FAILED;
 }

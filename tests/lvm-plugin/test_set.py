@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth set: which changes go to lvm2 and which to the target, and in what order."""
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -127,6 +128,25 @@ def test_by_hand_without_features(dm):
     dm.cache("c", listing=2, lvm=False, mode="writeback", features="1 writeback")
     dm.run("set", "c", "mode=writeback")
     assert dm.log() == ["table c cache 253:2 253:1 253:3 128 1 writeback default 0"]
+
+
+def test_by_hand_and_refused(dm):
+    dm.cache("c", lvm=False)
+    dm.write("refuse-table", f"{errno.EINVAL}")
+    why = dm.complaint(1, "set", "c", "mode=writethrough")
+    assert "was refused: Invalid argument" in why and "suspended" not in why
+
+
+def test_by_hand_and_not_resumed(dm):
+    """All I/O to the device waits then, so the complaint says how to go on."""
+    dm.cache("c", lvm=False)
+    dm.write("refuse-table", f"{errno.EIO} suspended")
+    first, how, back = dm.run("set", "c", "mode=writethrough", code=1).stderr.splitlines()[:3]
+    assert first.startswith("hearth: c: it is suspended, and all I/O to it waits, because its new table ")
+    assert "writethrough smq 0' does not resume: Input/output error" in first
+    assert "see dmesg" in how and "'dmsetup resume c'" in how
+    assert ("'dmsetup reload c --table \"0 262144 cache 253:2 253:1 253:3 128 2 metadata2 writeback smq 0\"'"
+            in back) and "'dmsetup resume c'" in back
 
 
 def test_several_targets(dm):
