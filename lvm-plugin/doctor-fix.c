@@ -119,47 +119,66 @@ static bool copy_conf(FILE *from, FILE *to)
 	return ok;
 }
 
+/* The former configuration becomes the backup.  If the new one then fails, it goes back. */
 static int put_in_place(const char *path, const char *made)
 {
 	char backup[720];
+	bool moved;
 
 	snprintf(backup, sizeof(backup), "%s" BACKUP, path);
-	if ((rename(path, backup) && errno != ENOENT) || rename(made, path)) {
-		complain("%s: %s", path, strerror(errno));
-		return EXIT_FAILED;
-	}
-	return EXIT_OK;
+	moved = !rename(path, backup);
+	if ((moved || errno == ENOENT) && !rename(made, path))
+		return EXIT_OK;
+	complain("%s: %s", path, strerror(errno));
+	if (moved && rename(backup, path))
+		complain("%s: the former configuration is in %s", path, backup);
+	unlink(made);
+	return EXIT_FAILED;
+}
+
+/* Writes the new configuration, @to, with the lines of the former one; @from: NULL: no file. */
+static int write_conf(const char *path, FILE *from, FILE *to)
+{
+	bool ours = !from || copy_conf(from, to);
+	bool ok = !from || !ferror(from);
+
+	fputs("# By 'hearth doctor --fix': what repairs a cache's metadata, hearth-metadata(8).\n"
+	      REPAIR_LINE " = \"" HEARTH_REPAIR "\"\n", to);
+	ok = !ferror(to) && ok;
+	ok = !fclose(to) && ok;
+	if (ours && ok)
+		return EXIT_OK;
+	complain(ours ? "%s: it could not be copied" :
+		 "%s: it sets cache_repair_executable; change that to \"" HEARTH_REPAIR "\"",
+		 path);
+	return EXIT_FAILED;
 }
 
 static int fix_repair(const char *subject)
 {
 	char path[700], made[720];
 	FILE *from, *to;
-	bool ours = true, ok;
+	int r = EXIT_FAILED;
 
 	local_conf(path, sizeof(path));
 	snprintf(made, sizeof(made), "%s.hearth-new", path);
-	to = fopen(made, "we");
-	if (!to) {
-		complain("%s: %s", made, strerror(errno));
+	from = fopen(path, "re");
+	if (!from && errno != ENOENT) {
+		complain("%s: %s", path, strerror(errno));
 		return EXIT_FAILED;
 	}
-	from = fopen(path, "re");
-	if (from) {
-		ours = copy_conf(from, to);
+	to = fopen(made, "we");
+	if (to)
+		r = write_conf(path, from, to);
+	else
+		complain("%s: %s", made, strerror(errno));
+	if (from)
 		fclose(from);
-	}
-	fputs("# By 'hearth doctor --fix': what repairs a cache's metadata, hearth-metadata(8).\n"
-	      REPAIR_LINE " = \"" HEARTH_REPAIR "\"\n", to);
-	ok = !ferror(to);
-	ok = !fclose(to) && ok;
-	if (ours && ok)
+	if (!r)
 		return put_in_place(path, made);
-	unlink(made);
-	complain(ours ? "%s: it could not be written" :
-		 "%s: it sets cache_repair_executable; change that to \"" HEARTH_REPAIR "\"",
-		 path);
-	return EXIT_FAILED;
+	if (to)
+		unlink(made);
+	return r;
 }
 
 /* ---- All of them ---- */

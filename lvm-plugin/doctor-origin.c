@@ -90,13 +90,14 @@ static bool is_active(const struct caches *cs, const char *dm_name)
 static void examine_record(const struct caches *cs, char *record)
 {
 	static const char target[] = "device-mapper: cache: ";
-	char *name = strstr(record, target), *end, volume[2 * DM_NAME_MAX];
+	char *name = strstr(record, target), volume[2 * DM_NAME_MAX];
 
-	if (!name || !strstr(record, ": refused, until 'hearth origin'"))
+	if (!name)
 		return;
 	name += strlen(target);
-	end = strstr(name, ": ");
-	*end = '\0';
+	if (!strstr(name, ": refused, until 'hearth origin'"))
+		return;
+	*strstr(name, ": ") = '\0';
 	if (is_active(cs, name))
 		return;
 	name_volume(name, volume, sizeof(volume));

@@ -101,6 +101,20 @@ static void examine_modules(const struct caches *cs)
 
 /* ---- Mounts ---- */
 
+/*
+ * Btrfs gives its mounts a number of its own, with the major number 0.  The source of the
+ * mount, behind the optional fields, is one of its devices.
+ */
+static void take_source(const char *line, struct device *d)
+{
+	const char *fields = strstr(line, " - ");
+	char source[256];
+	uint64_t bytes;
+
+	if (fields && sscanf(fields, " - %*s %255s", source) == 1 && source[0] == '/')
+		dm_block_device(source, &d->major, &d->minor, &bytes);
+}
+
 /* Finds the device that is mounted at @where.  False if none is. */
 static bool mounted(const char *where, struct device *d)
 {
@@ -116,6 +130,8 @@ static bool mounted(const char *where, struct device *d)
 		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &here.major,
 			   &here.minor, point) != 3 || strcmp(point, where))
 			continue;
+		if (!here.major)
+			take_source(line, &here);
 		*d = here;
 		hit = true;
 	}

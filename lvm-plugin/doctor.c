@@ -94,22 +94,14 @@ static int tell_nagios(int r)
 
 /* ---- --fix ---- */
 
-/* Asks the user.  No answer means no, because a script may have no input. */
 static bool agreed(const struct finding *f, const struct options *o)
 {
-	char answer[16];
-
 	fprintf(stderr, "%s: %s\n%s: ", f->subject, f->text, f->fix->what);
 	if (o->yes) {
 		fputs("yes\n", stderr);
 		return true;
 	}
-	fputs("do this? [y/N] ", stderr);
-	fflush(stderr);
-	if (fgets(answer, sizeof(answer), stdin))
-		return answer[0] == 'y' || answer[0] == 'Y';
-	fputc('\n', stderr);
-	return false;
+	return user_agrees("do this?");
 }
 
 /* True if a repair was run.  @code becomes the exit code of the last repair that failed. */

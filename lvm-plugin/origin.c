@@ -179,8 +179,6 @@ static int find(struct answer *a)
 
 static bool agreed(const struct answer *a, bool yes)
 {
-	char reply[16];
-
 	if (!strcmp(a->keep, "cache"))
 		fprintf(stderr, "%s: all blocks that are in the cache will be written over the origin. Anything that was written to these blocks of the origin without the cache is lost.\n",
 			a->name);
@@ -189,12 +187,7 @@ static bool agreed(const struct answer *a, bool yes)
 			a->name);
 	if (yes)
 		return true;
-	fputs("Do this? [y/N] ", stderr);
-	fflush(stderr);
-	if (fgets(reply, sizeof(reply), stdin))
-		return reply[0] == 'y' || reply[0] == 'Y';
-	fputc('\n', stderr);
-	return false;
+	return user_agrees("Do this?");
 }
 
 static void take_back(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Complaints, the clock, signals, paths.
+ * Complaints, questions, the clock, signals, paths.
  *
  * It must not know caches.
  */
@@ -22,6 +22,22 @@ void complain(const char *format, ...)
 	vfprintf(stderr, format, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+}
+
+bool user_agrees(const char *question)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool any, yes;
+
+	fprintf(stderr, "%s [y/N] ", question);
+	fflush(stderr);
+	any = getline(&line, &room, stdin) > 0;
+	yes = any && (line[0] == 'y' || line[0] == 'Y');
+	if (!any)
+		fputc('\n', stderr);
+	free(line);
+	return yes;
 }
 
 /* ---- Time and signals ---- */

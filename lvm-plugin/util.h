@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Helpers of the command and of dmeventd's plugin: complaints, the clock, signals,
+ * Helpers of the command and of dmeventd's plugin: complaints, questions, the clock, signals,
  * paths.  Knows no caches.
  */
 #ifndef HEARTH_PLUGIN_UTIL_H
@@ -17,6 +17,17 @@
  */
 __attribute__((format(printf, 1, 2)))
 void complain(const char *format, ...);
+
+/**
+ * user_agrees() - ask the user for yes or no
+ * @question: printed on stderr
+ *
+ * Reads one line of stdin, however long it is.
+ *
+ * Return: true if the line begins with y; false also if there is no line, because a script may
+ * have no input.
+ */
+bool user_agrees(const char *question);
 
 /** now() - seconds since boot, including the time that the machine slept */
 double now(void);

@@ -362,6 +362,17 @@ def test_cached_root(cached_root):
     assert "cannot be listed" in only(cached_root, "note", "initramfs")
 
 
+def test_cached_root_of_btrfs(cached_root):
+    """The kernel gives btrfs a number of its own, so the name of the device tells."""
+    cached_root.write("proc/self/mountinfo",
+                      "20 1 0:31 /@ / rw,relatime shared:1 - btrfs /dev/mapper/vg-lv rw,subvol=/@\n"
+                      "21 20 0:32 / /proc rw - proc proc rw\n")
+    cached_root.write("devices", "/dev/mapper/vg-lv 253:7 1000\n")
+    assert [f["id"] for f in findings(cached_root) if f["level"] == "problem"] == ["boot"]
+    cached_root.command("lsinitramfs", "echo etc/x")
+    assert {f["id"] for f in findings(cached_root) if f["level"] == "problem"} == {"boot", "initramfs"}
+
+
 def test_image_older_than_the_module(cached_root):
     """Nobody built the image anew when hearth was updated."""
     module = cached_root.write(f"lib/modules/{RELEASE}/updates/dm-cache.ko", "")
@@ -444,6 +455,15 @@ def test_fix_asks_first(stale_image):
     r = stale_image.run("doctor", "--fix", input="y\n")
     assert ran(stale_image) == [f"update-initramfs -u -k {RELEASE}"]
     assert "     holds hearth" in r.stdout and "the kernel's own" not in r.stdout
+
+
+def test_a_long_answer_answers_one_question(stale_image):
+    tools(stale_image, check="0.9.0")
+    ours(stale_image)
+    r = stale_image.run("doctor", "--fix", code=6, input="n" + 14 * "o" + "y\n",
+                        env={"LVM_SYSTEM_DIR": ""})
+    assert r.stderr.count("[y/N]") == 2
+    assert ran(stale_image) == [] and not (stale_image.path / "etc/lvm").exists()
 
 
 def test_without_fix_nothing_is_done(stale_image):
@@ -540,6 +560,17 @@ def test_fix_has_lvm_repair_with_hearth(sound):
     local.unlink()
     sound.run("doctor", "--fix", "--yes", code=6, env={"LVM_SYSTEM_DIR": "", "PATH": f"{sound.path}/bin"})
     assert local.read_text().count('"/usr/sbin/hearth-cache-repair"') == 1
+
+
+def test_a_configuration_that_cannot_be_read_is_left_alone(sound):
+    tools(sound, check="0.9.0")
+    ours(sound)
+    local = sound.write("etc/lvm/lvmlocal.conf", "")
+    local.unlink()
+    local.symlink_to(local.name)
+    r = sound.run("doctor", "--fix", "--yes", code=1, env={"LVM_SYSTEM_DIR": "", "PATH": f"{sound.path}/bin"})
+    assert f"{local}: {os.strerror(errno.ELOOP)}" in r.stderr
+    assert list(local.parent.iterdir()) == [local] and local.is_symlink()
 
 
 def test_repair_is_not_configured_if_it_is_not_there(sound):
@@ -766,7 +797,8 @@ def test_an_origin_that_was_written_without_its_cache(sound):
 def test_refused_caches(sound):
     """LVM's volume is named as LVM does. A cache that is active by now is in order."""
     sound.command("lvs", 'case "$*" in *vg/home) echo "  cache|";; *) exit 5;; esac')
-    sound.write("dev/kmsg", "6,0,0,-;other\n" +
+    sound.write("dev/kmsg", "6,0,0,-;other\n"
+                "6,0,0,-;another: refused, until 'hearth origin' (device-mapper: cache: says it)\n" +
                 "".join(REFUSED.format(name) for name in ("vg-home", "vg-lv", "by-hand", "vg-home")))
     found = [f for f in findings(sound) if f["level"] == "problem"]
     assert [(f["id"], f["subject"]) for f in found] == [("origin-refused", "vg/home"), ("origin-refused", "by-hand")]
