@@ -356,9 +356,11 @@ static void print_marks(bool json)
 static int delete_mark(const char *name)
 {
 	char *path = path_of(name);
-	bool ok = good_name(name) && !unlink(path);
+	bool good = good_name(name), ok = good && !unlink(path);
 
-	if (!ok)
+	if (!ok && good && errno != ENOENT)
+		complain("%s: %s", path, strerror(errno));
+	else if (!ok)
 		complain("no mark '%s'; 'hearth mark' lists those that there are", name);
 	free(path);
 	return ok ? EXIT_OK : EXIT_FAILED;
@@ -368,7 +370,11 @@ int hearth_mark(const struct options *o)
 {
 	int r = EXIT_OK;
 
-	if (o->nr_args && o->remove)
+	if (o->remove && o->nr_args != 1) {
+		complain("--delete takes a mark, and nothing else");
+		return EXIT_USAGE;
+	}
+	if (o->remove)
 		r = delete_mark(o->args[0]);
 	else if (o->nr_args)
 		r = make_mark(o->args[0], o->nr_args > 1 ? o->args[1] : NULL);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth mark, status --since, and the record of counters in /var/lib/hearth/counters."""
 
+import errno
 import os
 import re
 import resource
@@ -291,6 +292,12 @@ def test_marks_of_several_caches(dm):
     assert dm.out("__complete", "status", "--since", "t").split() == ["then", "two"]
     assert dm.json("mark", "--delete", "one", schema="mark")["marks"][0]["name"] == "then"
     assert "no mark 'one'" in dm.complaint(1, "mark", "--delete", "one")
+    # It is there, and cannot be removed.
+    (dm.path / "var/lib/hearth/marks/one").mkdir()
+    assert os.strerror(errno.EISDIR) in dm.complaint(1, "mark", "--delete", "one")
+    for args in ([], ["then", "vg/lv"]):
+        assert "--delete takes a mark" in dm.complaint(2, "mark", "--delete", *args)
+    assert dm.json("mark", schema="mark")["marks"][0]["name"] == "then"
     assert "no mark 'one'" in dm.run("status", "--since", "one", code=1).stderr
 
 
