@@ -69,7 +69,7 @@ bool cache_understood(const struct cache_info *c)
 
 /* ---- All of them ---- */
 
-static int explain(int r)
+int caches_explain(int r)
 {
 	switch (r) {
 	case -EACCES:
@@ -151,7 +151,7 @@ int caches_read(struct caches *cs)
 {
 	int r = read_all(cs);
 
-	return r ? explain(r) : EXIT_OK;
+	return r ? caches_explain(r) : EXIT_OK;
 }
 
 int caches_read_if_any(struct caches *cs, bool *no_dm)
@@ -159,7 +159,7 @@ int caches_read_if_any(struct caches *cs, bool *no_dm)
 	int r = read_all(cs);
 
 	*no_dm = means_no_dm(r);
-	return r && !*no_dm ? explain(r) : EXIT_OK;
+	return r && !*no_dm ? caches_explain(r) : EXIT_OK;
 }
 
 static void free_words(struct cache_info *c)

@@ -290,6 +290,14 @@ int caches_read(struct caches *cs);
 int caches_read_if_any(struct caches *cs, bool *no_dm);
 
 /**
+ * caches_explain() - complain that device-mapper cannot be asked
+ * @error: of a function of dm.h, negative
+ *
+ * Return: EXIT_NO_DM.
+ */
+int caches_explain(int error);
+
+/**
  * caches_free() - free all that caches_read() and the like have read
  * @cs: is empty afterwards, and may be freed again
  */

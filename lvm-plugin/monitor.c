@@ -111,9 +111,11 @@ static int quietly(const char *name)
 	struct dm_device d;
 	int r = dm_look(name, &d), is;
 
-	/* The device may be gone by now, so an error here is no failure. */
-	if (r && r != -ENOENT)
+	/* The device may be gone by now, which is no failure. */
+	if (r == -ENXIO)
 		return EXIT_OK;
+	if (r && r != -ENOENT)
+		return caches_explain(r);
 	is = dm_monitored(&d);
 	if (!r && !is)
 		r = dm_monitor(&d, read_interval());

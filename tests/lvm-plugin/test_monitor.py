@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth monitor, and the rules by which dmeventd's plugin writes to the log."""
 
+import errno
 import subprocess
 import time
 
@@ -234,6 +235,18 @@ def test_what_is_in_the_way(dm, error, why):
     assert why in dm.complaint(1, "monitor", "--register")
     if error != 61:
         assert why in dm.complaint(1, "monitor", "--quiet", "--register", "vg-lv")
+
+
+@pytest.mark.parametrize("error, why", [
+    (errno.EACCES, "only root may talk to device-mapper"), (errno.ENOMEM, "Cannot allocate memory")])
+def test_udev_is_told_if_the_device_cannot_be_asked(dm, error, why):
+    dm.cache()
+    dm.write("look-error", f"{error}")
+    assert why in dm.complaint(4, "monitor", "--quiet", "--register", "vg-lv")
+    assert dm.log() == []
+    # It is gone, which is no failure.
+    dm.write("look-error", f"{errno.ENXIO}")
+    assert dm.out("monitor", "--quiet", "--register", "vg-lv") == ""
 
 
 def test_usage(dm):
