@@ -116,8 +116,11 @@ static int read_into(struct caches *cs)
 
 	if (r)
 		return r;
+	r = dm_cache_version(version);
+	if (r && r != -ENOENT)
+		return r;
 	/* The versions of the kernel's own target begin at 2.0, hearth's at 2.100. */
-	own = !dm_cache_version(version) && version[0] == 2 && version[1] >= 100;
+	own = !r && version[0] == 2 && version[1] >= 100;
 	version_text(text, sizeof(text), version, own);
 	cs->all = calloc(cs->nr_devices ?: 1, sizeof(*cs->all));
 	if (!cs->all)
@@ -128,6 +131,8 @@ static int read_into(struct caches *cs)
 		r = cache_parse(c, &cs->devices[i], own, text);
 		if (!r)
 			continue;
+		if (r != -EINVAL)
+			return r;
 		complain("%s: cannot make sense of its status: %s",
 			 cs->devices[i].name, cs->devices[i].status);
 		strcpy(c->health, "unknown");

@@ -110,6 +110,7 @@ static int ask(int type, const char *name, struct dm_device *d, char **words)
 	unsigned int nr = 0;
 	struct dm_info info;
 	void *next = NULL;
+	bool any = false;
 	int r;
 
 	*words = NULL;
@@ -123,8 +124,9 @@ static int ask(int type, const char *name, struct dm_device *d, char **words)
 		next = dm_get_next_target(task, next, &start, &length, &target,
 					  &params);
 		nr++;
-		if (*words || !target || strcmp(target, "cache"))
+		if (any || !target || strcmp(target, "cache"))
 			continue;
+		any = true;
 		*words = strdup(params);
 		d->start = start;
 		d->length = length;
@@ -137,7 +139,9 @@ static int ask(int type, const char *name, struct dm_device *d, char **words)
 	}
 	snprintf(d->uuid, sizeof(d->uuid), "%s", dm_task_get_uuid(task) ?: "");
 	dm_task_destroy(task);
-	return *words ? 0 : -ENOENT;
+	if (any && !*words)
+		return -ENOMEM;
+	return any ? 0 : -ENOENT;
 }
 
 static int look_at(const char *name, struct dm_device *d)
@@ -170,10 +174,13 @@ int dm_look(const char *name, struct dm_device *d)
 static int add(struct dm_device **devices, unsigned int *nr, const char *name)
 {
 	struct dm_device d, *more;
+	int r = look_at(name, &d);
 
 	/* The device is no cache, or it went away meanwhile. */
-	if (look_at(name, &d))
+	if (r == -ENOENT || r == -ENXIO)
 		return 0;
+	if (r)
+		return r;
 	more = realloc(*devices, (*nr + 1) * sizeof(d));
 	if (!more) {
 		free(d.table);

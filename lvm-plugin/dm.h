@@ -32,7 +32,7 @@ struct dm_device {
  * @devices: receives them, sorted by name; dm_free_caches() frees them, also after an error
  * @nr: receives their number
  *
- * Leaves out a device that it cannot ask, because a device may go away meanwhile.
+ * Leaves out a device that goes away meanwhile.
  *
  * Return: 0; -EACCES if the user is not root, -ENODEV without a device-mapper, -ENOMEM, or
  * the kernel's error.
