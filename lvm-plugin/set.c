@@ -57,11 +57,14 @@ static bool is_word(const char *s)
 
 static int add_wish(struct wishes *w, const struct cache_info *c, const char *pair)
 {
-	char *key = strdup(pair), *value = strchr(key, '='), *number;
+	char *key = strdup(pair), *value, *number;
 	struct known_setting k;
 	const char *why;
 	unsigned int i;
 
+	if (!key)
+		abort();
+	value = strchr(key, '=');
 	if (!value)
 		return wrong(pair, "not KEY=VALUE");
 	*value++ = '\0';
@@ -142,22 +145,40 @@ static int open_log(void)
 	return fd;
 }
 
-/* @why becomes the target's last line in the kernel's log behind @fd, which has the reason. */
-static void read_log(int fd, char *why, size_t len)
+/*
+ * Is this line of the target's about a setting?  The target names the setting in each reason
+ * for which it refuses one, and not always the cache.
+ */
+static bool is_about(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+	char quoted[64], stored[64];
+
+	snprintf(quoted, sizeof(quoted), "'%s'", key);
+	snprintf(stored, sizeof(stored), "setting %s ", key);
+	return (!strncmp(text, key, len) && text[len] == ':') || strstr(text, quoted) ||
+	       !strncmp(text, stored, strlen(stored));
+}
+
+/*
+ * @why becomes the last line about the setting in the kernel's log behind @fd.  The kernel
+ * returns one record for each read.  A file of the tests returns all at once.
+ */
+static void read_log(int fd, const char *key, char *why, size_t len)
 {
 	static const char target[] = "device-mapper: cache: ";
-	char record[1024], *text;
+	char record[8192], *line, *text, *save;
 	ssize_t n;
 
-	why[0] = '\0';
-	while ((n = read(fd, record, sizeof(record) - 1)) > 0) {
-		record[n] = '\0';
-		text = strstr(record, target);
-		if (!text)
-			continue;
-		text += strlen(target);
-		text[strcspn(text, "\n")] = '\0';
-		snprintf(why, len, "%s", text);
+	while ((n = read(fd, record, sizeof(record) - 1)) > 0 ||
+	       (n < 0 && errno == EPIPE)) {
+		record[n > 0 ? n : 0] = '\0';
+		for (line = strtok_r(record, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save)) {
+			text = strstr(line, target);
+			if (text && is_about(text + strlen(target), key))
+				snprintf(why, len, "%s", text + strlen(target));
+		}
 	}
 }
 
@@ -176,7 +197,7 @@ static int message(const struct cache_info *c, const struct wishes *w, const cha
 	r = dm_send(c->dm, text, NULL);
 	if (log >= 0) {
 		if (r)
-			read_log(log, why, sizeof(why));
+			read_log(log, key, why, sizeof(why));
 		close(log);
 	}
 	if (!r)

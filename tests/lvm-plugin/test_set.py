@@ -184,6 +184,23 @@ def test_refused(lv):
     assert r.stderr == "no lock\n"
 
 
+KMSG = "3,1,1,-;device-mapper: cache: {}\n"
+
+
+@pytest.mark.parametrize("said", ["read_level: 9 is not in 0..5", "unknown message or setting 'read_level'",
+                                  "setting read_level could not be stored: error -28",
+                                  "message 'read_level': the cache has failed and takes no settings"])
+def test_the_reason_is_of_this_setting(lv, said):
+    """Another cache may fail meanwhile, before the line or after it."""
+    other = KMSG.format("write log: read_level stays; absorb: 1 is not in 0..0")
+    lv.write("refuse", "read_level 9\n")
+    lv.write("dev/kmsg", KMSG.format("read_level: an older one"))
+    lv.write("kmsg-then", other + KMSG.format(said) + other)
+    assert lv.complaint(1, "set", "vg/lv", "read_level=9").endswith(f"was refused: {said}\n")
+    lv.write("kmsg-then", other)
+    assert lv.complaint(1, "set", "vg/lv", "read_level=9").endswith(f"was refused: {os.strerror(errno.EINVAL)}\n")
+
+
 def test_unknown_to_the_policy(lv):
     for more in ([], ["read_level=1"], ["read_level=1", "mode=writethrough"]):
         assert "visits is not a setting of the policy smq" in lv.complaint(
