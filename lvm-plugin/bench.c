@@ -40,7 +40,7 @@ struct bench {
 	char vg[DM_NAME_MAX], lv[DM_NAME_MAX];
 	char name[2 * DM_NAME_MAX];	/* VG/LV */
 	char scratch[2 * DM_NAME_MAX], pool[2 * DM_NAME_MAX];	/* VG/LV */
-	char disks[FIELD_LEN];		/* physical volumes, with commas */
+	char *disks;			/* physical volumes, with commas; allocated */
 	char device[FIELD_LEN];		/* the physical volume for the cache */
 	const char *mode;
 	double volume, cached;		/* bytes of the volume and its cache; 0: not cached */
@@ -62,24 +62,15 @@ static int take_name(struct bench *b, const char *name)
 	return EXIT_OK;
 }
 
-/*
- * Takes the disks from LVM's list, in which an extent "(0)" stands behind each.  False if a
- * name in the list is no device, but a hidden volume.
- */
-static bool take_disks(struct bench *b, char *devices)
+/* Is each name in the list that of a device?  It may be that of a hidden volume. */
+static bool are_disks(const char *names)
 {
-	char *device;
-	size_t len;
-
-	while ((device = strsep(&devices, ","))) {
-		device[strcspn(device, "(")] = '\0';
-		if (device[0] != '/')
-			return false;
-		len = strlen(b->disks);
-		snprintf(b->disks + len, sizeof(b->disks) - len, "%s%s", len ? "," : "",
-			 device);
+	for (; names && names[0] == '/'; names++) {
+		names = strchr(names, ',');
+		if (!names)
+			return true;
 	}
-	return b->disks[0];
+	return false;
 }
 
 static int find_disks(struct bench *b)
@@ -93,7 +84,8 @@ static int find_disks(struct bench *b)
 	b->volume = strtod(v[1], NULL);
 	name = lvm_without_brackets(v[0]);
 	snprintf(origin, sizeof(origin), "%s/%s", b->vg, b->cached && name[0] ? name : b->lv);
-	if (lvm_report("lvs", "devices", origin, v, 1) && take_disks(b, v[0]))
+	b->disks = lvm_devices(origin);
+	if (are_disks(b->disks))
 		return EXIT_OK;
 	complain("%s: it does not lie on disks alone, so no scratch volume can be made beside it",
 		 b->name);
@@ -146,17 +138,26 @@ static double rounded_up(double bytes)
 	return ceil(bytes / EXTENT) * EXTENT;
 }
 
+static char *copy_of(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		abort();
+	return copy;
+}
+
 static double room_on_disks(const struct bench *b)
 {
-	char disks[FIELD_LEN], *rest = disks, *disk;
+	char *disks = copy_of(b->disks), *rest = disks, *disk;
 	double room = 0;
 
-	strcpy(disks, b->disks);
 	while ((disk = strsep(&rest, ","))) {
 		struct new_device n = { .path = disk, .vg = b->vg };
 
 		room += new_device_room(&n);
 	}
+	free(disks);
 	return room;
 }
 
@@ -218,14 +219,16 @@ static int make_scratch(struct bench *b)
 		.argv = { "lvcreate", "-qq", "-y", "-Wn", "-n", SCRATCH, "--addtag", SCRATCH, "-L" },
 		.nr = 9
 	};
-	char disks[FIELD_LEN], *rest = disks, *disk;
+	char *disks = copy_of(b->disks), *rest = disks, *disk;
+	int r;
 
 	command_add_text(&c, "%.0fb", b->span);
 	command_add(&c, b->vg);
-	strcpy(disks, b->disks);
 	while ((disk = strsep(&rest, ",")))
 		command_add(&c, disk);
-	return run(b, &c);
+	r = run(b, &c);
+	free(disks);
+	return r;
 }
 
 /* LVM makes no spare metadata here, because that would stay in the group. */
@@ -482,6 +485,7 @@ int hearth_bench(const struct options *o)
 	else if (!r && !o->dry)
 		print_result(&b);
 	trace_free(&b.t);
+	free(b.disks);
 	free(b.log);
 	free(b.output);
 	return r;

@@ -375,6 +375,75 @@ bool lvm_report(const char *command, const char *fields, const char *what,
 	return lvm_report_all(command, fields, what, nr, take_first, &first);
 }
 
+/* ---- One column, of any length ---- */
+
+/* The column as lvs prints it: a line for each segment, with spaces before it.  Allocated. */
+static char *column_of(const char *column, const char *volume)
+{
+	const char *const argv[] = {
+		"lvs", "-a", "--noheadings", "--nosuffix", "--units", "b", "-o", column, "--",
+		volume, NULL
+	};
+
+	return command_text(argv);
+}
+
+char *lvm_value(const char *column, const char *volume)
+{
+	char *text = column_of(column, volume);
+
+	if (!text)
+		return NULL;
+	memmove(text, text + strspn(text, " "), strlen(text + strspn(text, " ")) + 1);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+bool lvm_is_missing(const char *device)
+{
+	/* The second is that of older lvm2. */
+	static const char * const words[] = { "[unknown]", "unknown device" };
+	size_t len = strcspn(device, "(,");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i]) == len && !strncmp(device, words[i], len))
+			return true;
+	return false;
+}
+
+/* Takes the name out of LVM's "/dev/sdb1(42)" or "[lv_rimage_0](0)". */
+static char *device_name_in(char *text)
+{
+	text += strspn(text, " ");
+	text[strcspn(text, "(")] = '\0';
+	if (text[0] != '[' || lvm_is_missing(text))
+		return text;
+	return lvm_without_brackets(text);
+}
+
+char *lvm_devices(const char *volume)
+{
+	char *text = column_of("devices", volume), *rest = text, *list, *name;
+
+	if (!text)
+		return NULL;
+	/* The list is never longer than the text. */
+	list = calloc(1, strlen(text) + 1);
+	if (!list)
+		abort();
+	while ((name = strsep(&rest, ",\n"))) {
+		name = device_name_in(name);
+		if (!name[0] || list_has(list, name))
+			continue;
+		if (list[0])
+			strcat(list, ",");
+		strcat(list, name);
+	}
+	free(text);
+	return list;
+}
+
 void lvm_lock_type(const char *vg, char *type, size_t len)
 {
 	const char *const argv[] = { "lvmlockctl", "--info", NULL };

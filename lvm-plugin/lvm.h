@@ -117,7 +117,7 @@ double cache_block_for(double cache);
 
 /* A command line that is put together word by word; zeroed at first. */
 struct command {
-	const char *argv[160];	/* enough to attach a cache with 64 settings, of FIELD_LEN bytes */
+	const char *argv[160];	/* enough to attach a cache with 64 settings */
 	unsigned int nr;
 	char *texts[48];	/* words that belong to the command */
 	unsigned int nr_texts;
@@ -205,6 +205,37 @@ char *lvm_without_brackets(char *name);
 #define FIELD_LEN	256
 
 /**
+ * lvm_value() - a column of a volume, whatever its length
+ * @column: its name
+ * @volume: VG/LV
+ *
+ * If lvs prints several lines, the first counts. The complaints of lvs are dropped.
+ *
+ * Return: the text, which the caller frees; NULL, without a complaint, if lvs fails.
+ */
+char *lvm_value(const char *column, const char *volume);
+
+/**
+ * lvm_devices() - what a volume lies on, in all its segments
+ * @volume: VG/LV
+ *
+ * The names are paths of physical volumes, names of hidden volumes without brackets, or that
+ * of a missing device (lvm_is_missing()). The complaints of lvs are dropped.
+ *
+ * Return: the names with commas, each once, which the caller frees; "" if there are none. NULL,
+ * without a complaint, if lvs fails.
+ */
+char *lvm_devices(const char *volume);
+
+/**
+ * lvm_is_missing() - is this LVM's word for a device that it does not find?
+ * @device: a name as of lvm_devices(), or as LVM prints it; a "(" or a comma ends it
+ *
+ * Return: true if it is.
+ */
+bool lvm_is_missing(const char *device);
+
+/**
  * lvm_report_all() - each line of a report of LVM's
  * @command: lvs, pvs or vgs
  * @fields: the names of the columns, with commas
@@ -231,7 +262,7 @@ bool lvm_report_all(const char *command, const char *fields, const char *what,
  * @nr: how many columns @fields names, at most 8
  *
  * LVM prints a line for each segment if @fields names a column of segments, such as devices;
- * the lines after the first are dropped. The command's complaints are dropped, too.
+ * the lines after the first are dropped. lvm_devices() reads them all. The command's complaints are dropped, too.
  *
  * Return: true; false, without a complaint, if there is no line or the command fails; then
  * @values stays as it is.

@@ -50,20 +50,18 @@ static int refuse(const struct new_device *n, const char *why)
 static bool is_below(const struct new_device *n, const char *name,
 		     struct device new, int depth)
 {
-	char v[1][FIELD_LEN], volume[2 * FIELD_LEN], *rest = v[0], *part;
+	char volume[2 * FIELD_LEN], *parts, *rest, *part;
 	struct device d;
+	bool hit = false;
 
 	if (name[0] == '/')
 		return find(name, &d) && shares_disk(d, new);
 	snprintf(volume, sizeof(volume), "%s/%s", n->vg, name);
-	if (!depth || !lvm_report("lvs", "devices", volume, v, 1))
-		return false;
-	while ((part = strsep(&rest, ","))) {
-		part[strcspn(part, "(")] = '\0';
-		if (is_below(n, part, new, depth - 1))
-			return true;
-	}
-	return false;
+	parts = rest = depth ? lvm_devices(volume) : NULL;
+	while (!hit && (part = strsep(&rest, ",")))
+		hit = is_below(n, part, new, depth - 1);
+	free(parts);
+	return hit;
 }
 
 static bool carries_origin(const struct new_device *n, struct device new)

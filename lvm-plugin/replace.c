@@ -53,6 +53,7 @@ enum stage {
 
 /* Enough for MAX_SETTINGS settings, each with a key, "=" and a number. */
 #define ITEM_LEN	4096
+#define MAX_LVM_SETTINGS	64	/* struct command has room for these words */
 
 struct plan {
 	const struct options *o;
@@ -161,16 +162,20 @@ static void set_cache_name(struct plan *p, const char *hidden)
 }
 
 /*
- * Takes the old device "/dev/sdb1" from "/dev/sdb1(42)".  LVM writes "[unknown](42)" if the
- * device is missing.  An exit code.
+ * Takes the old device from @devices, of lvm_devices().  It must be one device, because the
+ * new one takes the place of one.  An exit code.
  */
-static int set_old_pv(struct plan *p, char *devices)
+static int set_old_pv(struct plan *p, const char *devices)
 {
-	if (strchr(devices, ','))
+	if (devices[0] && devices[0] != '/' && !lvm_is_missing(devices))
 		return refuse(p, "its cache is on a mirror; lvmraid(7) says how to replace one device of it");
-	devices[strcspn(devices, "(")] = '\0';
-	p->missing = strstr(devices, "unknown");
-	snprintf(p->item[OLD_PV], FIELD_LEN, "%s",
+	if (strchr(devices, ',')) {
+		complain("%s: its cache is on several devices, %s, and this command replaces one; 'hearth uncache %s' takes the cache off, and 'hearth cache %s DEVICE' makes another one",
+			 p->name, devices, p->name, p->name);
+		return EXIT_FAILED;
+	}
+	p->missing = lvm_is_missing(devices);
+	snprintf(p->item[OLD_PV], ITEM_LEN, "%s",
 		 p->missing ? "" : devices);
 	return EXIT_OK;
 }
@@ -181,7 +186,8 @@ static int set_old_pv(struct plan *p, char *devices)
  */
 static int ask_cache_volume(struct plan *p, const char *hidden)
 {
-	char name[2 * FIELD_LEN], v[5][FIELD_LEN];
+	char name[2 * FIELD_LEN], v[5][FIELD_LEN], *devices;
+	int r;
 
 	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
 	if (!lvm_report("lvs", "segtype,lv_size,lv_metadata_size,chunk_size,data_lv",
@@ -197,9 +203,12 @@ static int ask_cache_volume(struct plan *p, const char *hidden)
 		lvm_without_brackets(v[4]);
 		snprintf(name, sizeof(name), "%s/%s", p->vg, v[4]);
 	}
-	if (!lvm_report("lvs", "devices", name, v, 1))
+	devices = lvm_devices(name);
+	if (!devices)
 		return refuse(p, "LVM says nothing of its cache's device");
-	return set_old_pv(p, v[0]);
+	r = set_old_pv(p, devices);
+	free(devices);
+	return r;
 }
 
 /* Takes the settings that only the target knows. */
@@ -224,12 +233,41 @@ static void ask_target(struct plan *p, const struct cache_info *c)
 					c->settings[i].value);
 }
 
+static unsigned int words_in(const char *list)
+{
+	unsigned int nr = list[0] != '\0';
+
+	while ((list = strchr(list, ','))) {
+		list++;
+		nr++;
+	}
+	return nr;
+}
+
+/* Takes the settings that LVM keeps.  An exit code. */
+static int ask_settings(struct plan *p)
+{
+	char *settings = lvm_value("cache_settings", p->name);
+	bool fits = settings && words_in(settings) <= MAX_LVM_SETTINGS &&
+		    strlen(settings) < ITEM_LEN;
+
+	if (fits)
+		strcpy(p->item[SETTINGS], settings);
+	else if (settings)
+		complain("%s: LVM keeps more than %d settings of its cache, or very long ones, and this command cannot put them back; 'hearth uncache' and 'hearth cache' do without them",
+			 p->name, MAX_LVM_SETTINGS);
+	else
+		refuse(p, "LVM does not tell the settings of its cache");
+	free(settings);
+	return fits ? EXIT_OK : EXIT_FAILED;
+}
+
 static int make_plan(struct plan *p, const struct cache_info *c)
 {
-	char v[7][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
+	char v[6][FIELD_LEN], origin[1][FIELD_LEN], name[2 * FIELD_LEN];
 
-	if (!lvm_report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_settings,cache_metadata_format,chunk_size",
-		    p->name, v, 7))
+	if (!lvm_report("lvs", "pool_lv,origin,cache_mode,cache_policy,cache_metadata_format,chunk_size",
+		    p->name, v, 6))
 		return refuse(p, "no such volume");
 	lvm_without_brackets(v[0]);
 	lvm_without_brackets(v[1]);
@@ -240,14 +278,13 @@ static int make_plan(struct plan *p, const struct cache_info *c)
 	strcpy(p->origin, v[1]);
 	strcpy(p->item[MODE], v[2]);
 	strcpy(p->item[POLICY], v[3]);
-	strcpy(p->item[SETTINGS], v[4]);
-	strcpy(p->item[FORMAT], v[5]);
+	strcpy(p->item[FORMAT], v[4]);
 	/* With a --cachevol, LVM reports the bytes of a block for the cached volume. */
-	if (strcmp(v[6], "0"))
-		strcpy(p->item[CHUNK], v[6]);
+	if (strcmp(v[5], "0"))
+		strcpy(p->item[CHUNK], v[5]);
 	if (c)
 		ask_target(p, c);
-	return ask_cache_volume(p, v[0]);
+	return ask_settings(p) ?: ask_cache_volume(p, v[0]);
 }
 
 /* ---- The new device ---- */
@@ -354,6 +391,14 @@ static int find_metadata(const struct plan *p, char *uuid, double *offset,
 	if (!ok) {
 		free(text);
 		return refuse(p, "LVM does not tell where the metadata was, or misses more than one device; see hearth-root(7)");
+	}
+	/*
+	 * If the metadata is still there, it names blocks of the missing device.  LVM would write
+	 * what the new device has in their places back to the origin.
+	 */
+	if (!lvm_is_missing(v[0])) {
+		free(text);
+		return refuse(p, "the metadata of its cache is not on the missing device, so the cache cannot be given up like this; see hearth-root(7)");
 	}
 	*start++ = '\0';
 	snprintf(uuid, FIELD_LEN, "%s", text + strspn(text, " "));
@@ -664,33 +709,53 @@ static int replace(const struct plan *p, const struct cache_info *c,
 
 /* ---- Messages ---- */
 
-/* The device below the cache's volume @hidden, of a pool or a --cachevol. */
-static bool device_of(const struct plan *p, const char *hidden, char *device)
+/*
+ * The device below the cache's volume @hidden, of a pool or a --cachevol, or its devices with
+ * commas.  Allocated; NULL if LVM does not say.
+ */
+static char *device_of(const struct plan *p, const char *hidden)
 {
-	char name[2 * FIELD_LEN], v[2][FIELD_LEN];
+	char name[2 * FIELD_LEN], v[1][FIELD_LEN];
 
 	snprintf(name, sizeof(name), "%s/%s", p->vg, hidden);
-	if (!lvm_report("lvs", "devices,data_lv", name, v, 2))
-		return false;
-	lvm_without_brackets(v[1]);
-	snprintf(name, sizeof(name), "%s/%s", p->vg, v[1]);
-	if (v[1][0] && !lvm_report("lvs", "devices", name, v, 1))
-		return false;
-	v[0][strcspn(v[0], "(")] = '\0';
-	strcpy(device, strstr(v[0], "unknown") ? "a device that is missing" :
-						 v[0]);
-	return true;
+	if (!lvm_report("lvs", "data_lv", name, v, 1))
+		return NULL;
+	if (v[0][0])
+		snprintf(name, sizeof(name), "%s/%s", p->vg, lvm_without_brackets(v[0]));
+	return lvm_devices(name);
+}
+
+/* Says on which device the cache is, for say_state().  @begun: there is a description. */
+static void say_device(const struct plan *p, const char *hidden, const char *mode, bool begun)
+{
+	char vg[FIELD_LEN] = "", *found = device_of(p, hidden);
+	bool joined = is_pv(p->item[NEW_PV], vg) && !strcmp(vg, p->vg);
+	const char *device = found;
+
+	if (found && lvm_is_missing(found) && !strchr(found, ','))
+		device = "a device that is missing";
+	if (!device)
+		complain("%s: it is cached now, LVM does not say by which device",
+			 p->name);
+	else if (begun || same_device(device, p->item[NEW_PV]))
+		complain("%s: it is cached by %s now, in %s%s", p->name,
+			 device, mode,
+			 begun ? "; the same command goes on from here" : "");
+	else
+		complain("%s: its cache is as it was, on %s, in %s%s%s%s",
+			 p->name, device, mode, joined ? "; " : "",
+			 joined ? p->item[NEW_PV] : "",
+			 joined ? " is in the volume group" : "");
+	free(found);
 }
 
 /* After a failure it says by which device the volume is cached now, if it is. */
 static void say_state(const struct plan *p)
 {
-	char v[3][FIELD_LEN], device[FIELD_LEN], vg[FIELD_LEN] = "";
-	char *path = plan_path(p);
-	bool begun = !access(path, F_OK), joined;
+	char v[3][FIELD_LEN], *path = plan_path(p);
+	bool begun = !access(path, F_OK);
 
 	free(path);
-	joined = is_pv(p->item[NEW_PV], vg) && !strcmp(vg, p->vg);
 	if (!lvm_report("lvs", "segtype,pool_lv,cache_mode", p->name, v, 3)) {
 		complain("%s: LVM does not say what it is now", p->name);
 		return;
@@ -700,18 +765,8 @@ static void say_state(const struct plan *p)
 		complain("%s: it is not cached now; %s", p->name, begun ?
 			 "the same command goes on from here" :
 			 "nothing was changed");
-	else if (!device_of(p, v[1], device))
-		complain("%s: it is cached now, LVM does not say by which device",
-			 p->name);
-	else if (begun || same_device(device, p->item[NEW_PV]))
-		complain("%s: it is cached by %s now, in %s%s", p->name,
-			 device, v[2],
-			 begun ? "; the same command goes on from here" : "");
 	else
-		complain("%s: its cache is as it was, on %s, in %s%s%s%s",
-			 p->name, device, v[2], joined ? "; " : "",
-			 joined ? p->item[NEW_PV] : "",
-			 joined ? " is in the volume group" : "");
+		say_device(p, v[1], v[2], begun);
 }
 
 static void print_result(const struct plan *p, int code)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Complaints, questions, the clock, signals, paths.
+ * Complaints, questions, the clock, signals, paths, lists.
  *
  * It must not know caches.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "dm.h"
@@ -92,4 +93,20 @@ char *root_path(const char *format, ...)
 		abort();
 	free(below);
 	return path;
+}
+
+/* ---- Lists ---- */
+
+bool list_has(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+	const char *end;
+
+	for (;; list = end + 1) {
+		end = strchrnul(list, ',');
+		if ((size_t)(end - list) == len && !strncmp(list, word, len))
+			return true;
+		if (!*end)
+			return false;
+	}
 }

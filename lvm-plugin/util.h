@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Helpers of the command and of dmeventd's plugin: complaints, questions, the clock, signals,
- * paths.  Knows no caches.
+ * paths, lists.  Knows no caches.
  */
 #ifndef HEARTH_PLUGIN_UTIL_H
 #define HEARTH_PLUGIN_UTIL_H
@@ -56,5 +56,14 @@ bool pause_for(double seconds);
  */
 __attribute__((format(printf, 1, 2)))
 char *root_path(const char *format, ...);
+
+/**
+ * list_has() - is a word in a list?
+ * @list: words with commas between them; may be ""
+ * @word: the word, which is not ""
+ *
+ * Return: true if one of the words is @word.
+ */
+bool list_has(const char *list, const char *word);
 
 #endif

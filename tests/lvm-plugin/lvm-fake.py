@@ -31,6 +31,12 @@ def kill_hearth():
     sys.exit(1)
 
 
+def segments(row):
+    """The lines of a volume: devices may be a list, with an entry for each segment."""
+    devices = row.get("devices", "")
+    return [row | {"devices": d} for d in (devices if isinstance(devices, list) else [devices])]
+
+
 def report(kind):
     if "-S" in args:
         print(state["missing"])
@@ -43,7 +49,8 @@ def report(kind):
         if not rows:
             sys.exit(5)
     for row in rows.values():
-        print("  " + "|".join(str(row.get(f, "")) for f in fields))
+        for segment in segments(row) if "devices" in fields else [row]:
+            print("  " + "|".join(str(segment.get(f, "")) for f in fields))
     if "--" not in args:
         sys.exit(state.get("lvs_fails", 0))
 

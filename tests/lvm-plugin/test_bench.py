@@ -112,6 +112,20 @@ def test_sizes_are_those_of_the_cache(dm, lvm, trace):
     assert CREATE.format(104 * MIB) in said and POOL.format(32 * MIB, 8 * MIB) in said
 
 
+def test_the_disks_of_all_segments(dm, lvm, trace):
+    """The names of many disks are longer than a name of LVM's."""
+    disks = [f"/dev/mapper/a_disk_with_a_long_name_{i}" for i in range(12)]
+    lvm.state["lvs"]["vg/lv"]["devices"] = [f"{disk}(0)" for disk in disks[:-1]] + [f"{disks[0]}(9),{disks[-1]}(0)"]
+    lvm.state["pvs"] |= {disk: {"vg_name": "vg", "pv_free": 9 * MIB} for disk in disks}
+    lvm.save()
+    r = dm.json("bench", "vg/lv", trace, "/dev/new", "--size", .03125, schema="bench")
+    assert r["disks"] == ",".join(disks) and not r["folded"]
+    assert dm.log()[0].endswith(" vg " + " ".join(disks))
+    lvm.state["lvs"]["vg/lv"]["devices"] = ["/dev/disk(0)", "lv_rimage_0(0),lv_rimage_1(0)"]
+    lvm.save()
+    assert "on disks alone" in dm.complaint(1, "bench", "vg/lv", trace, "/dev/new")
+
+
 def test_an_advised_size(dm, lvm, trace):
     r = dm.json("bench", "vg/lv", trace, "/dev/new", schema="bench")
     assert 0 < r["cache_bytes"] <= 16 * MIB and r["block_bytes"] == 65536

@@ -160,7 +160,24 @@ def test_no_device(dm, lvm):
     assert dm.log() == [] and not lvm.record()
 
 
-@pytest.mark.parametrize("how", ["disk", "partition", "by LVM's word"])
+def test_all_settings_of_lvms_come_back(dm, lvm):
+    """LVM's list of them may be longer than a name."""
+    settings = [f"a_setting_that_lvm_keeps_{i}={1000000 + i}" for i in range(48)]
+    lvm.state["lvs"]["vg/lv"]["cache_settings"] = ",".join(settings)
+    lvm.save()
+    dm.out("replace-ssd", "vg/lv", "/dev/new")
+    attach = next(line for line in dm.log() if "--cachepool" in line)
+    assert re.findall(r"--cachesettings (\S+)", attach) == settings
+
+
+def test_more_settings_than_the_description_takes(dm, lvm):
+    lvm.state["lvs"]["vg/lv"]["cache_settings"] = ",".join(f"setting_{i}=1" for i in range(65))
+    lvm.save()
+    assert "more than 64 settings" in dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    assert dm.log() == [] and not lvm.record()
+
+
+@pytest.mark.parametrize("how", ["disk", "partition", "by LVM's word", "a later segment", "a mirror's later segment"])
 def test_the_disk_that_the_volume_is_on(dm, lvm, how):
     """The origin 253:3 is on the disk 8:0 or on a partition of it."""
     slave = "8:1" if how == "partition" else "8:0"
@@ -170,6 +187,14 @@ def test_the_disk_that_the_volume_is_on(dm, lvm, how):
         lvm.state["lvs"]["vg/lv_corig"]["devices"] = "lv_corig_rimage_0(0),lv_corig_rimage_1(0)"
         lvm.state["lvs"]["vg/lv_corig_rimage_0"] = {"devices": "/dev/another(0)"}
         lvm.state["lvs"]["vg/lv_corig_rimage_1"] = {"devices": "/dev/disk(7)"}
+    elif "segment" in how:
+        dm.names.clear()
+        dm.write("names", "")
+        lvm.state["lvs"]["vg/lv_corig"]["devices"] = segments = ["/dev/another(0)", "/dev/another(9)", "/dev/disk(7)"]
+        if "mirror" in how:
+            lvm.state["lvs"]["vg/lv_corig"]["devices"] = "[lv_corig_rimage_0](0),[lv_corig_rimage_1](0)"
+            lvm.state["lvs"]["vg/lv_corig_rimage_0"] = {"devices": "/dev/third(0)"}
+            lvm.state["lvs"]["vg/lv_corig_rimage_1"] = {"devices": segments}
     else:
         dm.write("sys/dev/block/253:3/slaves/below/dev", slave + "\n")
     if how == "partition":
@@ -324,6 +349,17 @@ def test_a_dead_ssd_in_writeback(dm, lvm):
     assert data[9 * MIB:10 * MIB] == bytes(MIB)
 
 
+def test_a_dead_ssd_without_the_metadata(dm, lvm):
+    """Only zeros over the metadata keep LVM from writing the empty device's blocks back to the origin."""
+    dead(lvm, "writeback")
+    lvm.state["vgs"] = {"vg": {"vg_extent_size": 4 * MIB}}
+    lvm.state["missing"] = f"  abc-def|{MIB}|{99 * MIB}"
+    lvm.state["lvs"]["vg/fast_cpool_cmeta"] = {"devices": "/dev/another(2)"}
+    lvm.save()
+    assert "the metadata of its cache is not on the missing device" in refused(dm, "--force", "vg/lv", lvm.new)
+    assert dm.log() == [] and not any(lvm.new.read_bytes())
+
+
 def test_a_dead_ssd_of_an_active_volume(dm, lvm):
     dead(lvm, "writeback")
     dm.cache(dirty=17)
@@ -352,6 +388,36 @@ def test_refused(dm, lvm, change, why):
     complaint = dm.run("replace-ssd", "vg/lv", "/dev/new", code=1).stderr.splitlines()[0]
     assert re.search(why, complaint), complaint
     assert dm.log() == [] and not lvm.record()
+
+
+@pytest.mark.parametrize("kind", ["pool", "cachevol"])
+@pytest.mark.parametrize("devices", [["/dev/new(0)", "/dev/old(3)"], ["/dev/old(3)", "/dev/new(0)"],
+                                     ["/dev/old(3)", "[unknown](0)"], "/dev/old(0),/dev/new(0)"])
+def test_a_cache_on_several_devices(dm, lvm, kind, devices):
+    """None of them is the one that the new device replaces, so the old cache stays on."""
+    on_segments(lvm, kind, devices)
+    names = [re.sub(r"\(.*", "", d) for d in ([devices] if isinstance(devices, str) else devices)]
+    names = ["/dev/old", "/dev/new"] if isinstance(devices, str) else names
+    complaint = dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    assert f"its cache is on several devices, {','.join(names)}, and" in complaint
+    assert dm.log() == [] and not lvm.record()
+
+
+def test_several_segments_on_one_device(dm, lvm):
+    on_segments(lvm, "pool", ["/dev/old(0)", "/dev/old(9)"])
+    r = dm.json("replace-ssd", "vg/lv", "/dev/new", schema="replace")
+    assert r["from"] == "/dev/old" and "vgreduce -qq vg /dev/old" in dm.log()
+
+
+def on_segments(lvm, kind, devices):
+    lvs = lvm.state["lvs"]
+    if kind == "pool":
+        lvs["vg/fast_cpool_cdata"]["devices"] = devices
+    else:
+        del lvs["vg/fast_cpool"], lvs["vg/fast_cpool_cdata"]
+        lvs["vg/lv"]["pool_lv"] = "[fast_cvol]"
+        lvs["vg/fast_cvol"] = {"segtype": "linear", "lv_size": 40 * MIB, "devices": devices}
+    lvm.save()
 
 
 def test_all_may_read_the_directory_of_the_description(dm, lvm):
