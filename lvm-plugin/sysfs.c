@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sysfs.h"
+#include "util.h"
 
 #define MAX_DEPTH	16	/* levels of devices on devices. Chosen, so that a loop ends */
 
@@ -151,10 +152,14 @@ bool shares_disk(struct device d, struct device other)
 
 /* ---- Redundancy ---- */
 
-/* RAID 0, and md's levels without "raid" in their names, such as linear, keep one copy. */
+/*
+ * RAID 0, which dm also has as raid0_meta, and md's levels without "raid" in their names, such
+ * as linear, keep one copy.
+ */
 static bool level_is_redundant(const char *level)
 {
-	return !strncmp(level, "raid", 4) && strcmp(level, "raid0");
+	return !strncmp(level, "raid", 4) && strcmp(level, "raid0") &&
+	       strcmp(level, "raid0_meta");
 }
 
 static bool target_is_redundant(const char *type, const char *words)
@@ -257,9 +262,8 @@ void device_name(struct device d, char *name)
 static void add_node(char *nodes, size_t len, const char *node)
 {
 	size_t used = strlen(nodes);
-	char *found = strstr(nodes, node);
 
-	if (found && (!found[strlen(node)] || found[strlen(node)] == ','))
+	if (list_has(nodes, node))
 		return;
 	snprintf(nodes + used, len - used, "%s%s", used ? "," : "", node);
 }

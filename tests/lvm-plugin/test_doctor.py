@@ -257,6 +257,7 @@ def test_redundancy(sound):
 @pytest.mark.parametrize("table, is_redundant", [
     ("0 2048 raid raid0 3 0 region_size 1024 2 253:20 253:21 253:22 253:23\n", False),
     ("0 2048 raid raid0 1 128 2 - 253:21 - 253:23\n", False),
+    ("0 2048 raid raid0_meta 1 128 2 253:20 253:21 253:22 253:23\n", False),
     ("0 2048 striped 2 128 253:21 0 253:23 0\n", False),
     (RAID1, True),
     ("0 2048 raid raid10 3 128 raid10_copies 2 2 253:20 253:21 253:22 253:23\n", True),

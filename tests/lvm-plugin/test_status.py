@@ -148,6 +148,17 @@ def test_head_says_engine_and_devices(dm):
     assert "policy smq, good" in text
 
 
+def test_disks_of_which_one_name_begins_with_another(dm):
+    """Each disk is in the list once, in whatever order the directory of the kernel has them."""
+    dm.cache()
+    names = ["sdaaa", "sda", "sdaa"]
+    dm.device("253:3", "dm-3", "vg-lv_corig", [f"8:{i}" for i in (0, 1, 2)] * 2)
+    for i, name in enumerate(names):
+        dm.device(f"8:{i}", name)
+    c, = dm.json("status", schema="status")["caches"]
+    assert sorted(c["origin_device_disks"]) == sorted(f"/dev/{name}" for name in names)
+
+
 def columns(dm, *args):
     return [line.split() for line in dm.out("status", "--noheadings", *args).splitlines()]
 
