@@ -219,7 +219,7 @@ int hearth_monitor(const struct options *o);
  * @o: file, trace, live_minutes; the argument is a cache
  *
  * Return: EXIT_OK, also if another subcommand has no data for the page; EXIT_FAILED if the page
- * cannot be written.
+ * cannot be written, or if hearth advise makes nothing of trace.
  */
 int hearth_report(const struct options *o);
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "latency.h"
 #include "record.h"
 #include "smart.h"
+#include "state-file.h"
 #include "sysfs.h"
 #include "text.h"
 
@@ -318,16 +320,60 @@ static void put_page(FILE *out, const struct options *o, struct caches *cs, cons
 	fputs(rest, out);
 }
 
+/* ---- The file ---- */
+
+static void put_text(FILE *out, const void *text)
+{
+	fputs(text, out);
+}
+
+static bool write_in_place(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	bool ok;
+
+	if (!out)
+		return false;
+	ok = fputs(text, out) >= 0;
+	return !fclose(out) && ok;
+}
+
+/*
+ * An old page is replaced as a whole, and stays if that fails.  A link to it stays a link.  A
+ * file that is no page, such as /dev/stdout, must not be replaced.
+ */
+static bool write_file(const char *file, const char *text)
+{
+	char *path = realpath(file, NULL);
+	struct stat st;
+	bool ok;
+
+	if (path && !stat(path, &st) && S_ISREG(st.st_mode))
+		ok = state_file_refresh(path, put_text, text);
+	else
+		ok = write_in_place(file, text);
+	free(path);
+	return ok;
+}
+
 static int write_page(const struct options *o, struct caches *cs, const char *advice)
 {
-	FILE *out = fopen(o->file, "we");
+	char *text = NULL;
+	size_t len;
+	FILE *page = open_memstream(&text, &len);
+	int r = EXIT_OK;
 
-	if (out)
-		put_page(out, o, cs, advice);
-	if (out && !ferror(out) && !fclose(out))
-		return EXIT_OK;
-	complain("%s: %s", o->file, strerror(errno));
-	return EXIT_FAILED;
+	if (!page)
+		abort();
+	put_page(page, o, cs, advice);
+	if (fclose(page))
+		abort();
+	if (!write_file(o->file, text)) {
+		complain("%s: %s", o->file, strerror(errno));
+		r = EXIT_FAILED;
+	}
+	free(text);
+	return r;
 }
 
 /* ---- The subcommand ---- */
@@ -394,6 +440,9 @@ int hearth_report(const struct options *o)
 	if (!r) {
 		r = write_page(o, &cs, advice);
 		caches_free(&cs);
+		/* Nobody may have used the volume while --live recorded; --trace was chosen. */
+		if (o->trace && !advice)
+			r = EXIT_FAILED;
 	}
 	free(advice);
 	return r;

@@ -215,6 +215,17 @@ static uint32_t flags_of(const struct options *o)
 	       (o->no_headings ? 0 : DM_REPORT_OUTPUT_HEADINGS);
 }
 
+static void begin_group(struct report *r, dm_report_group_type_t type, const char *what)
+{
+	r->group = dm_report_group_create(type, NULL);
+	/* These fail only without memory. */
+	if (!r->group ||
+	    (type != DM_REPORT_GROUP_SINGLE &&
+	     !dm_report_group_push(r->group, NULL, (void *)"report")) ||
+	    !dm_report_group_push(r->group, r->rh, (void *)what))
+		abort();
+}
+
 static bool begin(struct report *r, const struct options *o, const char *what,
 		  const struct dm_report_field_type *fields, const char *keys)
 {
@@ -237,11 +248,8 @@ static bool begin(struct report *r, const struct options *o, const char *what,
 			 first_error[0] ? first_error : "no report");
 		return false;
 	}
-	r->group = dm_report_group_create(type, NULL);
-	return r->group &&
-	       (type == DM_REPORT_GROUP_SINGLE ||
-		dm_report_group_push(r->group, NULL, (void *)"report")) &&
-	       dm_report_group_push(r->group, r->rh, (void *)what);
+	begin_group(r, type, what);
+	return true;
 }
 
 struct report *report_open(const struct options *o, const char *what,

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include "dm.h"
 #include "state-file.h"
 
-#define PATH_LEN	600	/* all paths of hearth's are much shorter */
+#define PATH_LEN	PATH_MAX	/* a user may keep a page of hearth report anywhere */
 
 /* ---- Directories ---- */
 
@@ -68,14 +69,17 @@ static bool write_file(const char *path, writer put, const void *what, bool sync
 {
 	FILE *f = fopen(path, "we");
 	bool ok;
+	int e;
 
 	if (!f)
 		return false;
+	errno = 0;
 	put(f, what);
+	e = errno;
 	ok = !fflush(f) && (!sync || !fsync(fileno(f)));
 	/* If the disk was full for a moment, a part in the middle is missing. */
 	if (ok && ferror(f)) {
-		errno = EIO;
+		errno = e ?: EIO;
 		ok = false;
 	}
 	return !fclose(f) && ok;

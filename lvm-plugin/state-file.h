@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The directories /var/lib/hearth and /run/hearth, and the writing of small files there.  It
+ * The directories /var/lib/hearth and /run/hearth, and the writing of files as a whole.  It
  * must not know what is in the files.
  */
 #ifndef HEARTH_PLUGIN_STATE_FILE_H

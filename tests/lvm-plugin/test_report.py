@@ -5,6 +5,7 @@ import html
 import json
 import math
 import re
+import resource
 import subprocess
 import time
 
@@ -160,6 +161,37 @@ def test_an_old_page_stays_while_a_new_one_is_recorded(dm):
     assert "No such file" in dm.complaint(1, "report", "-o", dm.path / "none/page.html", *LIVE)
 
 
+def test_an_old_page_stays_if_the_new_one_cannot_be_written(dm):
+    dm.cache()
+    real = dm.write("real.html", "old")
+    file = dm.path / "page.html"
+    file.symlink_to(real)
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+    # Python ignores the signal of this limit, and the command shall do it, too, to see the error.
+    complaint = dm.complaint(1, "report", "-o", file, preexec_fn=small_files, restore_signals=False)
+    assert complaint == f"hearth: {file}: File too large\n"
+    assert real.read_text() == "old" and not list(dm.path.glob(".*.html*"))
+    dm.out("report", "-o", file)
+    assert file.is_symlink() and data_of(real)["status"]
+    dm.out("report", "-o", "page.html", cwd=dm.path)
+    assert "</html>" in dm.out("report", "-o", "/dev/stdout")
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_recording_that_gives_no_curve(dm, content):
+    """The page is written without the curve, and the exit status tells it."""
+    dm.cache()
+    file, log = dm.path / "page.html", dm.path / "recording"
+    if content is not None:
+        log.write_text(content)
+    assert str(log) in dm.complaint(1, "report", "-o", file, "--trace", log)
+    data = data_of(file)
+    assert data["advice"] is None and data["curve_from"] == str(log)
+
+
 def test_refused(dm):
     dm.cache()
     assert "-o FILE" in dm.complaint(2, "report")
@@ -222,7 +254,7 @@ def test_the_page_says_what_the_curve_is_made_from(dm):
     assert "hearth advise replayed 1000 requests to vg/lv that were recorded for this page, which took " in words
     assert "the line is today's 32.0 MiB" in words and "No curve" not in words
     file = dm.path / "page.html"
-    dm.run("report", "-o", file, "--trace", dm.write("empty", ""))
+    dm.run("report", "-o", file, "--trace", dm.write("empty", ""), code=1)
     assert f"No curve: hearth advise made nothing of {dm.path}/empty. This records" in words_of(file)
 
 
