@@ -101,7 +101,8 @@ unsigned int kernels_installed(char releases[MAX_KERNELS][RELEASE_LEN])
 
 	free(path);
 	for (i = 0; i < nr; i++) {
-		if (kept < MAX_KERNELS)
+		/* The list goes from old to new, and a machine starts the newest. */
+		if (i >= nr - MAX_KERNELS)
 			strcpy(releases[kept++], list[i]->d_name);
 		free(list[i]);
 	}

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define RELEASE_LEN	128
-/* A machine keeps a handful of kernels.  If there are more than this, the newest are left out. */
+/* A machine keeps a handful of kernels.  If there are more than this, the oldest are left out. */
 #define MAX_KERNELS	32
 
 enum where { NOWHERE, STOCK, OURS };
@@ -36,7 +36,7 @@ time_t module_time(const char *release, const char *module);
 /**
  * kernels_installed() - the kernels that are installed
  * @releases: receives the releases in /lib/modules that have a kernel's own modules, the
- *	oldest first; if there are more than MAX_KERNELS, the newest are left out
+ *	oldest first; if there are more than MAX_KERNELS, the oldest are left out
  *
  * Return: how many @releases has; 0 also if the directory cannot be read.
  */

@@ -654,6 +654,17 @@ def test_kernels_without_hearth_while_the_log_is_in_use(sound):
     assert {f["level"] for f in findings(sound, 0)} == {"fine"}
 
 
+def test_more_kernels_than_hearth_looks_at(sound):
+    """The newest count, because one of them starts."""
+    healthy(sound, log="on", segments=3)
+    sound.command("grubby", "exit 1")
+    for i in range(1, 41):
+        kernel(sound, f"6.1.0-{i}-amd64", STOCKS if i in (1, 40) else "updates")
+    found = {f["id"]: f["text"] for f in findings(sound)}
+    assert found["write-log"].endswith("; these installed kernels have no hearth: 6.1.0-40-amd64")
+    assert "will start with kernel 6.1.0-40-amd64" in found["default-kernel"]
+
+
 @pytest.mark.parametrize("how", ["newest", "boot/vmlinuz", "vmlinuz", "grubby"])
 def test_default_kernel_without_hearth(sound, how):
     healthy(sound, log="on", segments=3)
