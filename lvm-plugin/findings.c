@@ -17,21 +17,40 @@
 static struct finding *findings;
 static unsigned int nr_findings;
 
+#define WORD	"CACHE"
+
+static bool is_in_name(char c)
+{
+	return c && (isalnum((unsigned char)c) || strchr("+-./_", c));
+}
+
+/* Is the text at @at a word, and no part of a name, such as "vg-CACHE"?  It is in @text. */
+static bool is_word(const char *text, const char *at)
+{
+	const char *end = at + strlen(WORD);
+
+	if (at > text && is_in_name(at[-1]))
+		return false;
+	/* A full stop behind the word may end the sentence. */
+	return !is_in_name(*end) || (*end == '.' && !is_in_name(end[1]));
+}
+
 /* @remedy, allocated, with the name in the place of each CACHE, so that users can paste it. */
 static char *with_name(const char *remedy, const char *cache)
 {
-	const char *word;
+	const char *rest = remedy, *word;
 	char *text;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
 		abort();
-	while ((word = strstr(remedy, "CACHE"))) {
-		fprintf(out, "%.*s%s", (int)(word - remedy), remedy, cache);
-		remedy = word + strlen("CACHE");
+	while ((word = strstr(rest, WORD))) {
+		fprintf(out, "%.*s%s", (int)(word - rest), rest,
+			is_word(remedy, word) ? cache : WORD);
+		rest = word + strlen(WORD);
 	}
-	fputs(remedy, out);
+	fputs(rest, out);
 	if (fclose(out))
 		abort();
 	return text;

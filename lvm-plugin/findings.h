@@ -37,7 +37,7 @@ struct finding {
  * @level: how bad it is
  * @id: as of struct finding; must last as long as the list
  * @subject: as of struct finding; is copied
- * @remedy: is copied, with @subject in the place of each CACHE; NULL if there is none. A whole
+ * @remedy: is copied, with @subject in the place of each word CACHE; NULL if there is none. A whole
  *	command stands in single quotes, because users paste it, and no line break cuts it then.
  * @format: as of printf(): the text
  *

@@ -665,6 +665,16 @@ def test_more_kernels_than_hearth_looks_at(sound):
     assert "will start with kernel 6.1.0-40-amd64" in found["default-kernel"]
 
 
+def test_the_word_cache_within_a_name(dm):
+    """A remedy's word CACHE stands for the cache, but not within the name of a device."""
+    for name in "vg-CACHE", "CACHE-two", "CACHE.old":
+        dm.cache(name, suspended=1, lvm=name.startswith("vg"))
+    found = dm.json("doctor", schema="doctor", code=6)["findings"]
+    remedies = [f["remedy"] for f in found if f["id"] == "suspended"]
+    assert sorted(r.split("'")[1] for r in remedies) == [
+        f"dmsetup resume {name}" for name in ("CACHE-two", "CACHE.old", "vg-CACHE")]
+
+
 @pytest.mark.parametrize("how", ["newest", "boot/vmlinuz", "vmlinuz", "grubby"])
 def test_default_kernel_without_hearth(sound, how):
     healthy(sound, log="on", segments=3)
