@@ -339,8 +339,10 @@ static int measure(struct bench *b)
 {
 	int r, cleaned;
 
-	if (!write_log(b))
+	if (!write_log(b)) {
+		unlink(b->log);
 		return EXIT_FAILED;
+	}
 	r = passes(b);
 	if (b->o->dry) {
 		printf("lvremove -qq -y %s\n", b->scratch);

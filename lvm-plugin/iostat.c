@@ -108,7 +108,7 @@ struct look {
 
 static struct line *lines_of(const struct look *l, const struct look *was)
 {
-	struct line *lines = calloc(l->cs.nr, sizeof(*lines));
+	struct line *lines = calloc(l->cs.nr ?: 1, sizeof(*lines));
 	const struct cache_info *c;
 	unsigned int i;
 

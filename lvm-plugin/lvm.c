@@ -241,6 +241,8 @@ char *command_said(const char *const argv[], int *code)
 	}
 	if (f)
 		fclose(f);
+	else
+		close(ends[0]);
 	if (pid < 0)
 		goto failed;
 	while (waitpid(pid, &status, 0) < 0)

@@ -259,7 +259,8 @@ static int set_all(const struct making *m)
 
 	if (o.nr_args == 1 && !o.preset)
 		return EXIT_OK;
-	snprintf(mode, sizeof(mode), "mode=%s", m->o->mode);
+	if (m->o->mode)
+		snprintf(mode, sizeof(mode), "mode=%s", m->o->mode);
 	if (!m->o->dry)
 		return hearth_set(&o);
 	printf("hearth set%s%s %s%s%s\n", o.preset ? " --preset " : "", o.preset ?: "",

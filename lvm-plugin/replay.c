@@ -52,6 +52,19 @@ u64 replay_fold(struct trace *t)
 	return replay_span(t);
 }
 
+/* False, with errno, if anything that was written to @out is not in the file. */
+static bool close_log(FILE *out)
+{
+	bool failed = ferror(out);
+
+	if (fclose(out))
+		return false;
+	/* If the disk was full for a moment, requests in the middle are missing. */
+	if (failed)
+		errno = EIO;
+	return !failed;
+}
+
 /* The log is one of fio's version 2, which has no times, so fio does not wait. */
 bool replay_write(const struct trace *t, const char *volume, const char *log)
 {
@@ -68,7 +81,7 @@ bool replay_write(const struct trace *t, const char *volume, const char *log)
 					t->requests[i].length);
 		fprintf(out, "%s close\n", volume);
 	}
-	if (out && !fclose(out))
+	if (out && close_log(out))
 		return true;
 	complain("%s: %s", log, strerror(errno));
 	return false;

@@ -178,6 +178,15 @@ def test_fio_that_fails_or_is_missing(dm, lvm, trace):
     assert left(lvm) == []
 
 
+def test_the_log_cannot_be_written(dm, lvm, trace):
+    log = dm.write("var/lib/hearth/bench.log", "")
+    log.unlink()
+    log.symlink_to("/dev/full")
+    complaint = dm.complaint(1, "bench", "vg/lv", trace, "/dev/new", "--size", .03125)
+    assert "bench.log: No space left on device" in complaint
+    assert not log.is_symlink() and dm.log() == []
+
+
 def test_ctrl_c(dm, lvm, trace):
     dm.command("fio", """[ "$1" != --version ] || exit 0
         touch "$HEARTH_FAKE/started"
