@@ -10,23 +10,28 @@
 bool os_quiet;
 bool (*os_alloc_fails)(void);
 
+static u32 crc_table[256];
+
+/* Fills the table before main(), because two threads may need it first at the same time. */
+__attribute__((constructor))
+static void fill_crc_table(void)
+{
+	for (u32 i = 0; i < 256; i++) {
+		u32 c = i;
+
+		/* Castagnoli's polynomial, bits reversed. */
+		for (int k = 0; k < 8; k++)
+			c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0);
+		crc_table[i] = c;
+	}
+}
+
 u32 os_crc32c_by_table(u32 crc, const void *data, size_t len)
 {
-	static u32 table[256];
 	const u8 *p = data;
 
-	if (!table[1])
-		for (u32 i = 0; i < 256; i++) {
-			u32 c = i;
-
-			/* Castagnoli's polynomial, bits reversed. */
-			for (int k = 0; k < 8; k++)
-				c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0);
-			table[i] = c;
-		}
-
 	while (len--)
-		crc = table[(crc ^ *p++) & 0xff] ^ crc >> 8;
+		crc = crc_table[(crc ^ *p++) & 0xff] ^ crc >> 8;
 	return crc;
 }
 
