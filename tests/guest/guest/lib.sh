@@ -156,7 +156,8 @@ device() {
 }
 
 # Waits for udev's events once more, if udevd answers a ping, because udevd has ended the
-# connection of "udevadm settle" without an answer ("Broken pipe", one time in some 60 runs).
+# connection of "udevadm settle" without an answer ("Broken pipe", twice in some 60 runs). The
+# reason is not known.
 udevadm() {
 	command udevadm "$@" && return
 	[ "$1" = settle ] || return
