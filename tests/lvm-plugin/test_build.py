@@ -71,8 +71,9 @@ def test_a_second_setup_costs_nothing():
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
-def test_another_setup_script_is_run(tmp_path):
-    """The stamp depends on the script, so that a changed script looks again."""
+@pytest.fixture
+def setup(tmp_path):
+    """A copy of scripts/setup that prints "looked" in place of its work; returns it and a call of it."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "build/venv/bin").mkdir(parents=True)
     pytest_there = tmp_path / "build/venv/bin/pytest"
@@ -80,18 +81,32 @@ def test_another_setup_script_is_run(tmp_path):
     pytest_there.chmod(0o755)
     shutil.copy(TOP / "scripts/kver", tmp_path / "scripts")
     text = (TOP / "scripts/setup").read_text()
-    text = text.replace("\ninstall_packages\n", "\necho looked; state >$stamp; exit\n", 1)
-    assert "echo looked" in text
-    setup = tmp_path / "scripts/setup"
-    setup.write_text(text)
+    begin, end = text.index("\ninstall_packages\n"), text.index("\n# The other kinds")
+    script = tmp_path / "scripts/setup"
+    script.write_text(text[:begin] + "\necho looked" + text[end:])
 
-    def output():
-        return subprocess.run(["bash", setup], text=True, stdout=subprocess.PIPE, check=True).stdout
+    def output(*kind):
+        return subprocess.run(["bash", script, *kind], text=True, stdout=subprocess.PIPE, check=True).stdout
 
+    return script, output
+
+
+def test_another_setup_script_is_run(setup):
+    """The stamp depends on the script, so that a changed script looks again."""
+    script, output = setup
     assert output() == "looked\n"
     assert output() == ""
-    setup.write_text(text + "# changed\n")
+    script.write_text(script.read_text() + "# changed\n")
     assert output() == "looked\n"
+    assert output() == ""
+
+
+@pytest.mark.parametrize("kind", ["fuzz", "debug-kernel", "cluster"])
+def test_every_setup_has_done_that_of_the_tests(setup, kind):
+    """make test-full sets a fresh clone up with "cluster", and its tests call scripts/setup."""
+    output = setup[1]
+    assert output(kind) == "looked\n"
+    assert output(kind) == ""
     assert output() == ""
 
 
