@@ -452,12 +452,34 @@ static bool may_share(struct cache *c, struct cache_table *t)
 	       c->policy.ops == t->policy_ops;
 }
 
+/*
+ * Do only tables of the device of @t run on the engine?  Device-mapper destroys them
+ * when the resume of @t has failed, and the engine would go with them.
+ */
+static bool runs_only_here(struct cache *c, struct cache_table *t)
+{
+	struct mapped_device *md = dm_table_get_md(t->ti->table);
+	struct cache_table *other;
+
+	lockdep_assert_held(&engines_lock);
+	list_for_each_entry(other, &c->life.tables, running)
+		if (dm_table_get_md(other->ti->table) != md)
+			return false;
+	return true;
+}
+
 static const char in_use[] = "metadata device is in use by another active cache";
 
-/* Returns -EBUSY when the metadata is in use; *@c is the engine to take over. */
+/*
+ * Returns -EBUSY when the metadata is in use.  *@c is the engine to take over, with a
+ * reference, or NULL; after -EBUSY, an engine that goes with the tables of this device.
+ * A refused table keeps no engine of another device, because that would outlive its
+ * removal.
+ */
 static int begin_resume(struct cache_table *t, struct resuming *me,
 			struct cache **c)
 {
+	bool inherits = false;
 	int r = 0;
 
 	me->dev = t->metadata->bdev->bd_dev;
@@ -474,11 +496,15 @@ static int begin_resume(struct cache_table *t, struct resuming *me,
 		r = -EBUSY;
 	if (!r)
 		list_add(&me->list, &resumings);
+	else
+		inherits = me->shares && runs_only_here(*c, t);
 	mutex_unlock(&engines_lock);
 	if (r) {
 		DMERR("%s", in_use);
-		if (*c)
+		if (*c && !inherits) {
 			kref_put(&(*c)->life.ref, destroy_engine);
+			*c = NULL;
+		}
 	}
 	return r;
 }
@@ -634,6 +660,25 @@ static void keep_engine(struct cache_table *t, struct cache *c)
 		kref_put(&c->life.ref, destroy_engine);
 }
 
+/* Get @t an engine, and end the resume. */
+static int resume_with(struct cache_table *t, struct resuming *me,
+		       struct cache *suspended)
+{
+	struct cache *c = NULL;
+	int r = 0;
+
+	/*
+	 * A table that runs already is resumed again, because another of its
+	 * targets failed to.
+	 */
+	if (list_empty(&t->running))
+		r = engine_for(t, me, suspended, &c);
+	if (!r)
+		return end_resume(t, me, c);
+	end_resume(t, me, NULL);
+	return r;
+}
+
 /*
  * Preresume: the engine for this table, ready to run.  Can be called again
  * after an error.
@@ -641,31 +686,19 @@ static void keep_engine(struct cache_table *t, struct cache *c)
 int cache_engine_resume(struct cache_table *t)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct cache *suspended, *c = NULL;
+	struct cache *suspended;
 	struct resuming me;
 	int r;
 
 	r = begin_resume(t, &me, &suspended);
-	if (r)
-		goto out;
-
-	/*
-	 * A table that runs already is resumed again, because another of its
-	 * targets failed to.
-	 */
-	if (list_empty(&t->running))
-		r = engine_for(t, &me, suspended, &c);
-	if (r)
-		end_resume(t, &me, NULL);
-	else
-		r = end_resume(t, &me, c);
+	if (!r)
+		r = resume_with(t, &me, suspended);
 	if (!r)
 		keep_engine(t, NULL);
 	else if (suspended && cache_alone_knows(suspended))
 		keep_engine(t, suspended);
 	if (suspended)
 		kref_put(&suspended->life.ref, destroy_engine);
-out:
 	memalloc_noio_restore(noio);
 	return r;
 }

@@ -1198,6 +1198,55 @@ test_dead_metadata_survives_reload() {
 	"survives_$1"
 }
 
+# only_the_engine_knows: makes the cache c with dirty blocks and dead metadata. $table is its table.
+only_the_engine_knows() {
+	breakable_devices 16 32
+	no_metadata_check
+	write_data "$SLOW" 1 0 32
+	by_hand c 128 writeback "default 2 writeback_idle 0"
+	every_write_comes_in c
+	warm c 4
+	now SLOW failing_writes		# nothing goes home before the metadata is dead
+	write_data /dev/mapper/c 2 8 2
+	table=$(dmsetup table c)
+	now META failing
+	dirty_and_blind c
+}
+
+# The second target of a table does not resume, and the engine of the first one alone knows of
+# dirty blocks. The next table has another mode. It is refused, because the first target runs
+# until its table goes, and the engine must not go with that table.
+#@ fast hearth-only timeout=90
+test_refused_table_keeps_dirty_blocks() {
+	local table
+	only_the_engine_knows
+	device META2 8 ram
+	device FAST2 16 ram
+	device SLOW2 32 ram
+	zero "$META2" 1
+	dmsetup create other --table "0 65536 cache $META2 $FAST2 $SLOW2 128 0 default 0"
+
+	dmsetup load c <<<"$table"$'\n'"65536 65536 cache $META2 $FAST2 $SLOW2 128 1 writeback default 0"
+	dmsetup suspend c
+	refused 'in use by another active cache' dmsetup resume c
+	dmsetup load c --table "${table/writeback/writethrough}"
+	refused 'in use by another active cache' dmsetup resume c
+	dmsetup resume c
+	still_knows c
+}
+
+# A table of another device is refused, too, but the engine goes with its own device.
+#@ fast hearth-only timeout=90
+test_refused_table_of_another_device_keeps_nothing() {
+	local table
+	only_the_engine_knows
+	dmsetup create twin --notable
+	dmsetup load twin --table "${table/writeback/writethrough}"
+	refused 'in use by another active cache' dmsetup resume twin
+	timeout 20 dmsetup remove --retry c || fail "remove is stuck"
+	refused 'etadata' dmsetup resume twin
+}
+
 # A drain runs while the metadata is dead. Then the metadata comes back with its old
 # content. The blocks that it calls dirty go home again, and change nothing there.
 #@ fast hearth-only timeout=150 on=resume slow=activation
