@@ -8,13 +8,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hearth.h"
 #include "lvm.h"
 #include "replay.h"
 
 #define MIB		(1024 * 1024ULL)
-#define POLL		0.2	/* seconds between two looks whether fio has ended */
+#define POLL		200000	/* microseconds between two looks whether fio has ended */
 /* Requests under way, as many as a database or a file server has; chosen, not measured. */
 #define DEPTH		"--iodepth=8"
 
@@ -167,7 +168,8 @@ static int wait_for(pid_t pid)
 			kill(pid, SIGTERM);
 			told = true;
 		}
-		pause_for(POLL);
+		/* pause_for() returns at once after Ctrl-C, and fio needs a while to end. */
+		usleep(POLL);
 	}
 	return interrupted ? EXIT_INTERRUPTED : code;
 }

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -199,6 +200,32 @@ def test_ctrl_c(dm, lvm, trace):
         p.terminate()
         assert p.wait(timeout=60) == 130
     assert left(lvm) == [] and dm.log()[-1] == REMOVE
+
+
+def ticks(p):
+    """Returns the CPU time of a process, without its children."""
+    fields = Path(f"/proc/{p.pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_fio_may_take_its_time_after_ctrl_c(dm, lvm, trace):
+    """The command sleeps meanwhile."""
+    dm.command("fio", """[ "$1" != --version ] || exit 0
+        trap "" TERM
+        touch "$HEARTH_FAKE/started"
+        sleep 4""")
+    with dm.start("bench", "vg/lv", trace, "/dev/new", "--size", .03125) as p:
+        limit = time.monotonic() + 60
+        while not (dm.path / "started").exists():
+            assert time.monotonic() < limit
+            time.sleep(.05)
+        p.terminate()
+        before = ticks(p)
+        time.sleep(2)
+        used = ticks(p) - before
+        assert p.wait(timeout=60) == 130
+    assert used < .05 * os.sysconf("SC_CLK_TCK")
+    assert left(lvm) == []
 
 
 def test_a_volume_of_somebody_else_stays(dm, lvm, trace):
