@@ -31,17 +31,25 @@ static bool has_errors(const struct cache_info *c)
 	return false;
 }
 
-static void examine_health(const struct cache_info *c)
+void examine_status(const struct cache_info *c)
 {
-	const struct failure *f = failure_find(c->health);
-	char resume[DM_NAME_MAX + 80], look[DM_NAME_MAX + 120];
+	char look[DM_NAME_MAX + 120];
 
+	if (cache_understood(c))
+		return;
 	snprintf(look, sizeof(look),
 		 "use modules and commands of one version of hearth; 'dmsetup status %s' prints what the target says",
 		 c->dm->name);
-	if (!cache_understood(c))
-		found(PROBLEM, "status-unknown", c->name, look,
-		      "the target's status makes no sense, so nothing else is known of it");
+	found(PROBLEM, "status-unknown", c->name, look,
+	      "the target's status makes no sense, so nothing else is known of it");
+}
+
+static void examine_health(const struct cache_info *c)
+{
+	const struct failure *f = failure_find(c->health);
+	char resume[DM_NAME_MAX + 80];
+
+	examine_status(c);
 	if (f)
 		found(PROBLEM, "health", c->name, f->remedy, "%s: %s",
 		      c->health, f->what);

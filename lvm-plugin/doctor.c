@@ -168,8 +168,10 @@ static int examine_kernel(const struct options *o)
 	r = caches_read_if_any(&cs, &no_dm);
 	if (r)
 		return r;
-	for (i = 0; i < cs.nr; i++)
+	for (i = 0; i < cs.nr; i++) {
+		examine_status(&cs.all[i]);
 		examine_log_on_kernel(&cs.all[i], o->kernel);
+	}
 	caches_free(&cs);
 	if (!finding_at(0) && o->quiet)
 		return EXIT_OK;

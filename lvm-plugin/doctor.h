@@ -35,6 +35,12 @@ void examine_system(const struct caches *cs);
  */
 void examine_cache(const struct cache_info *c);
 
+/**
+ * examine_status() - does the target's status make sense?
+ * @c: the cache
+ */
+void examine_status(const struct cache_info *c);
+
 /* ---- doctor-log.c: the write log ---- */
 
 /**

@@ -713,6 +713,9 @@ def test_a_new_kernel(sound):
     kernel(sound, new, STOCKS)
     healthy(sound, log="off")
     assert sound.out("doctor", "--kernel", new, "--quiet") == ""
+    healthy(sound, status="8 1/2 3")
+    said = " ".join(sound.out("doctor", "--kernel", new, "--quiet", code=6).split())
+    assert "the target's status makes no sense" in said and "would open" not in said
     assert "without --fix" in sound.complaint(2, "doctor", "--kernel", new, "--fix")
     assert "goes with --kernel" in sound.complaint(2, "doctor", "--quiet")
 
