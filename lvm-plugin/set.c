@@ -147,17 +147,19 @@ static int open_log(void)
 
 /*
  * Is this line of the target's about a setting?  The target names the setting in each reason
- * for which it refuses one, and not always the cache.
+ * for which it refuses one, and not always the cache.  The last form is that of the kernel's
+ * own target.
  */
 static bool is_about(const char *text, const char *key)
 {
 	size_t len = strlen(key);
-	char quoted[64], stored[64];
+	char quoted[64], stored[64], bad[64];
 
 	snprintf(quoted, sizeof(quoted), "'%s'", key);
 	snprintf(stored, sizeof(stored), "setting %s ", key);
+	snprintf(bad, sizeof(bad), "bad config value for %s:", key);
 	return (!strncmp(text, key, len) && text[len] == ':') || strstr(text, quoted) ||
-	       !strncmp(text, stored, strlen(stored));
+	       !strncmp(text, stored, strlen(stored)) || !strncmp(text, bad, strlen(bad));
 }
 
 /*

@@ -189,7 +189,8 @@ KMSG = "3,1,1,-;device-mapper: cache: {}\n"
 
 @pytest.mark.parametrize("said", ["read_level: 9 is not in 0..5", "unknown message or setting 'read_level'",
                                   "setting read_level could not be stored: error -28",
-                                  "message 'read_level': the cache has failed and takes no settings"])
+                                  "message 'read_level': the cache has failed and takes no settings",
+                                  "bad config value for read_level: 9"])
 def test_the_reason_is_of_this_setting(lv, said):
     """Another cache may fail meanwhile, before the line or after it."""
     other = KMSG.format("write log: read_level stays; absorb: 1 is not in 0..0")
