@@ -58,15 +58,20 @@ char *table_with(const struct cache_info *c, const char *mode, const char *polic
 	return table;
 }
 
-/* Did the new table leave the device suspended?  If it was so before, this is not known. */
-static bool is_suspended_now(const struct cache_info *c)
+/* Looks at the device.  After an error its table is NULL. */
+static struct dm_device look(const struct cache_info *c)
 {
 	struct dm_device d;
-	bool stays = !dm_look(c->dm->name, &d) && d.suspended && !c->dm->suspended;
 
-	free(d.table);
+	dm_look(c->dm->name, &d);
 	free(d.status);
-	return stays;
+	d.status = NULL;
+	return d;
+}
+
+static bool has_other_table(const struct dm_device *d, const struct dm_device *other)
+{
+	return d->table && other->table && strcmp(d->table, other->table);
 }
 
 static void tell_of_suspended(const struct cache_info *c, const char *table, const char *why)
@@ -79,9 +84,31 @@ static void tell_of_suspended(const struct cache_info *c, const char *table, con
 		 c->name, c->dm->name, c->dm->start, c->dm->length, c->dm->table, c->dm->name);
 }
 
+/* Tells of a table that was not loaded, or does not run; @error: of dm_replace().  An exit code. */
+static int judge(const struct cache_info *c, const char *table, int error,
+		 const struct dm_device *before)
+{
+	struct dm_device d;
+	char why[400];
+	int r = EXIT_FAILED;
+
+	/* The next question to libdevmapper takes its words away. */
+	snprintf(why, sizeof(why), "%s %s", strerror(-error), dm_error());
+	d = look(c);
+	/* If the device was suspended before, it is not known why it is so now. */
+	if (d.suspended && !c->dm->suspended)
+		tell_of_suspended(c, table, why);
+	else if (!d.suspended && has_other_table(&d, before))
+		r = EXIT_OK;	/* the second resume succeeded */
+	else
+		complain("%s: the table '%s' was refused: %s", c->name, table, why);
+	free(d.table);
+	return r;
+}
+
 int table_load(const struct cache_info *c, const char *table)
 {
-	char why[400];
+	struct dm_device before;
 	int r;
 
 	if (!c->dm->alone) {
@@ -89,14 +116,9 @@ int table_load(const struct cache_info *c, const char *table)
 			 c->name);
 		return EXIT_FAILED;
 	}
+	before = look(c);
 	r = dm_replace(c->dm, "cache", table);
-	if (!r)
-		return EXIT_OK;
-	/* The next question to libdevmapper takes its words away. */
-	snprintf(why, sizeof(why), "%s %s", strerror(-r), dm_error());
-	if (is_suspended_now(c))
-		tell_of_suspended(c, table, why);
-	else
-		complain("%s: the table '%s' was refused: %s", c->name, table, why);
-	return EXIT_FAILED;
+	r = r ? judge(c, table, r, &before) : EXIT_OK;
+	free(before.table);
+	return r;
 }

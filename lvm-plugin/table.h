@@ -25,8 +25,8 @@ char *table_with(const struct cache_info *c, const char *mode, const char *polic
  * @table: the target's words
  *
  * Return: EXIT_OK; EXIT_FAILED after a complaint, if the present table has another target as
- * well, and runs on; or if dm_replace() fails, which says what table runs then. If the device
- * stays suspended, the complaint says so, and has the commands that go on or back.
+ * well, and runs on; or if dm_replace() fails, which says what table runs then, unless the new
+ * table runs all the same. If the device stays suspended, the complaint says so, and has the commands that go on or back.
  */
 int table_load(const struct cache_info *c, const char *table);
 

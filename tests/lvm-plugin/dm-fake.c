@@ -4,18 +4,19 @@
  *
  * $HEARTH_FAKE is a directory.  NAME.dev holds "key value" lines: uuid, devno,
  * suspended, start, length, alone, table, status.  NAME.stats is the answer to the
- * message stats, and NAME.MESSAGE that to another one.  sys, run, lib and boot stand
- * for those of the root.  version holds the target's version.  The n-th listing
- * prefers NAME.dev.n, NAME.stats.n and names.n, and fails with the number in
- * "error.n".  Messages and new tables are appended to "log"; a message in "refuse"
- * fails, and one in "busy" fails as if the device were suspended.  "refuse-table" has
- * the number of the error with which a new table fails, and "suspended" behind it if
- * the device stays so.  A refused message appends the text of "kmsg-then" to the
- * kernel's log.  "look-error" has that of a look at one device.  A line of "devices"
- * is a block device: PATH MAJOR:MINOR BYTES, followed by "busy" if another program
- * has claimed the device, or by "file" if it is no block device.  deps/MAJOR:MINOR
- * has the numbers of the devices that a table names, one a line.  tables/MAJOR:MINOR
- * is a table, as dmsetup prints it.
+ * message stats, which fails if that is "never resumed"; NAME.MESSAGE is that to
+ * another one.  sys, run, lib and boot stand for those of the root.  version holds the
+ * target's version.  The n-th listing prefers NAME.dev.n, NAME.stats.n and names.n,
+ * and fails with the number in "error.n".  Messages and new tables are appended to
+ * "log"; a message in "refuse" fails, and one in "busy" fails as if the device were
+ * suspended.  "refuse-table" has the number of the error with which a new table fails,
+ * and "suspended" behind it if the device stays so, or "resumed" if the new table runs
+ * all the same.  A refused message appends the text of "kmsg-then" to the kernel's
+ * log.  "look-error" has that of a look at one device.  A line of "devices" is a block
+ * device: PATH MAJOR:MINOR BYTES, followed by "busy" if another program has claimed
+ * the device, or by "file" if it is no block device.  deps/MAJOR:MINOR has the numbers
+ * of the devices that a table names, one a line.  tables/MAJOR:MINOR is a table, as
+ * dmsetup prints it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -226,7 +227,11 @@ int dm_send(const struct dm_device *d, const char *message, char **reply)
 		*reply = NULL;
 	if (!strcmp(message, "stats")) {
 		*reply = of_this_listing(d->name, ".stats");
-		return 0;
+		if (!*reply || strcmp(*reply, "never resumed\n"))
+			return 0;
+		free(*reply);
+		*reply = NULL;
+		return -EINVAL;
 	}
 	say("message", d->name, message);
 	refused = whole_file(in_fake("refuse", ""));
@@ -256,6 +261,11 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	if (refused && strstr(refused, "suspended")) {
 		f = fopen(in_fake(d->name, ".dev"), "a");
 		fputs("suspended 1\n", f);
+		fclose(f);
+	}
+	if (refused && strstr(refused, "resumed")) {
+		f = fopen(in_fake(d->name, ".dev"), "a");
+		fprintf(f, "table %s\n", table);
 		fclose(f);
 	}
 	free(refused);

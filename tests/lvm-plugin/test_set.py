@@ -149,6 +149,14 @@ def test_by_hand_and_not_resumed(dm):
             in back) and "'dmsetup resume c'" in back
 
 
+def test_by_hand_and_resumed_at_the_second_attempt(dm):
+    """The first resume failed, and dm_replace() returns its error. The new table runs."""
+    dm.cache("c", lvm=False)
+    dm.cache("c", listing=2, lvm=False, mode="writethrough", features="2 metadata2 writethrough")
+    dm.write("refuse-table", f"{errno.EIO} resumed")
+    assert "refused" not in dm.run("set", "c", "mode=writethrough").stderr
+
+
 def test_several_targets(dm):
     dm.cache("c", lvm=False, alone=0)
     assert "more than one target" in dm.complaint(1, "set", "c", "mode=writethrough")
