@@ -30,6 +30,7 @@
 /* Chosen for people who watch; not measured. */
 #define POLL		0.5	/* seconds */
 #define REPORT		10.0	/* seconds between lines, if stderr is no terminal */
+#define SILENT_MAX	20	/* looks; a large cache takes seconds to load a table */
 #define SMOOTHING	10.0	/* seconds over which the rate is taken */
 
 struct progress {
@@ -41,6 +42,7 @@ struct progress {
 	uint64_t at_first, left;
 	uint64_t dirty, of_these_log;	/* dirty blocks, blocks of the log; at the last look */
 	bool log_in_use, healthy, gone;	/* at the last look */
+	bool silent;			/* the target did not answer at the last look */
 	double rate;			/* blocks a second; NAN until measured */
 	bool quiet, terminal, shown;
 };
@@ -140,12 +142,13 @@ static bool look(struct progress *p)
 	struct cache_info *c;
 	bool found = false;
 
-	p->gone = false;
+	p->gone = p->silent = false;
 	if (caches_read(&cs))
 		return false;
 	c = caches_find(&cs, p->name);
 	p->gone = !c;
-	if (c && (p->of_log ? tells_of_log(c) : tells_of_dirty(c))) {
+	p->silent = c && cache_understood(c) && !tells_of_log(c);
+	if (c && !p->silent && (p->of_log ? tells_of_log(c) : tells_of_dirty(c))) {
 		measure(p, count_of(p, c));
 		take_counts(p, c);
 		p->log_in_use = cache_log_in_use(c);
@@ -179,20 +182,31 @@ static int fails(const struct progress *p)
 	return EXIT_FAILED;
 }
 
+/* While another program loads a table, the target does not answer, so this looks again. */
+static bool look_with_patience(struct progress *p)
+{
+	unsigned int looks = 1;
+
+	while (!look(p))
+		if (!p->silent || looks++ == SILENT_MAX || pause_for(POLL))
+			return false;
+	return true;
+}
+
 /* Looks until the target has written all back.  An exit code. */
 static int wait_for_target(struct progress *p)
 {
-	bool seen = look(p);
+	bool seen = look_with_patience(p);
 
 	while (seen && !is_done(p)) {
 		report(p);
 		if (!p->healthy || pause_for(POLL))
 			break;
-		seen = look(p);
+		seen = look_with_patience(p);
 	}
 	end_of_line(p);
 	if (!seen)
-		return lost(p);
+		return p->silent && interrupted ? EXIT_INTERRUPTED : lost(p);
 	if (is_done(p))
 		return EXIT_OK;
 	return p->healthy ? EXIT_INTERRUPTED : fails(p);
@@ -483,7 +497,8 @@ static bool needs_settling(const struct cache_info *c)
 {
 	const char *absorb = cache_setting(c->settings, c->nr_settings, "absorb");
 
-	return !tells_of_log(c) || cache_log_in_use(c) || (absorb && strcmp(absorb, "0"));
+	/* The kernel's own target opens no volume whose log is in use, whatever its status says. */
+	return (c->own && !tells_of_log(c)) || cache_log_in_use(c) || (absorb && strcmp(absorb, "0"));
 }
 
 static void tell_of_stopped(const char *name)

@@ -141,7 +141,7 @@ def test_settle_with_a_failing_device(dm):
 
 
 def is_lost(dm, look, how):
-    """One look does not find the cache, or learns nothing of its write log."""
+    """One look does not find the cache, or learns nothing of its write log; without stats, no later one does."""
     if how == "gone":
         dm.write(f"names.{look}", "")
     elif how == "no answer":
@@ -150,7 +150,8 @@ def is_lost(dm, look, how):
         dm.cache(listing=look, status="8 1/2 3")
     else:
         (dm.path / "vg-lv.stats").unlink()
-        (dm.path / f"vg-lv.stats.{look}").unlink()
+        for i in range(look, 30):
+            (dm.path / f"vg-lv.stats.{i}").unlink()
 
 
 @pytest.mark.parametrize("how", ["gone", "no answer", "unknown status", "no stats"])
@@ -166,6 +167,9 @@ def test_settle_all_fails_where_a_cache_cannot_be_read(dm):
     dm.cache(status="8 1/2 3")
     r = dm.run("settle", "--all", code=1)
     assert r.stdout == "" and "it is not known whether its write log is empty" in r.stderr
+    # The kernel's own target has no write log.
+    dm.write("version", "2.2.0")
+    assert dm.out("settle", "--all") == ""
 
 
 def test_settle_interrupted(dm):
@@ -196,6 +200,16 @@ def test_settle_all_goes_on_after_a_failure(dm):
         dm.cache("vg-b", listing=i, devno="253:11", settings=SETTLED, log="off")
     r = dm.run("settle", "--all", code=1)
     assert "vg/a: a device fails" in r.stderr and r.stdout.startswith("vg/b: settled")
+
+
+def test_settle_waits_while_a_table_is_loaded(dm):
+    """The target answers no message until its table is resumed, and its log is in use all the same."""
+    dm.cache(settings=SETTLED, log="drains", segments=2)
+    for i, log in ((3, "drains"), (4, "off"), (5, "off")):
+        dm.cache(listing=i, settings=SETTLED, log=log)
+    dm.write("vg-lv.stats.2", "never resumed\n")
+    dm.write("vg-lv.stats.4", "never resumed\n")
+    assert dm.out("settle", "vg/lv").startswith("vg/lv: settled")
 
 
 def test_settle_all_where_there_is_none(dm):
