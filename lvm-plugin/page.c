@@ -338,6 +338,15 @@ static bool write_in_place(const char *path, const char *text)
 	return !fclose(out) && ok;
 }
 
+/* A web server may read the old page only by its group, or its mode. */
+static void keep_owner(const char *path, const struct stat *old)
+{
+	/* If the group cannot be kept, its rights are not given to another group. */
+	if (chown(path, old->st_uid, old->st_gid))
+		return;
+	chmod(path, old->st_mode & 07777);
+}
+
 /*
  * An old page is replaced as a whole, and stays if that fails.  A link to it stays a link.  A
  * file that is no page, such as /dev/stdout, must not be replaced.
@@ -348,10 +357,13 @@ static bool write_file(const char *file, const char *text)
 	struct stat st;
 	bool ok;
 
-	if (path && !stat(path, &st) && S_ISREG(st.st_mode))
+	if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
 		ok = state_file_refresh(path, put_text, text);
-	else
+		if (ok)
+			keep_owner(path, &st);
+	} else {
 		ok = write_in_place(file, text);
+	}
 	free(path);
 	return ok;
 }

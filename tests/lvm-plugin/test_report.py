@@ -174,8 +174,11 @@ def test_an_old_page_stays_if_the_new_one_cannot_be_written(dm):
     complaint = dm.complaint(1, "report", "-o", file, preexec_fn=small_files, restore_signals=False)
     assert complaint == f"hearth: {file}: File too large\n"
     assert real.read_text() == "old" and not list(dm.path.glob(".*.html*"))
+    real.chmod(0o604)
     dm.out("report", "-o", file)
     assert file.is_symlink() and data_of(real)["status"]
+    # A web server reads it all the same.
+    assert real.stat().st_mode & 0o7777 == 0o604
     dm.out("report", "-o", "page.html", cwd=dm.path)
     assert "</html>" in dm.out("report", "-o", "/dev/stdout")
 
