@@ -262,7 +262,8 @@ bool lvm_report_all(const char *command, const char *fields, const char *what,
  * @nr: how many columns @fields names, at most 8
  *
  * LVM prints a line for each segment if @fields names a column of segments, such as devices;
- * the lines after the first are dropped. lvm_devices() reads them all. The command's complaints are dropped, too.
+ * the lines after the first are dropped. lvm_devices() reads them all. The command's complaints
+ * are dropped, too.
  *
  * Return: true; false, without a complaint, if there is no line or the command fails; then
  * @values stays as it is.
