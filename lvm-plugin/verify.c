@@ -209,6 +209,12 @@ static int verify_sample(struct verify *v)
 	return r;
 }
 
+/* Should the sample have as many blocks as there are?  By chance it would miss some of them. */
+static bool compares_all(const struct verify *v)
+{
+	return !v->o->sample || (v->c->total && v->o->sample >= v->c->used);
+}
+
 static uint64_t left(const struct verify *v)
 {
 	return v->differ - v->dropped;
@@ -296,7 +302,7 @@ int hearth_verify(const struct options *o)
 	catch_signals();
 	/* The kernel ignores the class if the disk's scheduler does not know it. */
 	syscall(SYS_ioprio_set, 1, 0, IOPRIO_IDLE);
-	r = o->sample ? verify_sample(&v) : verify_all(&v);
+	r = compares_all(&v) ? verify_all(&v) : verify_sample(&v);
 	end_of_line(&v);
 	r = r && r != -EINTR ? refused(&v, r) : outcome(&v);
 	caches_free(&cs);

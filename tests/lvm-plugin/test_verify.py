@@ -82,6 +82,13 @@ def test_a_sample(lv):
     assert 3 <= len(sent(lv)) <= 20
 
 
+def test_a_sample_of_all_blocks_misses_none(lv):
+    lv.cache(used=100)
+    reply(lv, 0, 512, equal=99, differ=1, slot=40, block=103)
+    assert "cache block 40" in lv.run("verify", "vg/lv", "--sample", 100, code=6).stdout
+    assert sent(lv) == ["verify 0"]
+
+
 def test_a_sample_of_a_cache_without_clean_blocks_ends(lv):
     for slot in range(512):
         reply(lv, slot, 512, skipped=512 - slot)
