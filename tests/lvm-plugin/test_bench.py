@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hearth bench: the load that fio gets, the commands, what is left, and the figures."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -188,16 +189,23 @@ def test_the_log_cannot_be_written(dm, lvm, trace):
     assert not log.is_symlink() and dm.log() == []
 
 
-def test_ctrl_c(dm, lvm, trace):
-    dm.command("fio", """[ "$1" != --version ] || exit 0
-        touch "$HEARTH_FAKE/started"
-        exec sleep 300""")
+@contextlib.contextmanager
+def terminated(dm, trace):
+    """Starts bench, and ends it once its fio has started."""
     with dm.start("bench", "vg/lv", trace, "/dev/new", "--size", .03125) as p:
         limit = time.monotonic() + 60
         while not (dm.path / "started").exists():
             assert time.monotonic() < limit
             time.sleep(.05)
         p.terminate()
+        yield p
+
+
+def test_ctrl_c(dm, lvm, trace):
+    dm.command("fio", """[ "$1" != --version ] || exit 0
+        touch "$HEARTH_FAKE/started"
+        exec sleep 300""")
+    with terminated(dm, trace) as p:
         assert p.wait(timeout=60) == 130
     assert left(lvm) == [] and dm.log()[-1] == REMOVE
 
@@ -214,12 +222,7 @@ def test_fio_may_take_its_time_after_ctrl_c(dm, lvm, trace):
         trap "" TERM
         touch "$HEARTH_FAKE/started"
         sleep 4""")
-    with dm.start("bench", "vg/lv", trace, "/dev/new", "--size", .03125) as p:
-        limit = time.monotonic() + 60
-        while not (dm.path / "started").exists():
-            assert time.monotonic() < limit
-            time.sleep(.05)
-        p.terminate()
+    with terminated(dm, trace) as p:
         before = ticks(p)
         time.sleep(2)
         used = ticks(p) - before
