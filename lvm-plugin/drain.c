@@ -148,7 +148,7 @@ static bool look(struct progress *p)
 	c = caches_find(&cs, p->name);
 	p->gone = !c;
 	p->silent = c && cache_understood(c) && !tells_of_log(c);
-	if (c && !p->silent && (p->of_log ? tells_of_log(c) : tells_of_dirty(c))) {
+	if (c && tells_of_log(c) && (p->of_log || tells_of_dirty(c))) {
 		measure(p, count_of(p, c));
 		take_counts(p, c);
 		p->log_in_use = cache_log_in_use(c);

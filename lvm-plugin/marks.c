@@ -163,11 +163,6 @@ static char *mark_text(const struct caches *cs)
 	return NULL;
 }
 
-static void put_text(FILE *out, const void *text)
-{
-	fputs(text, out);
-}
-
 static bool make_directory(void)
 {
 	if (state_directory(DIRECTORY))
@@ -185,7 +180,7 @@ static int write_mark(const char *name, const struct caches *cs)
 	if (!text)
 		return EXIT_FAILED;
 	path = path_of(name);
-	if (!state_file_write(path, put_text, text)) {
+	if (!state_file_write(path, state_file_put_text, text)) {
 		complain("%s: %s", path, strerror(errno));
 		r = EXIT_FAILED;
 	}

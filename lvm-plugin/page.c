@@ -322,11 +322,6 @@ static void put_page(FILE *out, const struct options *o, struct caches *cs, cons
 
 /* ---- The file ---- */
 
-static void put_text(FILE *out, const void *text)
-{
-	fputs(text, out);
-}
-
 static bool write_in_place(const char *path, const char *text)
 {
 	FILE *out = fopen(path, "we");
@@ -358,7 +353,7 @@ static bool write_file(const char *file, const char *text)
 	bool ok;
 
 	if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
-		ok = state_file_refresh(path, put_text, text);
+		ok = state_file_refresh(path, state_file_put_text, text);
 		if (ok)
 			keep_owner(path, &st);
 	} else {

@@ -117,6 +117,11 @@ static bool replace(const char *path, writer put, const void *what, bool sync)
 	return false;
 }
 
+void state_file_put_text(FILE *out, const void *text)
+{
+	fputs(text, out);
+}
+
 bool state_file_write(const char *path, writer put, const void *what)
 {
 	bool ok = replace(path, put, what, true);

@@ -26,6 +26,13 @@ bool state_directory(const char *name);
 typedef void (*writer)(FILE *out, const void *what);
 
 /**
+ * state_file_put_text() - the writer of a text that the caller has already
+ * @out: the file
+ * @text: a string
+ */
+void state_file_put_text(FILE *out, const void *text);
+
+/**
  * state_file_write() - replace a file as a whole, and wait until it is on the disk
  * @path: the file, with dm_root(); its directory is there
  * @put: writes the content
