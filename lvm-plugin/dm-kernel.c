@@ -373,6 +373,28 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	return r;
 }
 
+#define GROUP_LEN	(4 + 32)	/* "LVM-" and the UUID of the volume group begin a UUID */
+
+int dm_remove_tree(const struct dm_device *d)
+{
+	struct dm_tree *tree;
+	struct dm_tree_node *root;
+	int r = -ENOMEM;
+
+	dm_quiet();
+	tree = dm_tree_create();
+	if (!tree)
+		return -ENOMEM;
+	if (dm_tree_add_dev(tree, d->major, d->minor)) {
+		root = dm_tree_find_node(tree, 0, 0);
+		dm_tree_retry_remove(root);
+		r = dm_tree_deactivate_children(root, d->uuid, GROUP_LEN) ? 0 : -EBUSY;
+		dm_udev_wait(dm_tree_get_cookie(root));
+	}
+	dm_tree_free(tree);
+	return r;
+}
+
 /* ---- The target ---- */
 
 int dm_cache_version(uint32_t version[3])

@@ -82,6 +82,17 @@ int dm_send(const struct dm_device *d, const char *message, char **reply);
 int dm_replace(const struct dm_device *d, const char *type, const char *table);
 
 /**
+ * dm_remove_tree() - remove a device of LVM's, and the devices of its volume group below it
+ * @d: the device, which may be suspended
+ *
+ * Leaves what another device uses, or somebody has open. Retries for some seconds if udev has
+ * a device open.
+ *
+ * Return: 0; -EBUSY if @d is in use or cannot be removed; -ENOMEM.
+ */
+int dm_remove_tree(const struct dm_device *d);
+
+/**
  * dm_monitor() - have dmeventd watch a device, or end that
  * @d: the device
  * @seconds: from one look to the next; 0 ends it

@@ -3,7 +3,7 @@
  * hearth doctor: caches whose origin was written without them, or has lost a device.
  *
  * For an active cache, the target and the tables tell.  A cache that the target has
- * refused is not active, so this file looks for it in the kernel's log.
+ * refused runs nowhere, so this file looks for it in the kernel's log.
  *
  * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
@@ -76,14 +76,14 @@ static void name_volume(const char *dm_name, char *name, size_t len)
 		snprintf(name, len, "%s", c.name);
 }
 
-static bool is_active(const struct caches *cs, const char *dm_name)
+static const struct dm_device *find_device(const struct caches *cs, const char *dm_name)
 {
 	unsigned int i;
 
 	for (i = 0; i < cs->nr; i++)
 		if (!strcmp(cs->devices[i].name, dm_name))
-			return true;
-	return false;
+			return &cs->devices[i];
+	return NULL;
 }
 
 /* Looks whether a record of the kernel's log says that the target has refused a cache. */
@@ -91,6 +91,7 @@ static void examine_record(const struct caches *cs, char *record)
 {
 	static const char target[] = "device-mapper: cache: ";
 	char *name = strstr(record, target), volume[2 * DM_NAME_MAX];
+	const struct dm_device *d;
 
 	if (!name)
 		return;
@@ -98,9 +99,13 @@ static void examine_record(const struct caches *cs, char *record)
 	if (!strstr(name, ": refused, until 'hearth origin'"))
 		return;
 	*strstr(name, ": ") = '\0';
-	if (is_active(cs, name))
+	d = find_device(cs, name);
+	if (d && !d->suspended)
 		return;
+	/* LVM leaves the device behind, suspended, if the refused volume has a snapshot. */
 	name_volume(name, volume, sizeof(volume));
+	if (d && (!strchr(volume, '/') || lvm_has_table(volume)))
+		return;
 	if (was_found("origin-refused", volume))
 		return;
 	found(PROBLEM, "origin-refused", volume,

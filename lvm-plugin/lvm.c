@@ -303,6 +303,13 @@ bool lvm_take_name(const char *from, char *name, char *vg, char *lv)
 	return true;
 }
 
+bool lvm_has_table(const char *name)
+{
+	char v[1][FIELD_LEN];
+
+	return !lvm_report("lvs", "lv_live_table", name, v, 1) || v[0][0];
+}
+
 int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	       size_t active_len)
 {

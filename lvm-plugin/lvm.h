@@ -26,6 +26,17 @@ int lvm_volume(const char *name, char *type, size_t type_len, char *active,
 	       size_t active_len);
 
 /**
+ * lvm_has_table() - does a volume have a device that takes I/O?
+ * @name: VG/LV
+ *
+ * Runs lvs, and drops its complaints. lvm_volume() calls a volume active as soon as its device
+ * exists, also if an activation has failed before the device got a table.
+ *
+ * Return: whether it has one; true as well if LVM does not tell.
+ */
+bool lvm_has_table(const char *name);
+
+/**
  * lvm_take_name() - cut the name of a volume in two
  * @from: VG/LV, perhaps below /dev
  * @name: of 2 * DM_NAME_MAX bytes; receives VG/LV

@@ -74,6 +74,7 @@ struct answer {
 	const char *keep;		/* "cache" or "origin" */
 	const char *name;		/* as the user gave it, without "/dev/" */
 	char volume[2 * DM_NAME_MAX];	/* VG/LV, for lvchange; "" if the cache is not LVM's */
+	char left_over[DM_NAME_MAX];	/* the device of the refused volume; "" if it is gone */
 	char known_as[DM_NAME_MAX + 2];	/* the UUID or the name by which the target knows it */
 };
 
@@ -158,23 +159,33 @@ static int find_volume(struct answer *a)
 
 static int find(struct answer *a)
 {
+	const struct cache_info *c;
 	struct caches cs;
-	bool active;
+	char device[DM_NAME_MAX] = "";
+	bool suspended = false;
 	int r = caches_read(&cs);
 
 	if (r)
 		return r;
-	active = caches_find(&cs, a->name);
-	caches_free(&cs);
-	if (active) {
-		complain("%s: it is active; which is right is decided as it is activated, so deactivate it first",
-			 a->name);
-		return EXIT_FAILED;
+	c = caches_find(&cs, a->name);
+	if (c) {
+		snprintf(device, sizeof(device), "%s", c->dm->name);
+		suspended = c->dm->suspended;
 	}
+	caches_free(&cs);
 	if (strchr(a->name, '/'))
-		return find_volume(a);
-	snprintf(a->known_as, sizeof(a->known_as), "%s", a->name);
-	return EXIT_OK;
+		r = find_volume(a);
+	else
+		snprintf(a->known_as, sizeof(a->known_as), "%s", a->name);
+	if (r || !device[0])
+		return r;
+	if (suspended && a->volume[0] && !lvm_has_table(a->volume)) {
+		snprintf(a->left_over, sizeof(a->left_over), "%s", device);
+		return EXIT_OK;
+	}
+	complain("%s: it is active; which is right is decided as it is activated, so deactivate it first",
+		 a->name);
+	return EXIT_FAILED;
 }
 
 static bool agreed(const struct answer *a, bool yes)
@@ -197,6 +208,34 @@ static void take_back(void)
 	if (r)
 		complain(PARAMETER ": the answer stays there, and has to be removed: %s",
 			 strerror(-r));
+}
+
+/*
+ * If the target refuses a volume that has a snapshot, LVM leaves devices behind: the cache,
+ * suspended, and volumes without a table that hold it.  LVM then removes these volumes, but
+ * not the cache, and activates nothing because the devices below the cache are there.
+ */
+static bool remove_left_over(const struct answer *a)
+{
+	const char *const argv[] = {
+		"lvchange", "-qq", "-an", "--", a->volume, NULL
+	};
+	struct dm_device d;
+	char said[DM_NAME_MAX];
+	int r;
+
+	/* LVM complains of the cache that it leaves, and may fail because of it. */
+	(void)command_output(argv, said, sizeof(said));
+	r = dm_look(a->left_over, &d);
+	if (!r)
+		r = dm_remove_tree(&d);
+	free(d.table);
+	free(d.status);
+	if (!r || r == -ENXIO)
+		return true;
+	complain("%s: the device %s is left from an activation that was refused, and cannot be removed: %s",
+		 a->name, a->left_over, dm_error()[0] ? dm_error() : strerror(-r));
+	return false;
 }
 
 /* Activates the volume, and takes the answer back even if that fails: it was for this once. */
@@ -239,6 +278,8 @@ static int answer(const struct options *o)
 	/* A later table would take the answer if a signal could end hearth here. */
 	if (a.volume[0])
 		catch_signals();
+	if (a.left_over[0] && !remove_left_over(&a))
+		return EXIT_FAILED;
 	r = tell(&a);
 	if (r)
 		return r;

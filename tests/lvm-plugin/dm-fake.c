@@ -16,12 +16,13 @@
  * device: PATH MAJOR:MINOR BYTES, followed by "busy" if another program has claimed
  * the device, or by "file" if it is no block device.  deps/MAJOR:MINOR has the numbers
  * of the devices that a table names, one a line.  tables/MAJOR:MINOR is a table, as
- * dmsetup prints it.
+ * dmsetup prints it.  A device cannot be removed if there is a file "holder".
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dm.h"
 
@@ -270,6 +271,15 @@ int dm_replace(const struct dm_device *d, const char *type, const char *table)
 	}
 	free(refused);
 	return r;
+}
+
+int dm_remove_tree(const struct dm_device *d)
+{
+	say("remove", d->name, d->uuid);
+	if (!access(in_fake("holder", ""), F_OK))
+		return -EBUSY;
+	fclose(fopen(in_fake("names", ""), "w"));
+	return 0;
 }
 
 int dm_cache_version(uint32_t version[3])

@@ -830,6 +830,19 @@ def test_refused_caches(sound):
     assert "hearth origin vg/home --keep origin" in found[0]["remedy"]
 
 
+@pytest.mark.parametrize("table", ["", "live table present"])
+def test_refused_cache_below_a_snapshot(sound, table):
+    """LVM leaves the cache behind, suspended, below a volume that is called active and has no table."""
+    healthy(sound, suspended=1)
+    sound.command("lvs", f"""case "$*" in
+*segtype*vg/lv) echo "  cache|active";;
+*lv_live_table*vg/lv) echo "  {table}";;
+*) exit 5;;
+esac""")
+    sound.write("dev/kmsg", REFUSED.format("vg-lv"))
+    assert ("origin-refused" in [f["id"] for f in findings(sound)]) == (not table)
+
+
 VGS = """\
 case "$*" in
 *missing*) echo "  {missing}";;

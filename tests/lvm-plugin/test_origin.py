@@ -15,6 +15,7 @@ case "$*" in
 *vg_uuid*vg/lv|*vg_uuid*vg/tp_tdata)
     echo "  vvvvvv-vvvv-vvvv-vvvv-vvvv-vvvv-vvvvvv|llllll-llll-llll-llll-llll-llll-llllll" ;;
 *segtype*vg/lv) echo "  cache|" ;;
+*lv_live_table*vg/lv) echo "  " ;;
 *segtype*vg/tp) echo "  thin-pool|" ;;
 *segtype*vg/tp_tdata) echo "  cache|" ;;
 *segtype*vg/plain) echo "  linear|active" ;;
@@ -124,6 +125,40 @@ def test_the_kernels_own_target(lv):
     r = lv.run("origin", "vg/lv", "--keep", "cache", "--yes", code=5)
     assert "compares nothing" in r.stderr
     assert lv.log() == ["modprobe -q dm-cache"]
+
+
+def left_over(dm):
+    """LVM has left the suspended cache of vg/lv behind, and does not remove it."""
+    dm.cache(suspended=1, origin="cache-kept")
+    dm.command("lvchange", f"""echo "lvchange $*; $(cat "$HEARTH_FAKE/{PARAMETER}")" >>"$HEARTH_FAKE/log"
+case "$*" in
+*-an*) echo "used by another device" >&2; exit 5 ;;
+*) sed -i 's/suspended 1/suspended 0/' "$HEARTH_FAKE/vg-lv.dev"; echo vg-lv >"$HEARTH_FAKE/names" ;;
+esac""")
+
+
+def test_what_is_left_of_a_refused_volume_is_removed(lv):
+    left_over(lv)
+    r = lv.run("origin", "vg/lv", "--keep", "cache", "--yes")
+    assert "another device" not in r.stderr
+    assert lv.log() == ["lvchange -qq -an -- vg/lv; ", "remove vg-lv LVM-abc",
+                        f"lvchange -qq -ay -- vg/lv; cache:{KNOWN}"]
+
+
+def test_what_is_left_of_a_refused_volume_is_in_use(lv):
+    left_over(lv)
+    lv.write("holder", "")
+    assert "vg-lv is left" in lv.run("origin", "vg/lv", "--keep", "cache", "--yes", code=1).stderr
+    assert lv.log()[1:] == ["remove vg-lv LVM-abc"]
+    assert (lv.path / PARAMETER).read_text() == "\n"
+
+
+def test_a_suspended_volume_is_active(lv):
+    """LVM suspends it while it changes something."""
+    left_over(lv)
+    lv.command("lvs", LVS.replace('echo "  "', 'echo "  live table present"'))
+    assert "is active" in lv.complaint(1, "origin", "vg/lv", "--keep", "cache", "--yes")
+    assert lv.log() == []
 
 
 def test_refused(lv):

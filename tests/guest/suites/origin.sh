@@ -498,7 +498,8 @@ test_hearth_origin() {
 	write_data /dev/mapper/behind 3 8 4
 	dmsetup remove behind
 	refused_origin 'blocks are dirty: refused' lvchange -ay vg/lv
-	vgchange -an vg
+	# LVM leaves the cache below a snapshot behind, suspended.
+	[ "$1" = snapshot ] || vgchange -an vg
 	doctor_says "vg/lv: it was refused" || fail "hearth doctor does not find the refused volume"
 	dmesg --clear
 	! doctor_says "vg/lv: it was refused" || fail "hearth doctor reads what was cleared from the kernel's log"
