@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to both devices: those of writethrough, and in passthrough those to slots
- * that must be kept.
+ * Writes to both devices: those of writethrough and writearound, and in passthrough
+ * those to slots that must be kept.
  *
  * It owns the two legs of such a write, and the units, pages, that the write has
  * to itself, because overlapping writes must reach both devices in the same order.
@@ -34,8 +34,8 @@ static atomic_long_t *units_at(struct cache *c, u32 slot)
 
 /*
  * I3: a write has the units that it touches to itself, from before it pins its
- * slot until both copies have ended.  No write takes a unit that another waits
- * for.
+ * slot until both copies have ended.  It leaves a unit to a write that waits for it.
+ * That look is racy: if it comes too early, the other write only waits longer.
  */
 static bool take_units(struct cache *c, struct cache_bio *cb,
 		       unsigned long units)

@@ -25,8 +25,8 @@
  */
 #define CLEAN_PER_VICTIM	8U
 /*
- * Unmappings that discards and messages may queue: half of what a commit takes, so
- * that it has room for other changes.
+ * Unmappings that discards, messages and the write log's worker may queue: half of
+ * what a commit takes, so that it has room for other changes.
  */
 #define UNMAPS_MAX		2048
 

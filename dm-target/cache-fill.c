@@ -148,7 +148,7 @@ static void give_way(struct fill *fill)
 /*
  * Publish a FILLING slot for the block.  Returns 0; -EEXIST when the block has
  * a slot; -ENOSPC without a free one; -EBUSY when a write or a discard of the
- * origin is in flight.
+ * origin is in flight, or when the write log has some of the block.
  */
 static int publish_slot(struct fill *fill)
 {
@@ -549,8 +549,8 @@ static void promote_behind(struct cache *c, u64 block)
 }
 
 /*
- * Use up the permission to read ahead.  If the bio ends at its block's end it
- * is one piece of a larger request, whose next piece brings the next block.
+ * Use up the permission to read ahead.  If the bio ends at its block's end it may
+ * be one piece of a larger request, whose next piece brings the next block.
  */
 static bool use_readahead(struct cache *c, struct bio *bio)
 {

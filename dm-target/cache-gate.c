@@ -42,7 +42,7 @@ bool cache_gate_enter(struct cache *c, struct cache_bio *cb)
 	u32 gate = gate_of(cb->block);
 
 	atomic_inc(&c->gate.writers[gate]);
-	/* Enter, then look: the other half is in cache_gate_publish(). */
+	/* Enter, then look: the other half is in is_in_the_way(). */
 	smp_mb__after_atomic();
 	if (slot_map_find(&c->map, cb->block) != SLOT_NONE ||
 	    log_has(c, cb->block)) {
@@ -67,7 +67,7 @@ void cache_gate_enter_discard(struct cache *c, struct cache_discard *d)
 	list_add(&d->list, &c->gate.discards);
 	spin_unlock_irqrestore(&c->gate.discard_lock, flags);
 	atomic_inc(&c->gate.nr_discards);
-	/* Enter, then look: the other half is in cache_gate_publish(). */
+	/* Enter, then look: the other half is in is_in_the_way(). */
 	smp_mb__after_atomic();
 }
 
@@ -115,7 +115,7 @@ bool cache_gate_is_busy(struct cache *c, u64 block)
  */
 static bool is_in_the_way(struct cache *c, u64 block)
 {
-	/* Publish, then look: the other half is in cache_gate_enter(). */
+	/* Publish, then look: the other halves are in the two functions that enter. */
 	smp_mb();
 	return cache_gate_is_busy(c, block);
 }

@@ -172,7 +172,7 @@ static __always_inline enum hit_result pin_for_read(struct cache *c,
 		return HIT_RETRY;
 	}
 
-	/* Readers do not disturb a block that is on its way home. */
+	/* Readers do not disturb the copy of a slot in WRITEBACK, even if it is closed. */
 	if (unlikely(slot_is_closed(word)) &&
 	    (slot_state(word) == SLOT_VALID || (word & SLOT_FULL)) &&
 	    is_shut_out(c, cb, slot, word))
@@ -545,8 +545,9 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 /*
  * Nothing acknowledged depends on metadata that is not durable yet, so a flush is a
- * flush of both devices; device-mapper sends one bio for each.  Not inline, because
- * then hits would have to save the registers that it needs.
+ * flush of both devices, and of the write log if that has something to record.
+ * Device-mapper sends one bio for each device.  Not inline, because then hits would
+ * have to save the registers that it needs.
  */
 static noinline int map_flush(struct cache *c, struct bio *bio)
 {

@@ -182,7 +182,7 @@ static u32 *collect_hints(struct cache *c, const struct cache_policy_ops *from)
 	return hints;
 }
 
-/* Tell @p of all blocks.  @valid: does it read hints as the old policy did? */
+/* Tell @p of all blocks.  @valid: are @hints, if there are any, hints that @p can use? */
 static void load_policy(struct cache *c, struct cache_policy *p,
 			const u32 *hints, bool valid)
 {

@@ -6,9 +6,9 @@
  * It owns how many they are.  A reserve is of use only while blocks come in
  * faster than demotions are committed, and it costs hits where all that is used
  * would just fit into the cache.  So it follows the need: it begins at nothing, it
- * doubles when a block has found no free slot, and it halves in each second in which
- * none did.  cache-reserve-size.h has the numbers.  It must not know how slots become
- * free, nor which blocks come in.
+ * doubles when a block has found no free slot, and it halves for each second without
+ * such a block.  cache-reserve-size.h has the numbers.  It must not know how slots
+ * become free, nor which blocks come in.
  */
 #include "cache.h"
 #include "cache-reserve-size.h"
@@ -53,7 +53,7 @@ void cache_reserve_used(struct cache *c, u32 slot)
 		cache_want_slots(c);
 }
 
-/* Once for all blocks that have found none since the eviction last looked. */
+/* Once for all blocks that lacked a slot since the eviction last looked. */
 static void grow(struct cache *c)
 {
 	u32 nr = cache_reserve_now(c);

@@ -14,7 +14,10 @@ static spinlock_t *chain_lock(struct slot_map *map, u32 bucket)
 	return &map->chain_locks[bucket % SLOT_NR_LOCKS];
 }
 
-/* At most one bucket of 4 bytes per slot, at least one per two slots. */
+/*
+ * A bucket takes 4 bytes, and there is one for each slot or two.  There is 1 bit at least,
+ * because hash_64() cannot make a number of 0 bits.
+ */
 static unsigned int bucket_bits_for(u32 nr_slots)
 {
 	return max(ilog2(nr_slots), 1);
@@ -62,9 +65,9 @@ size_t slot_map_bytes(const struct slot_map *map)
 }
 
 /*
- * A free slot's chain link is the free list's, in the form of a chain end that is
- * no bucket's.  So a walker that still stands on the slot starts again at its own
- * bucket.  The block number stays as it was, so no walker takes a link for a block.
+ * The link of a free slot is the free list's.  It looks like the end of a chain whose
+ * bucket does not exist, so a lookup that still stands on the slot starts again at its
+ * own bucket.  The block number stays as it was, so no lookup takes a link for a block.
  */
 #define FREE_LINK	BIT(30)
 #define FREE_LINK_MASK	SLOT_MAX_NR	/* as a link: the end of the list */
@@ -206,7 +209,7 @@ void slot_map_take_back(struct slot_map *map, u32 slot)
 	slot_map_free(map, slot);
 }
 
-/* A walker that still stands on the slot starts again, as with a free one. */
+/* A lookup that still stands on the slot starts again, as with a free one. */
 void slot_list_push(struct slot_map *map, u32 *head, u32 slot)
 {
 	WRITE_ONCE(map->slots[slot].next, to_free_link(*head));
@@ -245,8 +248,8 @@ static u32 chain_find_locked(struct slot_map *map, u32 bucket, u64 block)
 }
 
 /*
- * A walker that finds the slot by this block sees by its state that it has none,
- * and starts again.
+ * A lookup that finds the slot by this block sees from the state that the slot has no
+ * block, and starts again.
  */
 void slot_map_set_block(struct slot_map *map, u32 slot, u64 block)
 {
@@ -291,7 +294,7 @@ int slot_map_insert(struct slot_map *map, u32 slot, u64 block, u32 word)
 		WRITE_ONCE(s->next, map->buckets[bucket]);
 		/* A CPU that sees the word sees its block. */
 		atomic_set_release(&s->word, word);
-		/* The head last: a walker that sees the slot sees its link. */
+		/* The head last: a lookup that sees the slot sees its link. */
 		smp_store_release(&map->buckets[bucket], slot);
 		r = 0;
 	}

@@ -5,7 +5,7 @@
  */
 #include "cache.h"
 
-/* 0: the event was off when it began. */
+/* @began is 0 if the event was off when the move began. */
 static u64 cache_trace_usecs(ktime_t began)
 {
 	return began ? ktime_us_delta(ktime_get(), began) : 0;

@@ -109,8 +109,8 @@ static void let_go(struct cache *c, struct bio_list *go)
 }
 
 /*
- * The last block on its way lets all bios go on, because without one the drain may
- * make no progress.
+ * When no block is on its way any more, all bios go on, because only a block that ends
+ * gives turns, and the drain may begin no other.
  */
 void cache_yield_turns(struct cache *c)
 {
