@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group commit: the one place where the metadata is changed while I/O runs.
+ * Group commit.  While I/O runs, mappings and dirty bits are changed only here, and the
+ * metadata is committed only here, unless cache-degrade.c acts on a failure.
  *
  * It owns the order of things: the devices are flushed before a mapping or a
  * cleared dirty bit that relies on their content, and the commit is durable
- * before a bio that waited for it goes on.  Operations are applied in the order
- * of queueing.  While one group is being written the next one gathers.
+ * before a bio that waited for it goes on.  Changes are applied in the order of
+ * queueing.  While one group is being written the next one gathers.
  * docs/architecture.md has the steps, and the invariants I1 to I3.
  *
  * Changes for which no bio waits (blocks that were promoted or went home) may
@@ -13,7 +14,7 @@
  * disk.
  *
  * cache-intents.c says which intents are set and taken back with a group.  This
- * file must not know why an operation was queued, nor what its done() does.
+ * file must not know why a change was queued, nor what its done() does.
  */
 #include "cache-trace.h"
 
@@ -269,8 +270,8 @@ int cache_commit_change(struct cache *c, const char *what,
 	};
 
 	/*
-	 * On wq.commit, so never beside a group's done() calls: these make slots
-	 * dirty, which stop_dirtying() would not see.
+	 * On wq.commit, so never beside a group's done() calls.  These make slots dirty
+	 * without a look at the mode, and stop_dirtying() would not see that.
 	 */
 	INIT_WORK_ONSTACK(&w.work, change_work);
 	queue_work(c->wq.commit, &w.work);
@@ -297,7 +298,7 @@ static void complete_ops(struct cache *c, struct list_head *ops, int error)
 	}
 }
 
-/* I2: a device did not flush, so operations that rely on its content fail. */
+/* I2: a device did not flush, so changes that rely on its content fail. */
 static void fail_unflushed(struct cache *c, struct group *g)
 {
 	unsigned int devices = unflushed(c);
@@ -368,7 +369,7 @@ void cache_commit_work(struct work_struct *work)
  * ---- Queueing ----
  *
  * The worker is kicked before the lock is released.  Afterwards it may be done with
- * the operation at any time, and then nothing may keep the engine any more.
+ * the change at any time, and then nothing may keep the engine any more.
  */
 
 void cache_commit_queue(struct cache *c, struct commit_op *op)
@@ -381,7 +382,7 @@ void cache_commit_queue(struct cache *c, struct commit_op *op)
 	spin_unlock_irqrestore(&c->commit.lock, flags);
 }
 
-/* Is it worth while to wait for more operations? */
+/* Is it worth while to wait for more changes? */
 static bool may_linger(struct cache *c, const struct commit_op *op)
 {
 	u32 nr = c->commit.nr_lingering;
@@ -420,7 +421,7 @@ void cache_commit_linger(struct cache *c, struct commit_op *op)
 }
 
 /*
- * A writer that no longer finds what @change took away queues its own operation.
+ * A writer that no longer finds what @change took away queues a change of its own.
  * That takes the same lock, so it comes after this one.
  */
 bool cache_commit_linger_if(struct cache *c, struct commit_op *op,
@@ -453,7 +454,6 @@ static void commit_wait_done(struct cache *c, struct commit_op *op, int error)
 	complete(&cw->done);
 }
 
-/* Wait until all that is queued now is durable.  May sleep. */
 int cache_commit_sync(struct cache *c)
 {
 	struct commit_wait cw = {

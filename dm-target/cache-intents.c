@@ -3,14 +3,14 @@
  * Intents that no write asks for: dirty bits on the disk of slots that are not
  * dirty.
  *
- * It owns two choices.  Intents are taken back (writethrough leaves many) in
- * batches, when there are more than max_intents, which bounds the cost of a power
- * cut, or when writes have paused.  Intents of a slot's neighbours are set
- * with one that a write asked for, because they share a word on the disk.
+ * It owns two choices.  Intents are taken back in batches, because writethrough leaves
+ * many.  That is done when there are more than max_intents, because each may cost a
+ * copy after a power cut, and when writes have paused.  Intents of a slot's neighbours
+ * are set with one that a write asked for, because they share a word on the disk.
  *
- * cache-commit.c makes both durable; here is no I/O.  Only the commit worker
- * calls these functions, unless cache-intents.h says otherwise.  This file must not
- * know of bios, nor how a commit is made.
+ * cache-commit.c makes both durable.  Only the commit worker calls these functions,
+ * unless cache-intents.h says otherwise.  This file must not know of bios, nor how a
+ * commit is made.
  */
 #include "cache.h"
 

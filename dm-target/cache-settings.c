@@ -3,8 +3,8 @@
  * Settings that were given by message and outlive the table: the record in the
  * superblock.
  *
- * A session of the stock target voids the record.  Then the table's settings and
- * the defaults hold, so no safety may depend on the record.  A key that the table
+ * A session of the kernel's own target voids the record.  Then the table's settings
+ * and the defaults hold, so no safety may depend on the record.  A key that the table
  * names wins over the record.
  *
  * It owns the record's text in memory and the order in which table, record and

@@ -7,10 +7,11 @@
  * the disk only with a commit that flushed both devices first (I2).
  *
  * If the metadata cannot be written, or the cache device cannot flush, no commit
- * can call a block clean.  It goes home all the same: once the origin is flushed,
- * it is clean in memory, while the disk still calls it dirty (INTENT without
+ * can call a block clean.  The block goes home all the same: once the origin is
+ * flushed, it is clean in memory, while the disk still calls it dirty (INTENT without
  * DIRTY, as after a write to both devices).  Both copies have to stay equal then:
- * until its mapping is gone, a write to it goes to both devices or fails.
+ * until its mapping is gone, a write to it goes to both devices, makes it dirty again,
+ * or fails.
  *
  * Write-back copies the parts of a block that were written, and the parts between
  * them.  A slot that enters WRITEBACK forgets its parts; writes mark theirs anew,
@@ -38,7 +39,7 @@ static bool volume_is_idle(struct cache *c)
 }
 
 /*
- * Between the two marks the answer is the last one.  Blocks on their way home do
+ * Between the two marks the answer stays what it was.  Blocks on their way home do
  * not count, though they are dirty until that is committed.
  */
 static bool too_dirty(struct cache *c)
@@ -79,8 +80,8 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
 /* ---- How many at a time ---- */
 
 /*
- * Room for @sectors under way.  When all of it was taken, copies begin again at
- * @low.
+ * Room for @sectors under way.  When all of it was taken, copies begin again when no
+ * more than @low sectors are under way.
  */
 static void set_room(struct cache *c, u32 sectors, u32 low)
 {
@@ -192,8 +193,9 @@ bool cache_failed_to_go_home(struct cache *c, u64 block)
 }
 
 /*
- * After so many errors in a row a device is to blame, and not its places: from
- * then on a few blocks at a time are tried.
+ * After WB_FAILED_IN_ROW errors in a row a device is to blame, and not its places.
+ * From then on so many blocks at a time are tried, WB_BACKOFF_SECONDS apart.  Returns
+ * true the first time.
  */
 static bool count_failure(struct cache *c)
 {
@@ -257,7 +259,7 @@ static void end_migration(struct cache *c, struct migration *m)
 	cache_migration_done(c);
 }
 
-/* Leave WRITEBACK for VALID.  A closed slot stays closed until its waiters open it. */
+/* Leave WRITEBACK for VALID.  cache_slot_released() opens a slot that is closed. */
 static void leave_writeback(struct cache *c, u32 slot, u32 marks)
 {
 	struct slot *s = slot_at(&c->map, slot);
@@ -282,8 +284,8 @@ static u32 marks_given_back(struct cache *c, struct migration *m)
 {
 	/*
 	 * After a flush that failed the bit on disk still says dirty.  After a
-	 * commit that failed it may say either: the block is dirty, and its
-	 * next write asks for an intent, which read-only health refuses.
+	 * commit that failed it may say either, so the slot gets no INTENT: its
+	 * next write asks for one, and read-only health refuses that.
 	 */
 	if (m->op.kind == COMMIT_CLEAR_DIRTY && cache_writable(c))
 		return m->parts | SLOT_DIRTY | SLOT_INTENT;
@@ -314,9 +316,8 @@ static void writeback_committed(struct cache *c, struct commit_op *op,
 }
 
 /*
- * The copy is on the origin.  If nothing was written since it began, the block
- * is clean from here on.  I2: its bits go now, so the next write asks for a new
- * intent, which is queued after this.
+ * The copy is on the origin.  If nothing was written since it began, the block is
+ * clean from here on, and its slot loses @marks.
  */
 static bool take_marks(struct cache *c, u32 slot, u32 marks)
 {
@@ -334,6 +335,10 @@ static bool take_marks(struct cache *c, u32 slot, u32 marks)
 	return true;
 }
 
+/*
+ * I2: the intent goes, too, so the next write asks for a new one, and that change is
+ * queued after this one.
+ */
 static bool clear_marks(struct cache *c, u32 slot)
 {
 	return take_marks(c, slot, SLOT_DIRTY | SLOT_UNWRITTEN | SLOT_INTENT);
@@ -564,11 +569,11 @@ void cache_writeback_work(struct work_struct *work)
 	measure_room(c);
 	write_batch(c, nr);
 
-	/* No dirty block was found for the remaining requests; drop them. */
+	/* The eviction asks again for what this batch has not cleaned. */
 	atomic_set(&c->writeback.nr_wanted, 0);
 	/*
-	 * No kick after a smaller batch, because its blocks may be under way
-	 * already.
+	 * No kick after a smaller batch, because it had all dirty blocks that could be
+	 * tried.
 	 */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);
