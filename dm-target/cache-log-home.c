@@ -4,8 +4,8 @@
  * discarded.
  *
  * It owns the order of things (W4, W6, W13): copied, the origin flushed, GONE; and which
- * blocks go into the cache instead (cache-log-move.c).  All of it is done by one worker
- * (cache-log-state.c), so no two parts of it meet.  It must not know how a write is
+ * blocks go into the cache instead (cache-log-move.c).  One worker (cache-log-state.c) does
+ * all of it, so nothing of it runs beside another part.  It must not know how a write is
  * absorbed, nor when the log is turned on and off.
  */
 #include "cache-bio.h"
@@ -251,8 +251,8 @@ static bool can_go_home(struct cache_log *log)
 bool cache_log_home_is_wanted(struct cache_log *log)
 {
 	/*
-	 * Also for an empty log, because streams are absorbed until too_full() sets
-	 * above_mark.
+	 * An empty log is looked at, too, because streams are absorbed until too_full()
+	 * sets above_mark.
 	 */
 	u32 fullness = cache_log_fullness(log);
 	bool full = too_full(log, fullness);
@@ -273,7 +273,7 @@ bool cache_log_home_is_wanted(struct cache_log *log)
 
 /* ---- Home ---- */
 
-/* The extents of the log, or some more. */
+/* How many runs the log has, or a few more. */
 static u64 nr_runs(struct cache_log *log)
 {
 	return READ_ONCE(log->ix.nr_ring) + atomic64_read(&log->ix.nr_unlogged);
@@ -340,7 +340,7 @@ static u64 end_all(struct cache_log *log)
 /*
  * Make room for runs of the block in the batch that is filled.  No block may have
  * runs in both batches, so if it has some in this one, both are ended first.
- * Returns false if nothing left then.  Adds to *@left how many runs left.
+ * Returns false if that made nothing leave.  Adds to *@left how many runs have left.
  */
 static bool make_room(struct cache_log *log, u64 block, u64 *left)
 {
@@ -358,7 +358,7 @@ static bool make_room(struct cache_log *log, u64 block, u64 *left)
 
 /*
  * Add runs of the block to the batch that is filled.  Returns whether a batch was
- * sent; adds to *@left how many runs left.
+ * sent.  Adds to *@left how many runs have left.
  */
 static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
 {
@@ -386,7 +386,7 @@ static bool goes_into_cache(struct cache_log *log, u64 block)
 }
 
 /*
- * The picked blocks leave, until somebody waits.  Returns how many runs left, plus
+ * The picked blocks leave, until somebody waits.  Returns how many runs have left, plus
  * how many blocks went into the cache.
  */
 static u64 blocks_go_home(struct cache_log *log)
@@ -473,8 +473,8 @@ bool cache_log_go_home(struct cache_log *log)
 	if (left)
 		log->pick_from = 0;
 	/*
-	 * The ring then records what has superseded the rest, too, so that segments
-	 * become free.
+	 * Nothing has left.  So the ring records which extents were superseded, because
+	 * that frees segments, too.
 	 */
 	if (!left)
 		cache_log_write_ring(log);
@@ -503,7 +503,7 @@ static void push_bios_back(struct cache_log *log, struct bio_list *list,
 }
 
 /*
- * All of the block goes home, even if others could not just now.  -EBUSY: not now; -EIO: it
+ * All of the block goes home, even while the log backs off.  -EBUSY: not now; -EIO: it
  * cannot be copied.
  */
 static int empty_block(struct cache_log *log, u64 block)
@@ -533,8 +533,8 @@ bool cache_log_empty_block(struct cache_log *log, u64 block)
 }
 
 /*
- * New writes to the block are refused meanwhile, because otherwise this one might
- * wait for ever.
+ * New writes to the block are refused meanwhile, because otherwise the write that waits
+ * for the block might wait for ever.
  */
 static int close_and_empty(struct cache_log *log, u64 block)
 {
@@ -589,7 +589,7 @@ static u32 collect_discarded(struct cache_log *log, struct cache_discard *d)
 	return nr;
 }
 
-/* False: the ring has failed, or there is no memory. */
+/* False: the ring has failed, memory is short, or the block has no room for the runs. */
 static bool discard_some(struct cache_log *log, struct cache_discard *d)
 {
 	u64 begin = d->cursor, first = begin;
@@ -638,9 +638,9 @@ void cache_log_serve_discards(struct cache_log *log)
 /* ---- A ring that failed ---- */
 
 /*
- * W9: no record can say that an extent has gone home, so all stay in the index, until
- * the fence has made the disk forget the log with the mapping.  The origin alone must
- * not be written before that (W6).
+ * W9: no record can say that an extent has gone home.  So all stay in the index, until
+ * the log's flag is cleared, or the cache is given up.  The origin alone must not be
+ * written before that (W6).
  */
 static bool copy_block(struct cache_log *log, u64 block)
 {

@@ -345,8 +345,9 @@ static void find_run(struct cache_log *log, struct bio *bio, u64 block,
 }
 
 /*
- * May the origin serve the first sectors?  The log had nothing of them; the block may
- * have come into the cache before that was seen (W14).
+ * Does a slot serve the block, so that the origin must not?  The log had nothing of the
+ * bio's first sectors, but the block may have come into the cache before the log was
+ * looked at (W14).
  */
 static bool is_in_slot(struct cache *c, u64 block)
 {

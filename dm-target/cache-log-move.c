@@ -25,10 +25,10 @@
 
 /*
  * The sectors that may be copied at a time.  Twice migration_threshold if there are
- * no users, or if they wait for room.  Half of it if users do I/O, because that
- * waits behind the copies.  A quarter while writes are paced: these need the end of
- * a copy now and then, and kcopyd ends none while it fills the disk's queue with
- * new ones.
+ * no users, if they wait for room, or if the log is being emptied.  Half of it if users
+ * do I/O, because that waits behind the copies.  A quarter while writes are paced,
+ * because paced writes need the end of a copy now and then, and kcopyd ends none while
+ * it fills the disk's queue with new ones.
  */
 static u32 copy_room(struct cache_log *log)
 {
@@ -205,8 +205,8 @@ static bool is_kept(struct cache_log *log, u64 block)
 }
 
 /*
- * W13: no write to the origin alone is in flight, and none begins while readers find
- * extents, which only log.work takes away.
+ * W13: true means that no write to the origin alone is in flight.  None begins while
+ * readers find extents, and only log.work takes these away.
  */
 static bool may_begin(struct cache_log *log, u64 block)
 {
@@ -351,7 +351,7 @@ bool cache_log_begin_whole(struct cache_log *log)
 	return log->nr_moves;
 }
 
-/* A write that was in flight may have superseded some of it. */
+/* A write that was in flight may have superseded some of the extent. */
 static void check_in_place(struct cache_log *log)
 {
 	u32 i;
@@ -477,7 +477,7 @@ static void become_valid(struct log_move *m, u32 marks)
 	struct slot *s = slot_at(&c->map, m->slot);
 	u32 old = slot_word(s);
 
-	/* Before segments are given back: cache_nr_unsaved() looks at both. */
+	/* Before the segment is given back: cache_nr_dirty_and_log() relies on it. */
 	atomic_inc(&c->nr.dirty);
 	atomic_inc(&c->nr.resident);
 	if (marks & SLOT_INTENT)
@@ -561,7 +561,7 @@ static void commit_mappings(struct cache_log *log)
 
 /* ---- GONE ---- */
 
-/* Runs of blocks that are mapped.  *@any: is there one? */
+/* Collect runs of blocks that are mapped.  *@any: is there one? */
 static u32 collect_mapped(struct cache_log *log, bool *any)
 {
 	u32 i, nr = 0;

@@ -124,7 +124,7 @@ bool cache_log_must_wait(struct cache_log *log, struct bio *bio)
 {
 	if (likely(!READ_ONCE(log->paces)))
 		return others_are_first(log, bio);
-	/* A bio whose turn it is took its credit when it was given the turn. */
+	/* A bio with a turn took its credit when it got the turn, or needs none. */
 	return READ_ONCE(log->turn) != bio && !take_credit(log, bio);
 }
 
@@ -330,7 +330,7 @@ void cache_log_give_up_on_room(struct cache_log *log)
 	struct bio_list bios = BIO_EMPTY_LIST;
 	struct bio *bio;
 
-	/* Others may find room as long as there is some, now that nothing paces them. */
+	/* Writes that had no turn yet may take the room that is left, so none is paced. */
 	cache_log_set_pace(log, 0, false);
 	spin_lock_irq(&log->lock);
 	while ((bio = pop_locked(log, &log->again, &log->nr_again)))

@@ -248,7 +248,7 @@ static bool clear_place(struct cache_log *log)
 
 /* ---- On ---- */
 
-/* Is it to absorb?  Racy; a suspend leaves the state as it is. */
+/* Is the log to absorb?  Racy; a suspend leaves the state as it is. */
 static bool is_on_wanted(struct cache_log *log)
 {
 	struct cache *c = log->c;
@@ -274,7 +274,7 @@ static int make_ring(struct cache_log *log)
 static void set_state(struct cache_log *log, enum cache_log_state state)
 {
 	WRITE_ONCE(log->state, state);
-	/* W1: pairs with the absorber, which is counted in and then looks. */
+	/* W1: pairs with look_again(), which counts a write in and then looks. */
 	smp_mb();
 }
 
@@ -446,7 +446,7 @@ static void steer(struct cache_log *log)
 	}
 }
 
-/* An open segment in which nothing is counts as one in use, so it is given back. */
+/* An open segment counts as one in use even if it holds nothing, so it is given back. */
 static void rest(struct cache_log *log)
 {
 	if (!is_empty(log) || !atomic_read(&log->nr_segments))

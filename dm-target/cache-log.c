@@ -493,7 +493,10 @@ void cache_log_ring_work(struct work_struct *work)
 	bool began;
 	int r;
 
-	/* A flush that does not see it finds what it waits for unlogged, or durable. */
+	/*
+	 * If a flush does not see this, the writes that it waits for are unlogged, or
+	 * durable.
+	 */
 	WRITE_ONCE(log->batch_runs, true);
 	/* Pairs with is_recorded(). */
 	smp_mb();
