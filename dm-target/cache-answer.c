@@ -8,7 +8,7 @@
  * tables.  So the answer is a parameter of the module, "keep":
  *
  *	cache:NAME	the cache named NAME is right
- *	origin:NAME	its origin is
+ *	origin:NAME	the origin of that cache is right
  *	cache:*		the same for every cache whose origin differs, until
  *	origin:*	something else is written
  *

@@ -4,9 +4,9 @@
  * not, the mapping is emptied, or the table is refused.
  *
  * It owns what follows from the comparison: a mapping whose clean blocks are not the
- * origin's becomes void before the first hit (I2), and what only the cache has is
- * given up by nobody but the administrator (I3).  It must not know which blocks are
- * compared (cache-origin.c), and it does not commit: its caller does.
+ * origin's becomes void before the first hit (I2), and nobody but the administrator
+ * gives up what only the cache has (I3).  It must not know which blocks are compared
+ * (cache-origin.c), and it does not commit: its caller does.
  */
 #include "cache-belongs.h"
 #include "cache-answer.h"
@@ -83,7 +83,9 @@ static void name_of(struct cache_table *t, char name[DM_NAME_LEN])
  * May a block be newer in the cache although the disk calls it clean?  In writeback
  * the kernel's own target forgets dirty bits when it crashes after a suspend, and
  * cache_repair 0.9 forgets them all.  The metadata does not show either.  But
- * hearth's record says whether hearth has promoted all that is mapped.
+ * hearth's record says whether hearth has promoted all that is mapped.  After
+ * passthrough (was_put_off) no block is newer, because nothing was dirty then, and
+ * users have read the origin all the time.
  */
 static bool clean_may_be_newer(struct cache *c, struct cache_table *t)
 {
@@ -93,8 +95,8 @@ static bool clean_may_be_newer(struct cache *c, struct cache_table *t)
 
 /*
  * The number of blocks whose newest content only the cache has: dirty blocks, and
- * blocks with extents in the write log.  A block that has both is dirty
- * (load_slot()).
+ * blocks with extents in the write log.  A block that is mapped, too, is dirty
+ * (load_slot()), and counts twice.
  */
 static u64 nr_newer(struct cache *c)
 {
@@ -153,8 +155,9 @@ static int overlook(const char *name, const struct origin_result *result)
 }
 
 /*
- * Would something be lost if the mapping and the write log were made void?  In
- * passthrough nothing is dirty, and users have read the origin all the time.
+ * Would something be lost if the mapping and the write log were made void?  If the
+ * dirty bits are only intents (settings.through), the origin has all that they stand
+ * for.
  */
 static bool may_be_newer(struct cache *c, struct cache_table *t)
 {

@@ -646,10 +646,9 @@ static int engine_for(struct cache_table *t, const struct resuming *me,
 
 /*
  * Keep @c with the table, or give back the kept engine (NULL).  After a failed
- * resume device-mapper destroys the table before this one.  If the engine of that
- * table alone knows of dirty blocks, this table keeps it, until a table comes with
- * which it can stay, or its metadata comes back.  Both tables have the same
- * metadata device.
+ * resume device-mapper destroys the older table.  If the engine of that table alone
+ * knows of dirty blocks, this table keeps it, until a table comes with which it can
+ * stay, or its metadata comes back.  Both tables have the same metadata device.
  */
 static void keep_engine(struct cache_table *t, struct cache *c)
 {
@@ -668,8 +667,8 @@ static int resume_with(struct cache_table *t, struct resuming *me,
 	int r = 0;
 
 	/*
-	 * A table that runs already is resumed again, because another of its
-	 * targets failed to.
+	 * A table that runs already is resumed again, because another of its targets
+	 * did not resume.
 	 */
 	if (list_empty(&t->running))
 		r = engine_for(t, me, suspended, &c);
@@ -780,7 +779,10 @@ static void drain_work(struct cache *c)
 	flush_workqueue(c->wq.commit);
 }
 
-/* The table runs no more.  True if it was the last: its caller stops the engine. */
+/*
+ * Take the table off its engine.  True if it is the last: it stays listed, and the
+ * caller stops the engine.
+ */
 static bool leave_engine(struct cache_table *t)
 {
 	struct cache *c = t->cache;
@@ -830,7 +832,7 @@ void cache_engine_suspend(struct cache_table *t)
 
 /* ---- Removal ---- */
 
-/* The table holds the engine's devices open. */
+/* Does the table hold the engine's devices open? */
 static bool has_devices(const struct cache *c, const struct cache_table *t)
 {
 	return c->dev.origin == t->origin->bdev &&

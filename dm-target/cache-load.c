@@ -308,7 +308,10 @@ struct load_context {
 	const char *why;
 };
 
-/* I3: a slot is dirty if the disk calls it so, or after an unclean stop. */
+/*
+ * I3: a slot is dirty if the disk calls it so, after an unclean stop, or if the write
+ * log has some of its block (W5).
+ */
 static int load_slot(void *context, u32 slot, u64 block, bool dirty, u32 hint,
 		     bool hint_valid)
 {
@@ -611,8 +614,8 @@ static bool is_logged(struct cache *c, u32 slot)
 
 /*
  * I1: the cache device could not flush and may have lost writes that reached both
- * devices.  The origin has them, unless the block is dirty, so the other blocks are
- * unmapped.
+ * devices.  Each of these left an intent.  The origin has them unless the block is
+ * dirty, so blocks with an intent that are not dirty are unmapped.
  */
 static int drop_suspects(struct cache *c)
 {

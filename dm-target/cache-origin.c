@@ -150,8 +150,8 @@ int cache_origin_compare(struct cache *c, struct origin_result *result)
  * A page that its owner changes while writethrough writes it to both devices leaves
  * two different copies, and they stay so if the owner does not write it again: a
  * page of swap, of a deleted file, of a virtual machine.  So one or two blocks of
- * 32 prove nothing.  A difference in block 0 does prove it, because a file system
- * does not change its superblock so.
+ * 32 prove nothing.  A difference in block 0 does prove that the origin was written,
+ * because a file system does not change its superblock so.
  */
 static u32 may_differ(u32 nr_compared)
 {

@@ -3,8 +3,8 @@
  * Status lines and messages: what lvm2, dmsetup and their users read and say.
  *
  * The fields and their separators are a contract (one space each): lvm2 parses
- * the line with libdevmapper.  The words Error and Fail mean "nothing left to
- * flush" to it and are never printed while dirty data may exist.
+ * the line with libdevmapper.  The words Error and Fail are never printed, because
+ * lvm2 takes them to mean that nothing is left to flush.
  *
  * It owns the texts.  It must not know how what it prints has come about.
  */
@@ -170,7 +170,10 @@ static void status_of(struct cache_table *t, struct cache *c,
 			emit_inactive_info(t, result, maxlen);
 			return;
 		}
-		/* As stock: asking without noflush shows whether a commit works. */
+		/*
+		 * As in the kernel's own target: without noflush the status shows whether
+		 * a commit works.
+		 */
 		if (!(flags & DM_STATUS_NOFLUSH_FLAG) && !dm_suspended(t->ti))
 			cache_commit_sync(c);
 		emit_info(t, c, result, maxlen);
@@ -241,7 +244,7 @@ static int invalidate_range(struct cache *c, const struct block_range *r)
 	return error;
 }
 
-/* The stock range is half open: 5-8 is 5, 6 and 7. */
+/* As in the kernel's own target, a range is half open: 5-8 is 5, 6 and 7. */
 static int invalidate_blocks(struct cache_table *t, struct cache *c,
 			     unsigned int nr, char **words)
 {
@@ -334,8 +337,8 @@ static const char * const log_state_names[] = {
 };
 
 /*
- * Slots that may hold blocks now: not those that the write log has, those that were
- * retired, and those that the reserve keeps free.
+ * Slots that may hold blocks now: all but those that the write log has, that were
+ * retired, or that the reserve keeps free.
  */
 static u32 data_slots(struct cache *c)
 {
@@ -455,7 +458,7 @@ static int verify(struct cache *c, unsigned int argc, char **argv, char *result,
 	return 1;
 }
 
-/* A cache that has failed takes one message only. */
+/* A cache that has failed takes only one message that changes something. */
 static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 {
 	if (READ_ONCE(c->state.health) == HEALTH_HOLDING && argc == 2 &&

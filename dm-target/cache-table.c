@@ -26,7 +26,10 @@ static __printf(2, 3) int refuse(struct cache_table *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	vscnprintf(t->why, sizeof(t->why), fmt, ap);
 	va_end(ap);
-	/* Owned by the table, which is freed before the error is printed. */
+	/*
+	 * Logged here, because the text goes with the table, which is freed before
+	 * device-mapper prints ti->error.
+	 */
 	DMERR("%s", t->why);
 	return -EINVAL;
 }

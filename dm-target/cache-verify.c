@@ -17,7 +17,10 @@
 
 #include <linux/delay.h>
 
-/* A call compares so many pieces of 64 KiB, because a suspend waits for it. */
+/*
+ * A call goes on to no other slot after so many pieces of 64 KiB, because a suspend waits
+ * for the call.
+ */
 #define PIECES_MAX	8U
 /* And it looks at so many slots, most of which may be free. */
 #define SLOTS_MAX	65536U
