@@ -9,7 +9,7 @@
  */
 #include "cache-record.h"
 
-#define SHORT_KEY_LEN	12	/* two letters of each of five words, and the NUL */
+#define SHORT_KEY_LEN	12	/* two letters of each of five words, one more, the NUL */
 #define DIGITS_LEN	8	/* a u32 in base 36, and the NUL */
 
 /*
@@ -157,7 +157,7 @@ static const char *packed_line(const char *text, const char **eol)
 	return line ? line + sizeof(PACKED_KEY) : NULL;
 }
 
-/* The setting at @p->end; what is malformed ends the line. */
+/* The setting at @p->end. A malformed one ends the line. */
 static bool next_packed(struct packed *p)
 {
 	const char *digits = skip_letters(p->end), *end;

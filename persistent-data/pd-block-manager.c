@@ -4,8 +4,8 @@
  * and block number) when they go there.
  *
  * This file owns the checksums and the checks that need nothing but the block
- * itself. After those, code above may rely on counts and sizes in a header. It
- * must not know which blocks are in use or may be changed.
+ * itself. After these checks, code above may rely on counts and sizes in a header.
+ * It must not know which blocks are in use or may be changed.
  */
 
 #include "pd-block-manager.h"
@@ -33,7 +33,7 @@ static u64 le64_at(const void *data, unsigned int offset)
 	return le64_to_cpu(v);
 }
 
-/* A multiple of three, because nodes are split and fed by thirds. */
+/* A multiple of three, as in the kernel's persistent-data: a node is fed at a third. */
 static u32 node_max_entries(u32 value_size)
 {
 	return 3 * ((PD_BLOCK_SIZE - sizeof(struct pd_node)) /
@@ -142,9 +142,9 @@ static int check_kind(struct pd_block *b, enum pd_kind kind)
 }
 
 /*
- * A block that is changed already is no other block as well. Damaged trees can
- * say so: a pointer to a free block leads to whatever is put there next, its own
- * parent for instance. Code that changes two blocks relies on their being two.
+ * Refuse a block that another holder is changing, because code that changes two
+ * blocks relies on their being two. In a damaged tree a pointer to a free block leads
+ * to whatever is put there next, for instance to its own parent.
  */
 static int begin_change(struct pd_block *b)
 {

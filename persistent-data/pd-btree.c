@@ -264,7 +264,7 @@ static bool has_key(const struct pd_btree *bt, u64 root, u64 key, int *error)
 
 /* ---- Insertion ---- */
 
-/* Puts a new root above @cur, which stays held as its only child. */
+/* Puts a new root above @cur, which becomes its only child. @cur then holds the root. */
 static int grow_root(const struct pd_btree *bt, u64 *root,
 		     struct pd_block *cur)
 {
@@ -431,7 +431,7 @@ static int balance_children(const struct pd_btree *bt, struct pd_node *parent,
 		return -EILSEQ;
 	}
 
-	/* Two nodes at a third, and one entry: a third of the node stays free. */
+	/* Two nodes at a third, and one entry: almost a third of the node stays free. */
 	*merged = total <= 2 * (max_entries(l) / 3) + 1;
 	if (!*merged) {
 		even_out(l, r);

@@ -57,8 +57,8 @@ void log_index_free(struct log_index *ix, void *p, size_t bytes)
 }
 
 /*
- * Log2 of a number of buckets: one for each @bytes_each of @max_bytes, or up to
- * twice as much. So a bucket of the hash has 2 to 4 blocks, if all are of the least
+ * Log2 of a number of buckets: there is one for @bytes_each to twice as many bytes of
+ * @max_bytes. So a bucket of the hash has 2 to 4 blocks, if all are of the least
  * class.
  */
 static unsigned int bits_for(u64 max_bytes, u32 bytes_each)

@@ -116,7 +116,7 @@ static int follow_chain(struct loader *l, struct log_position *pos)
 	}
 }
 
-/* The highest block with SYNC. A block that can't be read refuses (W11). */
+/* The highest block with SYNC. If a block cannot be read, the log is refused (W11). */
 static int find_head(struct loader *l, struct log_position *pos)
 {
 	u32 place, nr, i;
@@ -196,9 +196,9 @@ static int replay_record(struct loader *l, const struct log_disk_record *rec)
 
 /*
  * Is more than half of all records live? No ring of ours is so full, because it
- * could not go on. Nor is one after any of the records that are played back,
- * because these are a part of what the ring said then. So this bounds the memory,
- * too.
+ * could not go on. This is asked after each record, because that bounds the memory,
+ * too. The answer is no for ours even then, because what was played back so far is a
+ * part of what the ring said when the record was written.
  */
 static bool is_too_full(const struct loader *l)
 {

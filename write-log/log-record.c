@@ -85,7 +85,7 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 }
 
 /*
- * The same for one extent. The runs on either side of it may be one run with it
+ * As set_ring(), for one extent. The runs on either side of it may be one run with it
  * now. It counts as recorded in this round.
  */
 static void set_ring_of(struct log_index *ix, struct log_block *b,
@@ -161,8 +161,8 @@ void log_index_begin_round(struct log_index *ix)
 }
 
 /*
- * The block to look at next. If the first one is @done, it goes to the end of the
- * list before.
+ * The block to look at next. If @done, the first block goes to the end of the list
+ * before that.
  */
 static bool first_of_round(struct log_index *ix, u64 *block, bool done)
 {
