@@ -122,13 +122,18 @@ static int map_read_transit(struct cache *c, struct bio *bio,
 }
 
 /*
- * No slot is needed in passthrough by the table.  If a failure is the reason,
- * blocks may still be dirty.
+ * No slot is needed in passthrough by the table.  If a failure is the reason, blocks
+ * may still be dirty, and the write log may have a block that is on its way in (W14).
  */
 static bool slot_is_needed(struct cache *c, u32 slot)
 {
-	return slot != SLOT_NONE &&
-	       cache_kept(c, slot_word(slot_at(&c->map, slot)));
+	u32 word;
+
+	if (slot == SLOT_NONE)
+		return false;
+	word = slot_word(slot_at(&c->map, slot));
+	return cache_kept(c, word) ||
+	       (slot_state(word) == SLOT_FILLING && unlikely(READ_ONCE(c->log)));
 }
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)

@@ -386,6 +386,16 @@ static int check_known(struct cache *c, struct cache *known)
 	return -EILSEQ;
 }
 
+/* I3: the disk has the log of @known (or NULL), if that had something in it. */
+static int check_known_log(struct cache *c, struct cache *known)
+{
+	if (!known || !cache_log_unsaved(known) ||
+	    (c->log && c->log->geo.id == known->log->geo.id))
+		return 0;
+	DMERR("metadata: does not have the write log of the cache that is suspended");
+	return -EILSEQ;
+}
+
 static int load_mapping(struct cache *c, struct cache_table *t,
 			struct cache *known, struct cache *before)
 {
@@ -405,6 +415,8 @@ static int load_mapping(struct cache *c, struct cache_table *t,
 	}
 	c->policy.p->ops->load_done(c->policy.p);
 	r = check_known(c, known);
+	if (!r)
+		r = check_known_log(c, known);
 	if (!r)
 		r = cache_check_origin(c, t, before);
 	/*
@@ -549,13 +561,16 @@ int cache_load(struct cache *c, struct cache_table *t, struct cache *before)
 	}
 	r = bring_up(c, t, before);
 	if (!r)
-		r = cache_log_begin(c);
+		r = cache_log_take_slots(c);
+	if (r)
+		return r;
+	slot_map_build_free_list(&c->map);
+	r = cache_log_begin(c);
 	if (r)
 		return r;
 	if (c->checked.state == ORIGIN_CACHE_KEPT ||
 	    c->checked.state == ORIGIN_KEPT)
 		cache_answer_used(t);
-	slot_map_build_free_list(&c->map);
 	load_stats(c);
 	return 0;
 }

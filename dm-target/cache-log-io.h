@@ -578,10 +578,24 @@ int cache_log_check_mapping(struct cache *c, u32 slot, u64 block);
 int cache_log_leave_mapped(struct cache *c);
 
 /**
+ * cache_log_take_slots() - lend the log the slots in which it has extents
+ * @c: the engine, whose mapping is loaded and whose free list is not; it may have no log
+ *
+ * From here on the log counts as dirty. A failure before that could take the cache for
+ * clean, and give it up.
+ *
+ * Context: process; may sleep.
+ *
+ * Return: 0 or an error, which it has logged.
+ */
+int cache_log_take_slots(struct cache *c);
+
+/**
  * cache_log_begin() - have the log go on, because the mapping is loaded and committed
  * @c: the engine; it may have no log
  *
- * To be called before the free list is built, and before anything is served.
+ * To be called after cache_log_take_slots() and when the free list is built, but before
+ * anything is served.
  *
  * Context: process, not under md.lock; sleeps, does I/O.
  *

@@ -243,6 +243,15 @@ static int find_segments(struct cache_log *log)
 	return 0;
 }
 
+int cache_log_take_slots(struct cache *c)
+{
+	int r = c->log ? find_segments(c->log) : 0;
+
+	if (r)
+		DMERR("write log: its slots cannot be recovered: error %d", r);
+	return r;
+}
+
 int cache_log_begin(struct cache *c)
 {
 	struct cache_log *log = c->log;
@@ -250,10 +259,8 @@ int cache_log_begin(struct cache *c)
 
 	if (!log)
 		return 0;
-	log->begun = true;
 	r = home_past_end(log);
-	if (!r)
-		r = find_segments(log);
+	log->begun = !r;
 	if (r)
 		DMERR("write log: cannot be recovered: error %d", r);
 	else

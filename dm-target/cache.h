@@ -348,13 +348,13 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 
 /*
  * Is a suspended engine the only place that knows of some dirty data?  So it is if the
- * engine could not write its metadata any more while blocks were dirty, or if
+ * engine could not write its metadata any more while something was dirty, or if
  * cache_log_alone_knows().
  */
 static inline bool cache_alone_knows(const struct cache *c)
 {
 	return (READ_ONCE(c->state.health) == HEALTH_READ_ONLY &&
-		atomic_read(&c->nr.dirty)) || cache_log_alone_knows(c);
+		cache_nr_dirty_and_log(c)) || cache_log_alone_knows(c);
 }
 
 /*

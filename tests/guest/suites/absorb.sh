@@ -572,6 +572,132 @@ test_table_is_shorter_than_what_the_log_has() {
 	are_right /dev/mapper/c 1 0 4
 }
 
+# The SSD cannot be read while what lies past the table's end goes home. The table is refused,
+# and the disk keeps the log. No block is dirty, but the log's extents are.
+#@ slow hearth-only timeout=180
+test_ssd_fails_as_the_tail_goes_home() {
+	local i
+	breakable_devices 16 64
+	log_begins
+	small_writes 1 8 4
+	dd if=/dev/urandom of="$T/new" bs=512 count=40 status=none
+	for i in {0..39}; do
+		dd if="$T/new" of=/dev/mapper/c bs=512 count=1 skip="$i" seek=$((81920 + 2 * i)) oflag=direct conv=notrunc status=none
+	done
+	only_the_log_is_dirty
+	dmsetup remove c
+	flag_is 1
+	now FAST dead_before_the_ring
+	must_fail dmsetup create c --table "0 65536 cache $META $FAST $SLOW 128 2 metadata2 writeback default 0"
+	now FAST working
+	flag_is 1
+	by_hand c 128 "metadata2 writeback"
+	are_right /dev/mapper/c 1 8 4
+	for i in {0..39}; do
+		dd if=/dev/mapper/c bs=512 count=1 skip=$((81920 + 2 * i)) iflag=direct status=none
+	done | cmp - "$T/new"
+}
+
+dead_before_the_ring() {
+	local -n real=real_$1
+	local from
+	from=$(ring_begins)
+	echo "0 $from error"
+	echo "$from $(($(sectors "$real") - from)) linear $real $from"
+}
+
+only_the_log_is_dirty() {
+	assert_eq "$(stat_of c dirty)" "$(counter c log_segments)" "what is dirty, and the log's segments"
+}
+
+# The metadata device comes back without the cache. No block is dirty, but the suspended engine
+# has a log that cannot go home.
+#@ slow hearth-only timeout=180
+test_metadata_comes_back_without_the_log() {
+	breakable_devices 16 32
+	no_metadata_check
+	log_begins
+	now SLOW failing_writes
+	small_writes 1 8 4
+	only_the_log_is_dirty
+	now META failing
+	must_fail message c max_intents 77
+	until_true 60 is_read_only
+	comes_back_empty
+	are_right /dev/mapper/c 1 8 4
+	now META working
+	dmsetup suspend c
+	dmsetup resume c
+	assert_eq "$(health c)" good
+	now SLOW working
+	are_right /dev/mapper/c 1 8 4
+	message c absorb 0
+	until_true 120 log_is off
+	home_is_complete
+	are_right "$SLOW" 1 8 4
+}
+
+# The SSD fails while blocks of which the log has a part are copied into the cache. Readers get
+# what the log has, although the cache asks the SSD for as little as it can.
+#@ slow hearth-only timeout=180
+test_ssd_fails_while_blocks_come_in() {
+	breakable_devices 16 64
+	write_data "$SLOW" 1 0 16 4k
+	log_begins
+	message c max_promote_share 100
+	message c dirty_low 100
+	every_other_4k 2
+	now FAST slow_before_the_ring
+	message c writeback_idle 1
+	until_true 30 are_coming_in || fail "no block comes into the cache"
+	becomes ring "$(ring_table flakey '0 60 1 error_writes')"
+	sync -d /dev/mapper/c &
+	until_true 30 in_the_kernel_log 'cache device failed: only its'
+	until_true 120 given_up_and_right || fail "health: $(health c)"
+	wait
+	parts_are_new "$SLOW" || fail "what the log has did not go home"
+	dmsetup remove c
+	dmsetup remove fast ring
+}
+
+# The data of every_other_4k are there. fio knows them by their checksums.
+parts_are_new() {
+	fio_quiet --filename="${1:-/dev/mapper/c}" --rw=read:4k --bs=4k --size=2M --io_size=1024k --verify=crc32c --readonly
+}
+
+given_up_and_right() {
+	parts_are_new || fail "readers get what is older than the log"
+	health_is c bypass
+}
+
+# dm-delay has writes that wait: copies into the cache are under way.
+are_coming_in() {
+	[ "$(dmsetup status fast | awk '$3 == "delay" { print $5 }')" -gt 0 ]
+}
+
+# Writes of data take six seconds, and the ring is on the device ring.
+slow_before_the_ring() {
+	local -n real=real_$1
+	local from
+	from=$(ring_begins)
+	modprobe -q -a dm-flakey dm-delay
+	dmsetup create ring --table "$(ring_table linear)"
+	echo "0 $from delay $real 0 0 $real 0 6000"
+	echo "$from $(($(sectors "$real") - from)) linear /dev/mapper/ring 0"
+}
+
+# ring_table TARGET [WORDS]
+# shellcheck disable=SC2154
+ring_table() {
+	local from
+	from=$(ring_begins)
+	echo "0 $(($(sectors "$real_FAST") - from)) $1 $real_FAST $from ${2:-}"
+}
+
+ring_begins() {
+	echo $(($(sectors "$real_FAST") - $(nr_ring_slots) * 128))
+}
+
 # The SSD becomes read-only. All that the log has goes home, and the cache is given up. No
 # write of a user fails.
 #@ slow hearth-only timeout=180
