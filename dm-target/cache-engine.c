@@ -299,23 +299,6 @@ static struct cache *find_engine(dev_t dev)
 }
 
 /*
- * Can the suspended engine serve this table as it is?  Without md.lock: the
- * engine's workers have ended (drain_work()), and begin_resume() lets no other
- * resume look at it.
- */
-static bool still_fits(struct cache *c, struct cache_table *t)
-{
-	return cache_writable(c) && !c->life.broken && !c->degrade.fast_dead &&
-	       !cache_flush_failed(c) &&
-	       !(c->checked.put_off && t->mode != MODE_PASSTHROUGH) &&
-	       c->geo.block_sectors == t->block_sectors &&
-	       c->map.nr_slots == t->nr_slots &&
-	       c->geo.origin_sectors == t->ti->len &&
-	       c->dev.metadata == t->metadata->bdev &&
-	       cmd_reread_matches(c->md.cmd) == 1;
-}
-
-/*
  * The same blocks in the same places?  The table that gave the engine its devices
  * may be gone, and with it the cache device and the origin, so their ids are
  * compared.  The metadata device is open at all times: the engine is found by it,
@@ -329,6 +312,19 @@ static bool same_stack(struct cache *c, struct cache_table *t)
 	       c->dev.metadata == t->metadata->bdev &&
 	       is_device(&c->dev.fast_id, t->fast->bdev) &&
 	       is_device(&c->dev.origin_id, t->origin->bdev);
+}
+
+/*
+ * Can the suspended engine serve this table as it is?  Without md.lock: the
+ * engine's workers have ended (drain_work()), and begin_resume() lets no other
+ * resume look at it.
+ */
+static bool still_fits(struct cache *c, struct cache_table *t)
+{
+	return cache_writable(c) && !c->life.broken && !c->degrade.fast_dead &&
+	       !cache_flush_failed(c) &&
+	       !(c->checked.put_off && t->mode != MODE_PASSTHROUGH) &&
+	       same_stack(c, t) && cmd_reread_matches(c->md.cmd) == 1;
 }
 
 /*

@@ -46,17 +46,22 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	return r;
 }
 
-/* Has @before used this origin up to now, and has nobody used the metadata since? */
+static bool is_same_device(const struct cache_device_id *a,
+			   const struct cache_device_id *b)
+{
+	return a->dev == b->dev && a->diskseq == b->diskseq &&
+	       a->start == b->start;
+}
+
+/* Has @before used these devices up to now, and has nobody used the metadata since? */
 static bool follows(struct cache *c, struct cache *before)
 {
-	const struct cache_device_id *a = &c->dev.origin_id;
-	const struct cache_device_id *b = &before->dev.origin_id;
-
 	lockdep_assert_held(&c->md.lock);
 	return c->settings.session &&
 	       c->settings.session == before->settings.session &&
-	       a->dev == b->dev && a->diskseq == b->diskseq &&
-	       a->start == b->start && !before->checked.put_off;
+	       is_same_device(&c->dev.origin_id, &before->dev.origin_id) &&
+	       is_same_device(&c->dev.fast_id, &before->dev.fast_id) &&
+	       !before->checked.put_off;
 }
 
 /*

@@ -371,24 +371,41 @@ test_reload_of_another_length() {
 	check_data /dev/mapper/c 1 5 2
 }
 
-# Another device may be another origin.
-#@ slow hearth-only timeout=60
+# Another device may be another origin, also if it has the same length.
+#@ slow hearth-only timeout=60 on=same,shorter
 test_refused_reload() {
-	local other=/dev/mapper/other
+	local other=/dev/mapper/other length
 	resident_cache writeback
+	length=$(sectors "$SLOW")
+	[ "$1" = same ] || length=$((length - 128))
 	stays_dirty c
 	write_data /dev/mapper/c 2 2 2
 	dmsetup suspend c
 	write_data "$SLOW" 3 5 2
 	dmsetup create other --table "0 $(sectors "$SLOW") linear $SLOW 0"
-	# Another length, so that the engine is built anew.
-	dmsetup load c --table "0 $(($(sectors "$SLOW") - 128)) cache $META $FAST $other 128 2 metadata2 writeback $ALL"
+	dmsetup load c --table "0 $length cache $META $FAST $other 128 2 metadata2 writeback $ALL"
 	refused_origin 'blocks are dirty: refused' dmsetup resume c
 	# device-mapper has dropped the table before it.
 	refused_origin 'blocks are dirty: refused' dmsetup resume c
 	answer cache:c
 	dmsetup resume c
 	kept cache-kept
+	check_data /dev/mapper/c 2 2 2
+	check_data /dev/mapper/c 1 5 2
+}
+
+# Another cache device has other content, so no block goes home from it.
+#@ slow hearth-only timeout=60
+test_reload_with_another_cache_device() {
+	device OTHER 16 ssd
+	resident_cache writeback
+	stays_dirty c
+	write_data /dev/mapper/c 2 2 2
+	dmsetup suspend c
+	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $OTHER $SLOW 128 2 metadata2 writeback $ALL"
+	refused_origin 'blocks are dirty: refused' dmsetup resume c
+	dmsetup load c --table "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 2 metadata2 writeback $ALL"
+	dmsetup resume c
 	check_data /dev/mapper/c 2 2 2
 	check_data /dev/mapper/c 1 5 2
 }
