@@ -20,6 +20,7 @@
  * still asked for dirty blocks, but for no others.
  */
 #include "cache-bio.h"
+#include "cache-instant.h"
 
 #include <linux/sched/mm.h>
 
@@ -37,7 +38,7 @@
  * long as the device's timeout.  When the device answers again, writes that are
  * held (fail_open 0) may wait so many seconds more.  Not chosen by measurement.
  */
-#define FENCE_RETRY_SECONDS	5
+#define FENCE_RETRY	(5 * HZ)
 /*
  * One entry for each cache that was left without a fence since the module was
  * loaded.  One cache more takes the place of the oldest entry, whose metadata would
@@ -355,7 +356,8 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 	struct dm_io_region where = {
 		.bdev = c->dev.fast,
 		.sector = cache_block_start(c, slot),
-		.count = PAGE_SECTORS,
+		/* A page may be larger than a block, and the next slot may be dirty. */
+		.count = min_t(sector_t, PAGE_SECTORS, c->geo.block_sectors),
 	};
 	struct dm_io_request req = {
 		.bi_opf = REQ_OP_WRITE,
@@ -465,8 +467,7 @@ static bool degrade_due(struct cache *c)
 	    !anything_dirty(c))
 		return true;
 	return READ_ONCE(c->degrade.unfenced) &&
-	       time_after(jiffies,
-			  c->degrade.last_fence + FENCE_RETRY_SECONDS * HZ);
+	       !instant_is_ahead(c->degrade.fence_after, jiffies, FENCE_RETRY);
 }
 
 void cache_degrade_tick(struct cache *c)
@@ -477,7 +478,7 @@ void cache_degrade_tick(struct cache *c)
 		atomic_sub((errors + 1) / 2, &c->degrade.fast_errors);
 	if (!degrade_due(c))
 		return;
-	c->degrade.last_fence = jiffies;
+	c->degrade.fence_after = jiffies + FENCE_RETRY;
 	queue_work(c->wq.commit, &c->degrade.work);
 }
 

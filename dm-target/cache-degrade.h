@@ -33,7 +33,7 @@ struct cache_degrade {
 	 */
 	bool unchecked;
 	atomic_t fast_errors;		/* the cache device's; each tick halves them */
-	unsigned long last_fence;	/* jiffies of the tick's last try of the fence */
+	unsigned long fence_after;	/* in jiffies: the tick tries the fence again */
 
 	spinlock_t held_lock;		/* guards @held and @nr_suspending */
 	struct bio_list held;		/* bios that wait for @work to decide */

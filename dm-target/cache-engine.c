@@ -584,6 +584,8 @@ static void notice_failure(struct cache *c)
 	if (cache_writable(c) && cmd_reread_matches(c->md.cmd) < 0)
 		cache_metadata_failed(c, "reading it at resume", -EIO);
 	mutex_unlock(&c->md.lock);
+	/* The work may change the mode, and the caller looks at that. */
+	flush_work(&c->degrade.work);
 }
 
 /*
