@@ -337,11 +337,22 @@ static int check_name(const struct making *m)
 	return EXIT_FAILED;
 }
 
+/*
+ * LVM's command outlives a run of this one that was killed, so the pool may have been made
+ * since LVM was asked.
+ */
+static bool made_meanwhile(struct making *m)
+{
+	memset(m->part, 0, sizeof(m->part));
+	return !ask_lvm(m) && pool_exists(m, POOL);
+}
+
 static int check_device(struct making *m)
 {
 	struct new_device n = {
 		.path = m->device, .vg = m->vg, .origin = m->lv, .force = m->o->force,
 	};
+	double room;
 	int r = new_device_check(&n);
 
 	if (!r && pool_exists(m, POOL))
@@ -351,8 +362,11 @@ static int check_device(struct making *m)
 	r = check_name(m);
 	if (r)
 		return r;
-	choose_sizes(m, new_device_room(&n));
+	room = new_device_room(&n);
+	choose_sizes(m, room);
 	n.need = m->size + m->metadata;
+	if ((m->size < m->extent || room < n.need) && made_meanwhile(m))
+		return check_pool(m);
 	return check_sizes(m) ?: new_device_check_room(&n);
 }
 

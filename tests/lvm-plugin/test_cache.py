@@ -142,6 +142,22 @@ def test_lvm_is_asked_once_what_there_is(dm, lvm):
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("size", [[], ["--size", ".0625"]])
+def test_the_lvcreate_of_a_killed_run_ends_meanwhile(dm, lvm, size):
+    """The first look at the volumes does not show the pool, and then there is no room for another."""
+    lvm.save(refuse="lvconvert")
+    dm.run("cache", "vg/lv", "/dev/new", *size, code=1)
+    lvm.load()["pvs"]["/dev/new"]["pv_free"] = 0
+    lvm.save(refuse="none")
+    (dm.path / "real").mkdir()
+    (dm.path / "bin/lvs").rename(dm.path / "real/lvs")
+    dm.command("lvs", f"""case "$*" in *segtype*) ;; *) exec "{dm.path}/real/lvs" "$@";; esac
+"{dm.path}/real/lvs" "$@" |
+    if [ -e "{dm.path}/looked" ]; then cat; else touch "{dm.path}/looked"; grep -v lv_cache; fi""")
+    dm.out("cache", "vg/lv", "/dev/new", *size)
+    assert dm.log()[-1] == ATTACH and (dm.path / "looked").exists()
+
+
 def test_what_a_killed_lvcreate_left(dm, lvm):
     lvm.state["lvs"]["vg/lv_cache"] = {"segtype": "linear", "devices": "/dev/new(0)"}
     lvm.save()
