@@ -298,7 +298,7 @@ def test_make_install_and_uninstall(request, packages):
     request.addfinalizer(tree.remove)
     kernel = tree.kernel()
     make = f"make -C /src KVER={kernel}"
-    tree.run(f"{make} modules tools >/dev/null 2>&1")
+    tree.run(f"{make} all >/dev/null 2>&1")
     before = tree.files()
     tree.run(f"{make} install install-dkms >/dev/null 2>&1")
     assert path_of(tree, "dm-cache") == f"/lib/modules/{kernel}/updates/dm-cache.ko"
