@@ -350,8 +350,8 @@ void cache_metadata_failed(struct cache *c, const char *what, int error)
 	doubt_fast(c);
 }
 
-/* Can the beginning of @slot be read, and written first if it is free? */
-static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_free)
+/* Can the beginning of @slot be read, and written first if it @may_write? */
+static bool place_works(struct cache *c, struct page *page, u32 slot, bool may_write)
 {
 	struct dm_io_region where = {
 		.bdev = c->dev.fast,
@@ -365,7 +365,7 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 		.mem.ptr.addr = page_address(page),
 		.client = c->clients.io,
 	};
-	int r = is_free ? compat_dm_io(&req, 1, &where, NULL) : 0;
+	int r = may_write ? compat_dm_io(&req, 1, &where, NULL) : 0;
 
 	req.bi_opf = REQ_OP_READ;
 	return !r && !compat_dm_io(&req, 1, &where, NULL);
@@ -373,7 +373,8 @@ static bool place_works(struct cache *c, struct page *page, u32 slot, bool is_fr
 
 /*
  * Even many errors may be bad sectors, so the device is tried before it counts as
- * dead.
+ * dead.  While the metadata cannot be changed, the disk may still map a slot that is
+ * free here (drop_past_end()), so nothing is written to it.
  */
 static bool fast_answers(struct cache *c)
 {
@@ -389,7 +390,8 @@ static bool fast_answers(struct cache *c)
 	       (slots[nr] = slot_map_alloc(&c->map)) != SLOT_NONE)
 		nr++;
 	for (i = 0; i < min(nr, NR_PROBES) && !works; i++)
-		works = place_works(c, page, slots[nr - 1 - i], true);
+		works = place_works(c, page, slots[nr - 1 - i],
+				    cache_writable(c));
 	if (!nr)
 		works = place_works(c, page, 0, false);
 	while (nr)

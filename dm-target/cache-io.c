@@ -125,15 +125,23 @@ static int map_read_transit(struct cache *c, struct bio *bio,
  * No slot is needed in passthrough by the table.  If a failure is the reason, blocks
  * may still be dirty, and the write log may have a block that is on its way in (W14).
  */
-static bool slot_is_needed(struct cache *c, u32 slot)
+static bool slot_is_needed(struct cache *c, u32 slot, u64 block)
 {
+	struct slot *s;
 	u32 word;
 
 	if (slot == SLOT_NONE)
 		return false;
-	word = slot_word(slot_at(&c->map, slot));
-	return cache_kept(c, word) ||
-	       (slot_state(word) == SLOT_FILLING && unlikely(READ_ONCE(c->log)));
+	s = slot_at(&c->map, slot);
+	word = slot_word(s);
+	if (cache_kept(c, word))
+		return true;
+	if (likely(!READ_ONCE(c->log)))
+		return false;
+	/* If the block has left the slot since it was found, pin_for_read() tells. */
+	smp_rmb();
+	return slot_state(word) == SLOT_FILLING || !slot_has_block(word) ||
+	       slot_block(s) != block;
 }
 
 static int map_read_passthrough(struct cache *c, struct bio *bio, u32 slot)
@@ -208,7 +216,7 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 				continue;
 		}
 		if (unlikely(READ_ONCE(c->state.mode) == MODE_PASSTHROUGH) &&
-		    !slot_is_needed(c, slot))
+		    !slot_is_needed(c, slot, cb->block))
 			return map_read_passthrough(c, bio, slot);
 		if (slot == SLOT_NONE)
 			return map_read_miss(c, bio, cb);

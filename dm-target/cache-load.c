@@ -53,15 +53,20 @@ static bool is_same_device(const struct cache_device_id *a,
 	       a->start == b->start;
 }
 
+/* Have both engines the same origin and the same cache device? */
+static bool has_devices_of(const struct cache *c, const struct cache *before)
+{
+	return is_same_device(&c->dev.origin_id, &before->dev.origin_id) &&
+	       is_same_device(&c->dev.fast_id, &before->dev.fast_id);
+}
+
 /* Has @before used these devices up to now, and has nobody used the metadata since? */
 static bool follows(struct cache *c, struct cache *before)
 {
 	lockdep_assert_held(&c->md.lock);
 	return c->settings.session &&
 	       c->settings.session == before->settings.session &&
-	       is_same_device(&c->dev.origin_id, &before->dev.origin_id) &&
-	       is_same_device(&c->dev.fast_id, &before->dev.fast_id) &&
-	       !before->checked.put_off;
+	       has_devices_of(c, before) && !before->checked.put_off;
 }
 
 /*
@@ -471,12 +476,14 @@ void cache_follow_mode(struct cache *c, enum dm_cache_mode mode)
 /*
  * A mapping that nobody has checked since a write of it failed is read, but
  * nothing goes home by it: what is wrong in it would be written over the origin.
- * An engine that has used it all the time, and could not write it, vouches for it.
+ * An engine that has used it all the time, with these devices, and could not write it,
+ * vouches for it.
  */
 static void doubt_metadata(struct cache *c, struct cache *before)
 {
 	bool vouched = before &&
 		       before->dev.metadata_dev == c->dev.metadata_dev &&
+		       has_devices_of(c, before) &&
 		       READ_ONCE(before->state.health) == HEALTH_READ_ONLY &&
 		       !before->degrade.unchecked;
 
