@@ -206,8 +206,7 @@ uninstall:
 	$(foreach d,$(TOOLS),$(MAKE) -C $(d) uninstall DESTDIR=$(DESTDIR) prefix=$(PREFIX) &&) true
 	rm -f $(addprefix $(DESTDIR),$(BOOT_FILES))
 	rm -rf $(DESTDIR)$(SRCDIR)
-	for d in $(sort $(dir $(BOOT_FILES))) $(MODDIR); do \
-		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d || exit; done
+	scripts/remove-empty "$(DESTDIR)" $(sort $(dir $(BOOT_FILES))) $(MODDIR) $(MANDIR)/man7 $(MANDIR)/man8
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(say-initramfs)
 

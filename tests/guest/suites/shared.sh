@@ -120,7 +120,9 @@ test_one_host_at_a_time() {
 	stays_dirty vg-data
 	must_fail host 1 lvchange -aey vg/data
 	assert_ge "$(stat_of vg-data used)" "$used" "resident blocks"
-	assert_ge "$(stat_of vg-data dirty)" $((dirty * 95 / 100)) "dirty blocks"
+	# The kernel's own target writes back whenever nobody waits.
+	if is_stock; then dirty=$((dirty / 2)); else dirty=$((dirty * 95 / 100)); fi
+	assert_ge "$(stat_of vg-data dirty)" "$dirty" "dirty blocks"
 	check_data /dev/vg/data 1 0 56
 	host 2 lvchange -an vg/data
 }
