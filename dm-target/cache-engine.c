@@ -92,9 +92,9 @@ static struct cache_device_id device_id(struct block_device *bdev)
 static bool is_device(const struct cache_device_id *id,
 		      struct block_device *bdev)
 {
-	return id->dev == bdev->bd_dev &&
-	       id->diskseq == bdev->bd_disk->diskseq &&
-	       id->start == get_start_sect(bdev);
+	struct cache_device_id other = device_id(bdev);
+
+	return cache_device_id_equal(id, &other);
 }
 
 static void set_devices(struct cache *c, struct cache_table *t)

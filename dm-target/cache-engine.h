@@ -43,6 +43,13 @@ struct cache_device_id {
 	sector_t start;	/* of a partition, because another one may get its @dev */
 };
 
+static inline bool cache_device_id_equal(const struct cache_device_id *a,
+					 const struct cache_device_id *b)
+{
+	return a->dev == b->dev && a->diskseq == b->diskseq &&
+	       a->start == b->start;
+}
+
 /*
  * Set while the engine is suspended, constant while I/O runs.  The pointers are those
  * of the last table that was resumed.  When that table is gone, they point to nothing.

@@ -46,18 +46,11 @@ static int open_metadata(struct cache *c, struct cache_table *t,
 	return r;
 }
 
-static bool is_same_device(const struct cache_device_id *a,
-			   const struct cache_device_id *b)
-{
-	return a->dev == b->dev && a->diskseq == b->diskseq &&
-	       a->start == b->start;
-}
-
 /* Have both engines the same origin and the same cache device? */
 static bool has_devices_of(const struct cache *c, const struct cache *before)
 {
-	return is_same_device(&c->dev.origin_id, &before->dev.origin_id) &&
-	       is_same_device(&c->dev.fast_id, &before->dev.fast_id);
+	return cache_device_id_equal(&c->dev.origin_id, &before->dev.origin_id) &&
+	       cache_device_id_equal(&c->dev.fast_id, &before->dev.fast_id);
 }
 
 /* Has @before used these devices up to now, and has nobody used the metadata since? */
