@@ -161,31 +161,27 @@ static int find(struct answer *a)
 {
 	const struct cache_info *c;
 	struct caches cs;
-	char device[DM_NAME_MAX] = "";
-	bool suspended = false;
+	bool active;
 	int r = caches_read(&cs);
 
 	if (r)
 		return r;
 	c = caches_find(&cs, a->name);
-	if (c) {
-		snprintf(device, sizeof(device), "%s", c->dm->name);
-		suspended = c->dm->suspended;
+	active = c;
+	if (c && c->dm->suspended && strchr(a->name, '/') && !lvm_has_table(a->name)) {
+		snprintf(a->left_over, sizeof(a->left_over), "%s", c->dm->name);
+		active = false;
 	}
 	caches_free(&cs);
-	if (strchr(a->name, '/'))
-		r = find_volume(a);
-	else
-		snprintf(a->known_as, sizeof(a->known_as), "%s", a->name);
-	if (r || !device[0])
-		return r;
-	if (suspended && a->volume[0] && !lvm_has_table(a->volume)) {
-		snprintf(a->left_over, sizeof(a->left_over), "%s", device);
-		return EXIT_OK;
+	if (active) {
+		complain("%s: it is active; which is right is decided as it is activated, so deactivate it first",
+			 a->name);
+		return EXIT_FAILED;
 	}
-	complain("%s: it is active; which is right is decided as it is activated, so deactivate it first",
-		 a->name);
-	return EXIT_FAILED;
+	if (strchr(a->name, '/'))
+		return find_volume(a);
+	snprintf(a->known_as, sizeof(a->known_as), "%s", a->name);
+	return EXIT_OK;
 }
 
 static bool agreed(const struct answer *a, bool yes)
