@@ -694,10 +694,6 @@ ring_table() {
 	echo "0 $(($(sectors "$real_FAST") - from)) $1 $real_FAST $from ${2:-}"
 }
 
-ring_begins() {
-	echo $(($(sectors "$real_FAST") - $(nr_ring_slots) * 128))
-}
-
 # The SSD becomes read-only. All that the log has goes home, and the cache is given up. No
 # write of a user fails.
 #@ slow hearth-only timeout=180
@@ -1036,7 +1032,7 @@ origin_has_new() {
 # shellcheck disable=SC2154
 slow_and_failing_ring() {
 	local from size
-	from=$(($(sectors "$real_FAST") - $(nr_ring_slots) * 128))
+	from=$(ring_begins)
 	size=$(($(sectors "$real_FAST") - from))
 	modprobe -q -a dm-flakey dm-delay
 	dmsetup create failing-ring --table "0 $size flakey $real_FAST $from 0 60 1 error_writes"
@@ -1068,11 +1064,17 @@ nr_ring_slots() {
 	echo $((((blocks + 2) * 8 + 127) / 128))
 }
 
+# ring_begins: the first sector of these slots
+# shellcheck disable=SC2154
+ring_begins() {
+	echo $(($(sectors "$real_FAST") - $(nr_ring_slots) * 128))
+}
+
 # The device cannot write the place of the log's ring.
 failing_ring() {
 	local -n real=real_$1
 	local from
-	from=$(($(sectors "$real") - $(nr_ring_slots) * 128))
+	from=$(ring_begins)
 	modprobe -q dm-flakey
 	echo "0 $from linear $real 0"
 	echo "$from $(($(sectors "$real") - from)) flakey $real $from 0 60 1 error_writes"
