@@ -157,6 +157,7 @@ demo: modules-ready tools
 # The files outside the modules: programs, man pages, hooks of initramfs generators.
 BOOT_FILES := $(LIBDIR)/hearth-on-cache $(LIBDIR)/hearth-degraded $(LIBDIR)/hearth-origin \
 	$(foreach f,module-setup hearth-timeout hearth-emergency hearth-answer hearth-forget,$(DRACUTDIR)/90hearth/$(f).sh) \
+	$(DRACUTDIR)/90hearth/hearth-emergency.conf \
 	$(foreach f,hooks $(addprefix scripts/,init-top local-block local-bottom panic),$(INITRAMFSDIR)/$(f)/hearth) \
 	$(KERNELDIR)/hearth $(INSTALLDIR)/95-hearth.install
 
@@ -182,7 +183,8 @@ install-man: man
 install-boot:
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(BOOT_FILES))))
 	install boot/* $(DESTDIR)$(LIBDIR)
-	install dracut-module/90hearth/* $(DESTDIR)$(DRACUTDIR)/90hearth
+	install dracut-module/90hearth/*.sh $(DESTDIR)$(DRACUTDIR)/90hearth
+	install -m 644 dracut-module/90hearth/*.conf $(DESTDIR)$(DRACUTDIR)/90hearth
 	install kernel-hooks/hearth $(DESTDIR)$(KERNELDIR)
 	install kernel-hooks/95-hearth.install $(DESTDIR)$(INSTALLDIR)
 	cd initramfs-tools && for f in $$(find . -name hearth); do \

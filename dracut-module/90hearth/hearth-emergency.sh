@@ -5,4 +5,5 @@
 # whose origin was written without the cache, with the commands that help.
 
 /sbin/hearth-degraded report
+/sbin/hearth-origin remove
 /sbin/hearth-origin report

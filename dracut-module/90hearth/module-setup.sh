@@ -139,4 +139,10 @@ install() {
     inst_hook pre-pivot 60 "$moddir/hearth-forget.sh"
     inst_hook initqueue/timeout 60 "$moddir/hearth-timeout.sh"
     inst_hook emergency 60 "$moddir/hearth-emergency.sh"
+    # dracut's three units for its shell. An image without systemd runs the emergency hook early
+    # enough.
+    for _file in emergency rescue dracut-emergency; do
+        inst_simple "$moddir/hearth-emergency.conf" \
+            "${systemdsystemunitdir:-/usr/lib/systemd/system}/$_file.service.d/hearth.conf"
+    done
 }

@@ -51,7 +51,7 @@ class Dracut:
             "pre-trigger/10-hearth-answer",
             "pre-pivot/60-hearth-forget",
         )
-    ]
+    ] + [f"systemd/system/{unit}.service.d/hearth.conf" for unit in ("emergency", "rescue", "dracut-emergency")]
 
 
 class InitramfsTools:

@@ -121,5 +121,20 @@ def test_nothing_to_report(initramfs):
     assert initramfs.run("report") == ""
 
 
+@pytest.mark.parametrize("state, removed", [("Suspended", True), ("Active", False)])
+def test_the_device_of_a_refused_volume_is_removed(initramfs, state, removed):
+    """It stays suspended, and blkid would hang in it. A volume that was activated since stays."""
+    initramfs.command("dmsetup", f'echo "$@" >>"{initramfs.path}/asked"; [ "$1" = remove ] || echo {state}')
+    assert initramfs.run("remove") == ""
+    asked = (initramfs.path / "asked").read_text()
+    assert ("remove vg-root" in asked) == removed
+    assert "vg-home" not in asked
+
+
+def test_the_device_of_a_refused_volume_is_gone(initramfs):
+    initramfs.command("dmsetup", 'echo "$1" >&2; exit 1')
+    assert initramfs.run("remove") == ""
+
+
 def test_usage(initramfs):
     assert "usage" in initramfs.run("elsewhere", code=2)
