@@ -42,6 +42,7 @@
  *   cache-log-load.c   reads the write log from the disk, and stops it
  *   cache-belongs.c    acts if the origin was written without the cache
  *   cache-load.c       reads an engine from the disk, and stores it
+ *   cache-build.c      allocates the parts of an engine, and frees them; the tick
  *   cache-engine.c     life: built, resumed, suspended, handed from table to table
  *   cache-verify.c     compares clean blocks with the origin while I/O runs
  *   cache-status.c     status lines and messages
