@@ -579,11 +579,22 @@ static void stop_engine(struct cache_table *t)
 	mutex_unlock(&engines_lock);
 }
 
+/*
+ * A message that comes now finds the device suspended.  Device-mapper itself waits for
+ * messages in a suspend, but not when it removes a device that was not suspended.
+ */
+static void wait_for_messages(struct cache_table *t)
+{
+	down_write(&t->messages);
+	up_write(&t->messages);
+}
+
 /* Postsuspend: no user I/O is in flight any more. */
 void cache_engine_suspend(struct cache_table *t)
 {
 	unsigned int noio = memalloc_noio_save();
 
+	wait_for_messages(t);
 	if (!list_empty(&t->running) && leave_engine(t))
 		stop_engine(t);
 	end_suspending(t);

@@ -134,14 +134,30 @@ static struct cache_policy *create_policy(struct cache *c,
 	return p;
 }
 
+/*
+ * Put @p (or NULL) in the place of the policy, and free that one.  Another device that
+ * had the engine before, and is suspended, may be asked for its status meanwhile.
+ */
+static void replace_policy(struct cache *c, struct cache_policy *p)
+{
+	struct cache_policy *old;
+
+	spin_lock(&c->policy.lock);
+	old = c->policy.p;
+	c->policy.p = p;
+	c->policy.ops = p ? p->ops : NULL;
+	spin_unlock(&c->policy.lock);
+	if (old) {
+		const struct cache_policy_ops *ops = old->ops;
+
+		ops->destroy(old);
+		cache_policy_put(ops);
+	}
+}
+
 void cache_policy_destroy(struct cache *c)
 {
-	if (c->policy.p)
-		c->policy.p->ops->destroy(c->policy.p);
-	if (c->policy.ops)
-		cache_policy_put(c->policy.ops);
-	c->policy.p = NULL;
-	c->policy.ops = NULL;
+	replace_policy(c, NULL);
 }
 
 static void adopt_policy(struct cache *c, struct cache_policy *p)
@@ -151,9 +167,7 @@ static void adopt_policy(struct cache *c, struct cache_policy *p)
 
 	/* A reference of its own, because the table's may go before the engine. */
 	__module_get(p->ops->owner);
-	cache_policy_destroy(c);
-	c->policy.p = p;
-	c->policy.ops = p->ops;
+	replace_policy(c, p);
 	for (i = 0; tn && tn[i].key && i < CACHE_MAX_TUNABLES; i++)
 		c->policy.defaults[i] = cache_tunable_value(p, &tn[i]);
 }

@@ -66,16 +66,20 @@ static const char *name_of_policy(const struct cache_table *t)
 static unsigned int emit_policy(struct cache_table *t, struct cache *c,
 				char *result, unsigned int maxlen)
 {
-	const struct cache_tunable *tunables = c->policy.ops->tunables;
+	const struct cache_tunable *tunables;
 	unsigned int nr_old, i, sz = 0;
 
+	/* Another device may resume on the engine, with another policy. */
+	spin_lock(&c->policy.lock);
+	tunables = c->policy.ops->tunables;
 	nr_old = strcmp(t->policy_name, "mq") ? 0 : ARRAY_SIZE(cache_stock_keys);
 	DMEMIT("%s %u ", name_of_policy(t),
 	       2 * (nr_old + count_tunables(tunables)));
 	for (i = 0; i < nr_old; i++)
 		DMEMIT("%s 0 ", cache_stock_keys[i]);
-	return sz + emit_tunables(tunables, c->policy.p, result + sz,
-				  maxlen - sz);
+	sz += emit_tunables(tunables, c->policy.p, result + sz, maxlen - sz);
+	spin_unlock(&c->policy.lock);
+	return sz;
 }
 
 /* Can the cache do less than it was built for?  "ro" tells lvm2 so. */
@@ -414,7 +418,7 @@ static void emit_policy_stat(void *ctx, const char *name, s64 value)
 	text->sz = sz;
 }
 
-/* The policy stays, because the device is not suspended; see message_to(). */
+/* The policy stays, because the device is not suspended; see message_to_running(). */
 static int report_policy_stats(struct cache *c, char *result,
 			       unsigned int maxlen)
 {
@@ -471,14 +475,11 @@ static int message_to_failed(struct cache *c, unsigned int argc, char **argv)
 	return -EINVAL;
 }
 
-static int message_to(struct cache_table *t, struct cache *c,
-		      unsigned int argc, char **argv, char *result,
-		      unsigned int maxlen)
+/* A suspend waits for this call, and so does a new engine. */
+static int message_to_running(struct cache_table *t, struct cache *c,
+			      unsigned int argc, char **argv, char *result,
+			      unsigned int maxlen)
 {
-	if (argc == 1 && !strcasecmp(argv[0], "stats"))
-		return report_stats(c, result, maxlen);
-
-	/* A suspend waits for this call from here on, and so does a new engine. */
 	if (dm_suspended(t->ti)) {
 		DMERR("message '%s': the device is suspended", argv[0]);
 		return -EBUSY;
@@ -496,6 +497,21 @@ static int message_to(struct cache_table *t, struct cache *c,
 		return -EINVAL;
 	}
 	return set_value(t, c, argv[0], argv[1]);
+}
+
+static int message_to(struct cache_table *t, struct cache *c,
+		      unsigned int argc, char **argv, char *result,
+		      unsigned int maxlen)
+{
+	int r;
+
+	if (argc == 1 && !strcasecmp(argv[0], "stats"))
+		return report_stats(c, result, maxlen);
+
+	down_read(&t->messages);
+	r = message_to_running(t, c, argc, argv, result, maxlen);
+	up_read(&t->messages);
+	return r;
 }
 
 int cache_message(struct dm_target *ti, unsigned int argc, char **argv,

@@ -332,6 +332,7 @@ int cache_table_parse(struct dm_target *ti, unsigned int argc, char **argv,
 	}
 	p.t->ti = ti;
 	INIT_LIST_HEAD(&p.t->running);
+	init_rwsem(&p.t->messages);
 	p.t->format = 1;
 	p.t->mode = MODE_WRITETHROUGH;
 

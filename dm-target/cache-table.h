@@ -47,6 +47,7 @@ struct cache_table {
 	struct cache *cache;
 	struct cache *kept;		/* the engine of another table; see keep_engine() */
 	bool suspending;		/* set from presuspend to postsuspend */
+	struct rw_semaphore messages;	/* read: a message is under way; write: a suspend */
 };
 
 /**

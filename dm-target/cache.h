@@ -48,7 +48,7 @@
  *   cache-status.c     status lines and messages
  *   cache-target.c     what device-mapper calls
  *
- * Locks.  A hit takes none.  The mutexes nest in the order of this table.  A
+ * Locks.  A hit takes none.  The rwsem and the mutexes nest in the order of this table.  A
  * spinlock may be taken under a mutex.  No spinlock is taken under another one,
  * except in the write log.  There the locks of the index's segments nest inside
  * log.room_lock and inside the locks of the index's blocks.  The index's round_lock
@@ -57,6 +57,7 @@
  * "plain": workers and device-mapper's calls take the spinlock.  "irqsave": it may
  * be taken in any context, also at the end of a bio in an interrupt.
  *
+ *   messages                rwsem    of a table: read by a message, written by a suspend
  *   settings.lock           mutex    the text of the record (cache-settings.h)
  *   md.lock                 mutex    the metadata; health, and the mode of a failed cache
  *   engines_lock            mutex    engines, tables of each (cache-engine.c); no I/O under it

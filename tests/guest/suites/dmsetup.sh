@@ -557,6 +557,60 @@ used_is_zero() {
 	[ "$(stat_of "$1" used)" = 0 ]
 }
 
+is_blocked() {
+	[ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]
+}
+
+is_gone() {
+	! dmsetup info "$1"
+}
+
+# A removal stops no engine that a message still uses. Until the message has ended, no other
+# table gets the metadata.
+#@ hearth-only fast timeout=60
+test_removal_waits_for_messages() {
+	by_hand_devices 16 32
+	dmsetup create slow --table "0 $(sectors "$SLOW") linear $SLOW 0"
+	SLOW=/dev/mapper/slow
+	by_hand c 128 writethrough "default 2 origin_check 0"
+	warm c 1 16
+	until_true 20 is_at_rest c
+	dmsetup suspend --noflush --nolockfs slow
+	trap 'dmsetup resume slow; wait' EXIT
+	command dmsetup message c 0 verify 0 &
+	until_true 10 is_blocked $! || fail "the message does not wait"
+	command dmsetup remove c &
+	until_true 10 is_gone c || fail "nothing removes it"
+	# It is shorter, so it would get an engine of its own.
+	must_fail dmsetup create d --table "0 32768 cache $META $FAST $SLOW 128 1 writethrough default 2 origin_check 0"
+	dmsetup resume slow
+	trap - EXIT
+	wait
+	dmsetup create d --table "0 32768 cache $META $FAST $SLOW 128 1 writethrough default 2 origin_check 0"
+}
+
+# One device has the engine, is suspended and asked for its status, while another one goes
+# on with the engine and other policies. The debug kernel sees a use after free.
+#@ hearth-only slow timeout=90
+test_status_beside_another_policy() {
+	local i
+	by_hand_devices 16 32
+	by_hand c 128 writethrough
+	dmsetup suspend c
+	dmsetup create second --notable
+	while dmsetup status --noflush c >"$T/status"; do :; done &
+	ASKER=$!
+	trap 'kill $ASKER; wait' EXIT
+	for ((i = 0; i < 40; i++)); do
+		dmsetup load second --table "$(dmsetup table c | sed "s/ default / $([ $((i % 2)) = 0 ] && echo lru || echo smq) /")"
+		dmsetup resume second
+		dmsetup suspend second
+	done
+	assert_match "$(dmsetup status --noflush second)" ' smq ' "the policy"
+	# The metadata is checked when c goes, and must be idle then.
+	command dmsetup remove second
+}
+
 # --- one table after another
 
 rebuilt() {
