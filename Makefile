@@ -151,7 +151,10 @@ kernels: setup
 lint: setup
 	scripts/lint $(P)
 
-demo: modules-ready tools
+tools-ready: setup
+	@$(MAKE) tools
+
+demo: modules-ready tools-ready
 	scripts/demo
 
 # The files outside the modules: programs, man pages, hooks of initramfs generators.
@@ -236,7 +239,7 @@ rpm:
 
 # Packages, DKMS and initramfs images in a Debian tree under build/boot, and
 # machines that boot from a cached volume. Needs root.
-test-boot: modules-ready tools
+test-boot: modules-ready tools-ready
 	@[ "$$(id -u)" = 0 ] || { echo "make test-boot: needs root"; exit 1; }
 	$(MAKE) -C tests/boot check HEARTH_SET=all
 
@@ -247,5 +250,5 @@ clean:
 	$(MAKE) -C tests/crash clean
 	rm -rf build/guest build/mods build/full build/bench build/kills build/mutants build/man build/lists build/documents
 
-.PHONY: all modules tools lists man documents setup setup-fuzz setup-debug-kernel setup-cluster modules-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
+.PHONY: all modules tools lists man documents setup setup-fuzz setup-debug-kernel setup-cluster modules-ready tools-ready test test-full test-sanitize test-faults test-boot unit check policy-test fuzz model guest-test bench bench-check bench-profile kernels lint test-crash soak demo
 .PHONY: install install-modules install-tools install-man install-boot install-dkms uninstall deb rpm clean

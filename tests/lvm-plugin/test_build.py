@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,19 @@ def test_another_setup_script_is_run(setup):
     script.write_text(script.read_text() + "# changed\n")
     assert output() == "looked\n"
     assert output() == ""
+
+
+def test_what_could_not_be_had_is_tried_again_a_day_later(setup):
+    script, output = setup
+    script.write_text(script.read_text().replace("echo looked", "echo looked; lack 'chromium; see below'"))
+    said = "looked\nsetup: no chromium; see below\n"
+    assert output() == said
+    assert output() == ""
+    lacks = script.parent.parent / "build/.lacks"
+    assert lacks.read_text() == "chromium; see below\n"
+    day_old = time.time() - 86500
+    os.utime(lacks, (day_old, day_old))
+    assert output() == said
 
 
 @pytest.mark.parametrize("kind", ["fuzz", "debug-kernel", "cluster"])
