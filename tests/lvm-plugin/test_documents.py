@@ -187,3 +187,16 @@ def test_a_goal_without_its_peer_is_not_met(tmp_path, monkeypatch):
 def test_goals_are_measured_only_when_they_are_named():
     assert figures.GOALS == ["absorb", "peers"]
     assert not set(figures.GOALS) & set(figures.SECTIONS)
+
+
+TEXTS = [*TOP.glob("*.md"), *TOP.glob("docs/*.md"), *TOP.glob("man/*.[78]*")]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_no_text_sends_anybody_to_an_unsafe_repair(text):
+    """Which program is safe, or that the command repairs something else, stands close to the command."""
+    lines = text.read_text().splitlines()
+    for i, line in enumerate(lines):
+        if "lvconvert --repair" in line:
+            near = " ".join(lines[max(0, i - 12):i + 9])
+            assert re.search("hearth-cache-repair|repair mirrors", near), f"{text.name}:{i + 1}"
