@@ -17,8 +17,9 @@ from test_replace import Lvm
 # A command of lvm2 that takes 1.2 seconds, and ends early when it is interrupted.
 SLOW = """
 trap 'echo interrupted >>"$HEARTH_FAKE/log"; kill $!; exit 5' INT
+sleep 1.2 &
 echo "${0##*/} $*" >>"$HEARTH_FAKE/log"
-sleep 1.2 & wait $!
+wait $!
 """
 # The same, but it lasts until it is interrupted.
 ENDLESS = SLOW.replace("sleep 1.2", "sleep 60")
@@ -62,7 +63,6 @@ def interrupted(dm, *args):
     limit = time.monotonic() + 20
     while len(dm.log()) == before and time.monotonic() < limit:
         time.sleep(.05)
-    time.sleep(.3)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=30)
     return p.returncode, out, err

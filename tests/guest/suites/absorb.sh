@@ -732,12 +732,15 @@ test_flush_fails_with_the_ring() {
 # An extent that cannot go home stays in the log, is read from there, and is tried again.
 #@ fast hearth-only timeout=240
 test_origin_refuses_what_the_log_has() {
+	local errors
 	breakable_devices 16 32
 	log_begins
 	small_writes 1 0 4
 	now SLOW failing_writes
 	message c absorb 0
-	sleep 12
+	until_true 60 counter_at_least c origin_errors 1 || fail "nothing goes home"
+	errors=$(message c stats | awk '$1 == "origin_errors" { print $2 }')
+	until_true 60 counter_at_least c origin_errors $((errors + 1)) || fail "it is not tried again"
 	log_is drains
 	are_right /dev/mapper/c 1 0 4
 	assert_le "$(kernel_log | grep -c 'write log: extents')" 4 "messages"

@@ -535,6 +535,7 @@ test_bad_block_holds_up_nothing() {
 	until_true 20 counter_at_least c cache_read_errors 2
 	until_true 20 counter_at_least c origin_errors 2
 	assert_eq "$(kernel_said 'write-back of block')" 2 "messages"
+	assert_eq "$(kernel_log | grep -o 'write-back of block [0-9]*' | sort -u | wc -l)" 2 "blocks that are named"
 	timeout 20 dmsetup suspend c || fail "suspend is stuck"
 	dmsetup resume c
 	assert_eq "$(health c)" good

@@ -129,7 +129,7 @@ without_waiting() {
 # the cache device up. Stock takes no requests that must not wait.
 #@ hearth-only fast timeout=120 on=writeback slow=writethrough
 test_hits_that_must_not_wait() {
-	local how served again
+	local how served again hits
 	by_hand_devices
 	small_requests "$FAST"
 	by_hand c 128 "metadata2 $1" "smq 0"
@@ -137,9 +137,11 @@ test_hits_that_must_not_wait() {
 	write_data /dev/mapper/c 1 0 8
 	write_data /dev/mapper/c 1 0 8
 	for how in read write; do
+		hits=$(stat_of c read_hits)
 		read -r served again < <(without_waiting "$how" 128)
 		echo "$how: $served served, $again to be tried again"
 		assert_eq $((served + again)) 128 "answers to each $how"
+		assert_ge "$(stat_of c read_hits)" $((hits + 128)) "read hits"
 		no_errors
 	done
 	check_data /dev/mapper/c 1 0 8
