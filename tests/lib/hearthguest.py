@@ -190,6 +190,7 @@ def prepare_tools():
             made.rename(program)
     kernel = [] if KERNEL == "kernel" else [f"KVER={kver()}", f"KDIR={BUILD / KERNEL}/obj"]
     subprocess.run(["make", "-s", "-C", TOP / "tests/crash", "tools", *kernel], check=True)
+    subprocess.run(["make", "-s", "-C", TOP / "tests/fuzz", "tools"], check=True)
     subprocess.run(["make", "-s", "-C", TOP, "lists"], check=True)
     for programs in ["lvm-plugin", "tools"]:
         subprocess.run(["make", "-s", "-C", TOP / programs], check=True)
