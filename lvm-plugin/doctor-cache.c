@@ -59,7 +59,8 @@ static void examine_health(const struct cache_info *c)
 		      "the metadata is marked as needing a check");
 	snprintf(resume, sizeof(resume),
 		 "'dmsetup resume %s' if no command of LVM is at work on it", c->dm->name);
-	if (c->dm->suspended)
+	/* LVM leaves a refused cache suspended, and to resume it is no help. */
+	if (c->dm->suspended && !was_found("origin-refused", c->name))
 		found(PROBLEM, "suspended", c->name, resume,
 		      "the device is suspended, and all I/O to it waits");
 	if (!strcmp(c->health, "good") && !c->needs_check &&

@@ -254,7 +254,7 @@ static int ask_settings(struct plan *p)
 	if (fits)
 		strcpy(p->item[SETTINGS], settings);
 	else if (settings)
-		complain("%s: LVM keeps more than %d settings of its cache, or very long ones, and this command cannot put them back; 'hearth uncache' and 'hearth cache' do without them",
+		complain("%s: LVM keeps more than %d settings of its cache, or very long ones, and this command cannot put them back; 'hearth uncache' and 'hearth cache' do without them; nothing was changed",
 			 p->name, MAX_LVM_SETTINGS);
 	else
 		refuse(p, "LVM does not tell the settings of its cache");

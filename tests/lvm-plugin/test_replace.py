@@ -173,7 +173,8 @@ def test_all_settings_of_lvms_come_back(dm, lvm):
 def test_more_settings_than_the_description_takes(dm, lvm):
     lvm.state["lvs"]["vg/lv"]["cache_settings"] = ",".join(f"setting_{i}=1" for i in range(65))
     lvm.save()
-    assert "more than 64 settings" in dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    complaint = dm.complaint(1, "replace-ssd", "vg/lv", "/dev/new")
+    assert "more than 64 settings" in complaint and "nothing was changed" in complaint
     assert dm.log() == [] and not lvm.record()
 
 
