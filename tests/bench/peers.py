@@ -574,11 +574,15 @@ def measured_rows(table):
 
 
 def left_out(table):
-    """A sentence that names the rows of which nothing was measured."""
+    """A sentence that names the rows of which nothing was measured. Older figures of some of them
+    stand in the tables of another heading, which were measured by hand."""
     measured = measured_rows(table)
     names = [f"`{row.name}`" for row in ROWS.values() if row not in measured]
-    return ["", textwrap.fill(f"Not measured yet: {', '.join(names)}.", 100,
-                              break_on_hyphens=False)] if names else []
+    if not names:
+        return []
+    return ["", textwrap.fill(
+        "Not measured by `make bench S=peers` yet (some have [older figures](#beside-the-peers)): "
+        f"{', '.join(names)}.", 100, break_on_hyphens=False)]
 
 
 def overview(table):
