@@ -38,7 +38,7 @@
 	SETTING(writeback_idle, "seconds", 2, 0, 86400,			\
 		"without requests after which all is written back; 0: never") \
 	SETTING(absorb, "0 or 1", 0, 0, 1,				\
-		"1: in writeback, small writes that miss go to the cache device") \
+		"1: in writeback and writeonly, small writes that miss go to the cache device") \
 	/* a thousand extents and more of most disks; not chosen by measurement */ \
 	SETTING(settle_seconds, "seconds", 5, 0, 86400,			\
 		"that the write log has to go home when the cache is removed") \
