@@ -65,7 +65,7 @@ build/man/%: man/%.in build/lists scripts/man-page
 documents: man
 	rm -rf build/documents
 	mkdir -p build/documents
-	cp -r --parents $(wildcard *.md) docs $(wildcard tests/README.md tests/*/README.md) build/documents
+	cp -r --parents $(wildcard *.md) docs dm-target/cache-policy.h $(wildcard tests/README.md tests/*/README.md) build/documents
 	cp -r build/man build/documents/man
 	sed -i 's|(\(man/[a-z-]*\.[78]\)\.in)|(\1)|g' build/documents/*.md
 
