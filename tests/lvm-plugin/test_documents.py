@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of documents that programs write: README.md's screen, ten figures, docs/performance.md."""
 
+import functools
 import json
 import re
 import subprocess
@@ -200,3 +201,119 @@ def test_no_text_sends_anybody_to_an_unsafe_repair(text):
         if "lvconvert --repair" in line:
             near = " ".join(lines[max(0, i - 12):i + 9])
             assert re.search("hearth-cache-repair|repair mirrors", near), f"{text.name}:{i + 1}"
+
+
+# ---- Kernel messages ----
+
+SOURCES = [path for part in ("dm-target", "metadata", "write-log", "persistent-data")
+           for path in sorted((TOP / part).glob("*.[ch]")) if not path.name.endswith(".mod.c")]
+LITERALS = r'((?:"(?:[^"\\\n]|\\.)*"\s*)+)'
+# A call that logs, or refuses a table; and a text that has a name, because two calls log it.
+MESSAGE = re.compile(rf"\b(?:(?:DM(?:ERR|WARN|INFO|CRIT)(?:_LIMIT)?|os_err)\(\s*"
+                     rf"|refuse\((?:p->)?t,\s*|static const char \w+\[\] = ){LITERALS}")
+# Messages without words of their own are left out.
+NO_WORDS = {
+    "%s": "the text is made elsewhere: refuse() of cache-table.c, in_use of cache-engine.c, and "
+          "cache_tunable_parse(), whose texts give the range of the setting",
+}
+# The rows of these tables begin with messages.
+MESSAGE_PAGES = ("docs/administration.md", "docs/troubleshooting.md")
+ENOUGH = 3  # words in common; a message with fewer words has all of them in common
+
+
+def messages_of(text):
+    """The formats of a source's kernel messages."""
+    for match in MESSAGE.finditer(text):
+        yield "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match[1]))
+
+
+def kernel_messages():
+    found = {message: path.name for path in SOURCES for message in messages_of(path.read_text())}
+    assert len(found) > 100
+    return {message: name for message, name in found.items() if message not in NO_WORDS}
+
+
+def documented(text):
+    """The messages in the first cells of a page's tables."""
+    cells = re.findall(r"^\| ((?:[^|`]|`[^`]*`)*) \|", text, re.M)
+    return [message for cell in cells for message in re.findall(r"`([^`]+)`", cell)]
+
+
+ANY, ONE = "any number of words", "one word"
+
+
+def word_of(word):
+    """A format has ONE for a number and ANY for a text; a document has one capital for ONE, and
+    several, or dots, for ANY."""
+    if re.search(r"%[^\w(]*s|…|\.\.\.", word) or re.fullmatch(r"\W*[A-Z]{2,}\W*", word):
+        return ANY
+    return ONE if "%" in word or re.fullmatch(r"\W*[A-Z]\W*", word) else word
+
+
+def words_of(message):
+    return tuple(word_of(word) for word in message.split())
+
+
+def is_word(word):
+    return word not in (ANY, ONE)
+
+
+def in_common(a, b):
+    """How many words two messages have in common, or -1 if they cannot be the same message."""
+    @functools.cache
+    def best(i, j):
+        here, there = a[i:i + 1], b[j:j + 1]
+        if not here and not there:
+            return 0
+        if ANY in here + there:
+            # It ends, or takes a word of the other.
+            return max(best(i + 1, j) if here else -1, best(i, j + 1) if there else -1)
+        if not here or not there or not (here == there or ONE in here + there):
+            return -1
+        rest = best(i + 1, j + 1)
+        return rest + (here == there and is_word(*here)) if rest >= 0 else -1
+
+    return best(0, 0)
+
+
+def is_same(message, text):
+    a, b = words_of(message), words_of(text)
+    return in_common(a, b) >= min(ENOUGH, sum(is_word(word) for word in a))
+
+
+def undocumented(messages, texts):
+    return [f"{name}: {message}" for message, name in messages.items()
+            if not any(is_same(message, text) for text in texts)]
+
+
+def test_every_kernel_message_is_in_a_document():
+    texts = [text for page in MESSAGE_PAGES for text in documented((TOP / page).read_text())]
+    assert not undocumented(kernel_messages(), texts)
+
+
+def test_every_kernel_message_of_the_documents_is_in_the_sources():
+    section = (TOP / "docs/administration.md").read_text().split("\n## Kernel messages\n")[1]
+    messages = kernel_messages()
+    texts = documented(section)
+    assert len(texts) > 80
+    assert not [text for text in texts if not any(is_same(message, text) for message in messages)]
+
+
+@pytest.mark.parametrize(("message", "text", "same"), [
+    ("write log: on, with a ring of %u blocks", "write log: on, with a ring of N blocks", True),
+    ("write log: on, with a ring of %u blocks", "write log: …", False),
+    ("metadata: %s", "metadata: …", True),
+    ("metadata: %s failed: error %d", "metadata: …", False),
+    ("%s: the cache is bypassed from now on, the origin is complete; %s", "…: the cache is bypassed …", True),
+    ("flush of the %s device failed", "flush of the cache device failed", True),
+    ("no memory to compare the cache", "no memory to compare the origin", False),
+    ("write-back of block %llu failed: %s error; it stays", "write-back of block N failed: cache read error; …", True),
+])
+def test_a_message_is_found_in_its_row(message, text, same):
+    assert is_same(message, text) == same
+    page = f"| message | meaning |\n|---|---|\n| {text and f'`{text}`'} at activation | a `cell` |\n"
+    assert bool(undocumented({message: "a.c"}, documented(page))) != same
+
+
+def test_messages_are_found_in_a_source():
+    assert list(messages_of('DMERR_LIMIT("one %s"\n\t    " more", x); refuse(p->t, "two");')) == ["one %s more", "two"]
