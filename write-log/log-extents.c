@@ -181,7 +181,7 @@ struct log_runs log_count_runs(const struct log_index *ix,
 
 /*
  * Before its change the block had the runs of @before. The sums change in one step,
- * because log_ring_admits() reads nr_ring meanwhile, and a sum without the block's
+ * because the ring's admission reads nr_ring meanwhile, and a sum without the block's
  * runs would admit writes for which there is no room.
  */
 void log_recount_runs(struct log_index *ix, const struct log_block *b,
