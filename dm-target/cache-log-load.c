@@ -157,6 +157,7 @@ int cache_log_leave_mapped(struct cache *c)
 	u32 slot, nr = 0;
 	int r;
 
+	lockdep_assert_held(&c->md.lock);
 	if (!log || log_index_empty(&log->ix))
 		return 0;
 	for (slot = 0; slot < c->map.nr_slots; slot++) {

@@ -67,6 +67,7 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 
 bool cache_log_append(struct cache_log *log, struct log_write *w)
 {
+	lockdep_assert_held(&log->room_lock);
 	if (!place_locked(log, open_for_locked(log, w->run.block), w))
 		return false;
 	if (log->nr_open > 1) {
@@ -81,6 +82,7 @@ bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w)
 {
 	u32 i;
 
+	lockdep_assert_held(&log->room_lock);
 	for (i = 0; i < log->nr_open; i++)
 		if (place_locked(log, &log->open[i], w))
 			return true;

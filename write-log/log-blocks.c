@@ -269,8 +269,9 @@ int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
 	return r;
 }
 
-bool log_block_is_unused(const struct log_block *b)
+bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 {
+	lockdep_assert_held(log_block_lock(ix, b->block));
 	return !b->nr && !b->reserved && !b->writes && !b->closed;
 }
 
@@ -280,7 +281,8 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 	struct log_block *b = *link, *new;
 	int class, r;
 
-	if (log_block_is_unused(b)) {
+	lockdep_assert_held(log_block_lock(ix, b->block));
+	if (log_block_is_unused(ix, b)) {
 		*link = b->next;
 		free_block(ix, b);
 		atomic64_sub(1, &ix->nr_blocks);

@@ -156,11 +156,12 @@ void log_block_shrink(struct log_index *ix, struct log_block **link);
 
 /**
  * log_block_is_unused() - is there nothing in the block, and nothing under way to it?
+ * @ix: the index
  * @b: the block
  *
  * Context: any, under the block's lock.
  */
-bool log_block_is_unused(const struct log_block *b);
+bool log_block_is_unused(struct log_index *ix, const struct log_block *b);
 
 /**
  * log_class_room() - extents in a block of a class

@@ -452,7 +452,7 @@ static void check_block(struct log_index *ix, const struct log_block *b)
 {
 	u32 seen_end = 0, ring_end = 0, i;
 
-	WARN_ON_ONCE(log_block_is_unused(b));
+	WARN_ON_ONCE(log_block_is_unused(ix, b));
 	WARN_ON_ONCE(b->nr > log_class_room(b->class));
 	WARN_ON_ONCE((log_next_in_ring(b, -1) < b->nr) == list_empty(&b->round));
 	for (i = 0; i < b->nr; i++) {
