@@ -19,7 +19,11 @@
 
 #include "cache-bio.h"
 
-/* An unused budget is saved up to this time. */
+/*
+ * An unused budget is saved up to this time.  If it were longer, promotions after a pause
+ * would take all of the cache device's time for longer.  If it were shorter, bursts of
+ * misses would be refused although the budget was not used.  Not chosen by measurement.
+ */
 #define SAVE_NS		(NSEC_PER_SEC / 4)
 
 /* ---- The budget ---- */

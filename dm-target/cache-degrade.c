@@ -31,8 +31,18 @@
  * that answers is not given up.  Not chosen by measurement.
  */
 #define ERRORS_MAX		32
-#define NR_TAKEN		64U	/* free slots that are taken off the list */
-#define NR_PROBES		4U	/* of them, so many are tried, the last first */
+/*
+ * Free slots that are taken off the list.  They are more than NR_PROBES, because the
+ * slots that were freed last come first, and these may be the ones that failed.
+ * Meanwhile no promotion can take them.  Not chosen by measurement.
+ */
+#define NR_TAKEN		64U
+/*
+ * So many of these slots are tried, the last first.  It is more than one, because one may
+ * lie on a bad sector of a device that works.  There are few, because each try may last
+ * as long as the device's timeout.  Not chosen by measurement.
+ */
+#define NR_PROBES		4U
 /*
  * Each try of the fence is a write to a device that has failed, and may last as
  * long as the device's timeout.  When the device answers again, writes that are

@@ -18,14 +18,22 @@
  * the log has more.  Not chosen by measurement.
  */
 #define FRUITLESS_MAX		65536
-/* Above LOG_HIGH_MARK the log is too full, until it is below this: percent. */
+/*
+ * From LOG_HIGH_MARK on the log is too full, until it is below this: percent.  Nearer to
+ * that mark, going home would begin and end more often.  Further below, more would go
+ * home that is written again soon.  Not chosen by measurement.
+ */
 #define LOW_MARK		50
 /*
  * After so many passes a block of 600 runs is empty, even if only 16 can leave at a
  * time.
  */
 #define DISCARD_PASSES		64
-/* Runs that leave together while somebody waits: writes, discards, or a removal. */
+/*
+ * Runs that leave together while somebody waits: writes, discards, or a removal.  With
+ * fewer, each wait is shorter, but each flush of the origin and batch of the ring is for
+ * fewer runs.  Not chosen by measurement.
+ */
 #define URGENT_RUNS		256U
 
 /*

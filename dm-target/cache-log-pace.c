@@ -17,6 +17,7 @@
 /*
  * Percent of the room.  From PACE_MARK on writes are paced; going home begins there, too.
  * From TIGHT_MARK on batches are small, because room comes back too late for the credit.
+ * No measurement of either is recorded.
  */
 #define PACE_MARK		LOG_HIGH_MARK
 #define TIGHT_MARK		98U

@@ -27,7 +27,7 @@
 #define PLACE_PATIENCE		(30 * HZ)
 /*
  * After a ring that could not be written, or a flag that could not be set, so much
- * time passes before the next try.
+ * time passes before the next try.  Not chosen by measurement.
  */
 #define START_BACKOFF		(5 * HZ)
 

@@ -27,8 +27,18 @@
 #define LOG_EXTENT_BYTES	72	/* of memory, for one alone in its block */
 /* An extent of 4 KiB, in sectors: what a scattered write is taken to be. */
 #define LOG_EXTENT_SECTORS	8
-#define LOG_NR_PIECES		16	/* parts of reads, for when memory is short */
-#define LOG_TRIES		3	/* of a ring block that needs no flush */
+/*
+ * Parts of reads that can be under way even if memory is short.  One would be enough,
+ * because it comes back when the part has been read, and the worker waits for that.
+ * With more, reads wait less.  Not chosen by measurement.
+ */
+#define LOG_NR_PIECES		16
+/*
+ * Tries of a ring block that needs no flush.  After the last one all extents have to
+ * go home, so an error that passes is worth another try.  If the device is dead, each
+ * try may last as long as its timeout.  Not chosen by measurement.
+ */
+#define LOG_TRIES		3
 /*
  * On a full cache the log has an eighth of the slots, because blocks have to leave for
  * it.  Above that it takes free slots only, and leaves a sixteenth.  Neither was

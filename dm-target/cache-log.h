@@ -51,7 +51,11 @@ enum cache_log_state {
  * Not chosen by measurement.
  */
 #define LOG_HOME_BLOCKS	16384U
-/* The ends of large writes that are remembered; a power of 2 for the hash. */
+/*
+ * The ends of large writes that are remembered; a power of 2 for the hash.  With fewer,
+ * an end takes the entry of another sooner, and the small last part of that write is
+ * absorbed.  Not chosen by measurement.
+ */
 #define LOG_NR_LARGE	64U
 
 /*
@@ -69,10 +73,16 @@ enum cache_log_state {
 #define LOG_NR_SAMPLED	128U
 /*
  * Percent of the log's room, its ring or its memory.  When one of them is so full, the
- * log begins to go home, and writes are paced.
+ * log begins to go home, and writes are paced.  If it were higher, less room would be
+ * left for bursts.  If it were lower, more would go home that is written again soon.  No
+ * measurement of the value is recorded.
  */
 #define LOG_HIGH_MARK	75U
-/* The blocks that may wait for log.work, because reads want them in the cache. */
+/*
+ * The blocks that may wait for log.work, because reads want them in the cache.  A block
+ * that finds no room keeps its mark, and goes into the cache when its turn to go home
+ * comes.  Not chosen by measurement.
+ */
 #define LOG_NR_WANTED	64U
 
 struct log_move;
@@ -129,7 +139,10 @@ struct log_open {
 	u64 first;		/* the first block of the share; 0 for the first share */
 };
 
-/* After an error of the origin nothing of the log goes home for so long; in jiffies. */
+/*
+ * After errors of the origin nothing of the log goes home for so long; in jiffies.  It is
+ * as long as write-back leaves a block alone (WB_BACKOFF).
+ */
 #define LOG_HOME_BACKOFF	(5 * HZ)
 
 struct cache_log {

@@ -23,17 +23,43 @@
 
 #include "cache-policy.h"
 
-#define STREAM_BITS	6	/* log2 of the streams that a CPU remembers */
-#define STREAM_REGION	1024	/* sectors of a region, a power of 2 */
+/*
+ * Log2 of the streams that a CPU remembers, which take 1 KiB.  With 8 streams a few
+ * random requests made a CPU forget a stream, because each of them takes an entry.
+ * 64 streams were not chosen by measurement.
+ */
+#define STREAM_BITS	6
+/*
+ * The sectors of a region.  They are a power of 2, because then the division is a
+ * shift, and CACHE_STREAM_GAP at least, because a stream's end is looked for in two
+ * regions at most.  Streams that end in one region share an entry.  In smaller regions
+ * a stream takes more entries of others on its way.  Not chosen by measurement.
+ */
+#define STREAM_REGION	1024
 
 struct stream {
 	u64 next;		/* the sector after its last request */
 	u32 sectors;		/* transferred so far, saturating; 0: no stream */
 };
 
-#define STREAM_END_BITS	8	/* log2 of the ends that all CPUs remember together */
-#define STREAM_LONG	64	/* sectors; shorter streams are not remembered there */
-#define STREAM_LONGS	0xffffu	/* the most that the low 16 bits of an end can say */
+/*
+ * Log2 of the ends that all CPUs remember together, which take 2 KiB.  With fewer, an
+ * end takes the entry of another sooner, and that stream begins anew when its reader
+ * moves.  Not chosen by measurement.
+ */
+#define STREAM_END_BITS	8
+/*
+ * Sectors.  Streams that are shorter are not remembered there, because then the misses
+ * of short streams write nothing that CPUs share.  It is also the unit of an end.  If
+ * it were larger, more would be lost by rounding down when a reader moves.  Not chosen
+ * by measurement.
+ */
+#define STREAM_LONG	64
+/*
+ * The most that the low 16 bits of an end can say: 2 GiB.  The 48 bits above them are
+ * enough for the sectors of 128 PiB.
+ */
+#define STREAM_LONGS	0xffffu
 
 /*
  * Ends of streams of all CPUs.  The low 16 bits of an end say how much the stream has

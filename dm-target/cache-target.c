@@ -139,6 +139,11 @@ static void cache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	 * far the origin is read ahead.
 	 */
 	compat_raise_max_sectors(limits, t->origin->bdev);
+	/*
+	 * A discard has 4096 blocks at most, because the worker of deferred bios looks
+	 * each of them up, and other bios wait meanwhile.  It has less than 4 GiB,
+	 * because the size of a bio has 32 bits.  4096 was not chosen by measurement.
+	 */
 	limits->max_hw_discard_sectors = t->block_sectors *
 		min(4096U, (U32_MAX >> SECTOR_SHIFT) / t->block_sectors);
 	limits->max_discard_sectors = limits->max_hw_discard_sectors;

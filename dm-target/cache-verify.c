@@ -19,10 +19,13 @@
 
 /*
  * A call goes on to no other slot after so many pieces of 64 KiB, because a suspend waits
- * for the call.
+ * for the call.  Not chosen by measurement.
  */
 #define PIECES_MAX	8U
-/* And it looks at so many slots, most of which may be free. */
+/*
+ * A call looks at so many slots at most, because a suspend waits for it even if all of
+ * them are free.  Not chosen by measurement.
+ */
 #define SLOTS_MAX	65536U
 /*
  * If a write-back begins and ends within a comparison, the copies seem to differ,
@@ -30,7 +33,10 @@
  * by measurement.
  */
 #define CONFIRMATIONS	3
-/* Tries, 10 ms apart, while writes to the slot have to end. */
+/*
+ * Tries, 10 ms apart, while writes to the slot have to end.  After a second the slot is
+ * skipped, because it may be written all the time.  Not chosen by measurement.
+ */
 #define CLAIM_TRIES	100
 #define CLAIM_MSECS	10
 

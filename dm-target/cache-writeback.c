@@ -24,11 +24,29 @@
 
 #include <linux/sort.h>
 
-#define WB_BACKOFF_SECONDS	5	/* after an error, for its block */
+/*
+ * After an error its block is left alone for so long.  If the time were shorter, a bad
+ * sector would keep its device busy more often.  If it were longer, blocks would stay
+ * dirty for longer when the device answers again.  Not chosen by measurement.
+ */
+#define WB_BACKOFF_SECONDS	5
 #define WB_BACKOFF		(WB_BACKOFF_SECONDS * HZ)
-#define WB_FAILED_IN_ROW	64	/* errors, then all wait: a device is to blame */
-#define WB_NAMED_IN_ROW		8	/* of these errors so many are logged by block */
-#define WB_ALONE		(HZ / 4) /* without user I/O, then write-back has the disk */
+/*
+ * After so many errors in a row all blocks wait, because a device is to blame.  Fewer
+ * may be bad sectors.  Not chosen by measurement.
+ */
+#define WB_FAILED_IN_ROW	64
+/*
+ * So many of these errors are logged by block.  There are no more, because a device that
+ * has failed would fill the kernel log.  Not chosen by measurement.
+ */
+#define WB_NAMED_IN_ROW		8
+/*
+ * After so long without user I/O, write-back has the disk; see users_are_gone().  If the
+ * time were shorter, write-back would take the disk while a user waits for a slow
+ * request.  Not chosen by measurement.
+ */
+#define WB_ALONE		(HZ / 4)
 
 static bool volume_is_idle(struct cache *c)
 {

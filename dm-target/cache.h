@@ -123,7 +123,7 @@
 
 /*
  * The sizes that a block may have, in sectors: 32 KiB to 1 GiB, a multiple of
- * 32 KiB.
+ * 32 KiB, as in the kernel's own target.
  */
 #define CACHE_BLOCK_MIN_SECTORS		64U
 #define CACHE_BLOCK_MAX_SECTORS		(1U << 21)
