@@ -22,8 +22,17 @@
 #define LOG_BLOCK_BYTES		4096u	/* of the ring, and of the header */
 #define LOG_BLOCK_SECTORS	8u
 #define LOG_HEADER_BYTES	512u	/* in use; one sector, so never torn */
-#define LOG_MIN_RING		8u	/* blocks */
-#define LOG_MAX_RING		16384u	/* blocks: 64 MiB */
+/*
+ * Blocks. In a ring of six or fewer no block with records would fit behind a round while
+ * a quarter of the ring's records are live, as many as may be (W7).
+ */
+#define LOG_MIN_RING		8u
+/*
+ * Blocks: 64 MiB. The 932,000 extents that 64 MiB of index hold need 14,796 blocks,
+ * because a quarter of the records may be live. Recovery reads all of the ring, so a
+ * larger one would make it slower.
+ */
+#define LOG_MAX_RING		16384u
 #define LOG_MAX_SEQ		(1ULL << 62)	/* no ring gets there */
 
 /* Sectors in a block of the cache: what the u16 of a record can say. */
@@ -57,8 +66,10 @@ enum log_kind {
 	LOG_NR_KINDS
 };
 
+/* As many bits as SLOT_MAX_NR has. */
 #define LOG_SLOT_BITS		27
 #define LOG_SLOT_MASK		((1u << LOG_SLOT_BITS) - 1)
+/* Enough for the sectors of 128 PiB. The 16 bits that are left are spare. */
 #define LOG_ORIGIN_BITS		48
 #define LOG_ORIGIN_MASK		((1ULL << LOG_ORIGIN_BITS) - 1)
 
@@ -83,6 +94,7 @@ static_assert(sizeof(struct log_disk_record_csum) == LOG_RECORD_CSUM_BYTES);
 
 #define LOG_BLOCK_SYNC		1u	/* written with PREFLUSH and FUA */
 
+/* As many as a block has room for behind its first 64 bytes. */
 #define LOG_RECORDS		252u
 
 struct log_disk_block {

@@ -37,6 +37,11 @@
 #include "log-rules.h"
 
 #define LOG_NO_SLOT		U32_MAX	/* no slot has so many bits */
+/*
+ * The locks of blocks, and those of segments. With fewer, CPUs would wait for each
+ * other more often. With more, an index would take more memory. Neither number was
+ * chosen by measurement.
+ */
 #define LOG_NR_LOCKS		256
 #define LOG_NR_SEGMENT_LOCKS	64
 

@@ -99,7 +99,12 @@ struct log_ring {
 	struct list_head queued;	/* departures for the next batch */
 };
 
-#define LOG_BURST	16u	/* blocks of repeats in one write, at most */
+/*
+ * The blocks that are read or written at a time, at most: 64 KiB. With fewer, recovery
+ * and repeats would need more requests. With more, the ring would take more memory.
+ * Not chosen by measurement.
+ */
+#define LOG_BURST	16u
 
 /**
  * log_ring_blocks_for() - how long a ring has to be
