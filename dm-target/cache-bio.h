@@ -66,13 +66,19 @@ struct cache_bio {
 	struct cache *c;	/* of a BIO_BOTH, for the end of @fast_leg */
 };
 
-/* The data that the engine keeps with a bio of the target. */
+/**
+ * cache_bio() - the data that the engine keeps with a bio
+ * @bio: a bio of the target
+ */
 static inline struct cache_bio *cache_bio(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct cache_bio));
 }
 
-/* The bio that @cb is kept with. */
+/**
+ * cache_bio_bio() - the bio that data are kept with
+ * @cb: the data
+ */
 static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 {
 	return dm_bio_from_per_bio_data(cb, sizeof(struct cache_bio));
@@ -90,13 +96,19 @@ static inline struct bio *cache_bio_bio(struct cache_bio *cb)
 /* ... or, of a flush, one that is timed and that no block has. */
 #define CACHE_BLOCK_FLUSH	U64_MAX
 
-/* Is this bio timed?  @cb->block must be set. */
+/**
+ * cache_bio_is_timed() - is this bio timed?
+ * @cb: what is kept with it; @cb->block must be set
+ */
 static inline bool cache_bio_is_timed(const struct cache_bio *cb)
 {
 	return cb->block % CACHE_TIMED_BLOCKS == CACHE_TIMED_BLOCKS - 1;
 }
 
-/* Did admission let the bio's block in?  The bio must have been judged. */
+/**
+ * cache_wants_promotion() - did admission let the bio's block in?
+ * @cb: what is kept with the bio, which must have been judged
+ */
 static inline bool cache_wants_promotion(const struct cache_bio *cb)
 {
 	return cb->verdict <= CACHE_PROMOTE_HOT;
@@ -104,9 +116,9 @@ static inline bool cache_wants_promotion(const struct cache_bio *cb)
 
 /* ---- Where it goes ---- */
 
-/*
- * The bio leaves its submitter: from here on a worker submits it.  So the bio may wait,
- * and nobody polls for it.
+/**
+ * cache_leave_submitter() - a bio leaves its submitter, because a worker is to submit it
+ * @bio: the bio.  From here on it may wait, and nobody polls for it.
  */
 static inline void cache_leave_submitter(struct bio *bio)
 {
@@ -115,15 +127,24 @@ static inline void cache_leave_submitter(struct bio *bio)
 	WRITE_ONCE(bio->bi_cookie, BLK_QC_T_NONE);
 }
 
-/* Point the bio at the origin.  Its sector stays, because it is the origin's. */
+/**
+ * cache_remap_origin() - point a bio at the origin
+ * @c: the engine
+ * @bio: the bio.  Its sector stays, because it is the origin's.
+ */
 static inline void cache_remap_origin(struct cache *c, struct bio *bio)
 {
 	bio_set_dev(bio, c->dev.origin);
 }
 
-/*
- * The sector of the cache device at which @slot has @sector of the origin, which lies
- * in @block.
+/**
+ * cache_slot_sector() - where a slot has a sector of the origin
+ * @c: the engine
+ * @slot: the slot
+ * @sector: the sector of the origin
+ * @block: the block that @sector lies in
+ *
+ * Return: the sector of the cache device.
  */
 static inline sector_t cache_slot_sector(const struct cache *c, u32 slot,
 					 sector_t sector, u64 block)
@@ -131,7 +152,13 @@ static inline sector_t cache_slot_sector(const struct cache *c, u32 slot,
 	return sector + (slot - block) * c->geo.block_sectors;
 }
 
-/* Point the bio, which lies in @block, at @slot. */
+/**
+ * cache_remap_fast() - point a bio at a slot
+ * @c: the engine
+ * @bio: the bio, which lies in @block
+ * @slot: the slot
+ * @block: the block
+ */
 static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 				    u32 slot, u64 block)
 {
@@ -140,7 +167,14 @@ static inline void cache_remap_fast(struct cache *c, struct bio *bio,
 	bio_set_dev(bio, c->dev.fast);
 }
 
-/* The parts (SLOT_PARTS_MASK) of @block that the bio, which lies in it, touches. */
+/**
+ * cache_bio_parts() - the parts of a block that a bio touches
+ * @c: the engine
+ * @bio: the bio, which lies in @block and has at least a sector
+ * @block: the block
+ *
+ * Return: bits of SLOT_PARTS_MASK.
+ */
 static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 {
 	u32 first = bio->bi_iter.bi_sector - cache_block_start(c, block);
@@ -149,7 +183,11 @@ static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 			  (first + bio_sectors(bio) - 1) >> c->geo.part_shift);
 }
 
-/* Does the bio cover its block? */
+/**
+ * cache_bio_covers_block() - does a bio cover its block?
+ * @c: the engine
+ * @bio: the bio, which lies in one block
+ */
 static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 {
 	return bio_sectors(bio) == c->geo.block_sectors;
@@ -157,15 +195,22 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 
 /* ---- A bio as the policy sees it ---- */
 
-/* The policy's word for the operation of a bio that reads or writes data. */
+/**
+ * cache_bio_op() - the policy's word for the operation of a bio
+ * @bio: a bio that reads or writes data
+ */
 static inline enum cache_op cache_bio_op(struct bio *bio)
 {
 	return op_is_write(bio_op(bio)) ? CACHE_OP_WRITE : CACHE_OP_READ;
 }
 
-/*
- * Account a hit in its stream.  Returns the sectors that the stream had transferred
- * before, 0 if the bio begins a stream.
+/**
+ * cache_stream_before() - account a hit in its stream
+ * @c: the engine
+ * @bio: the hit
+ *
+ * Return: the sectors that the stream had transferred before; 0 if the bio begins a
+ * stream.
  */
 static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 {
@@ -177,7 +222,13 @@ static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
 			      bio->bi_iter.bi_sector, bio_sectors(bio));
 }
 
-/* As cache_stream_before(), for a miss, which may go on with a stream of another CPU. */
+/**
+ * cache_stream_before_miss() - account a miss in its stream, which may be of another CPU
+ * @c: the engine
+ * @bio: the miss
+ *
+ * Return: as cache_stream_before().
+ */
 static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 {
 	return stream_account_miss(raw_cpu_ptr(c->streams.cpu),
@@ -185,9 +236,12 @@ static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 				   bio_sectors(bio));
 }
 
-/*
- * Fill in @io for a bio that does @op and whose stream had transferred
- * @stream_sectors before.
+/**
+ * cache_describe_bio() - describe a bio for the policy
+ * @bio: the bio
+ * @op: what it does
+ * @stream_sectors: what its stream had transferred before, in sectors
+ * @io: receives the description
  */
 static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 				      u32 stream_sectors, struct cache_io *io)
@@ -205,7 +259,11 @@ static inline void cache_describe_bio(struct bio *bio, enum cache_op op,
 
 /* ---- The effect of a bio on its slot ---- */
 
-/* A write has reached its slot, which it still pins: SLOT_UNWRITTEN goes. */
+/**
+ * cache_wrote_slot() - a write has reached its slot: SLOT_UNWRITTEN goes
+ * @c: the engine
+ * @slot: the slot, which the write still pins
+ */
 static inline void cache_wrote_slot(struct cache *c, u32 slot)
 {
 	struct slot *s = slot_at(&c->map, slot);
@@ -214,10 +272,14 @@ static inline void cache_wrote_slot(struct cache *c, u32 slot)
 		atomic_andnot(SLOT_UNWRITTEN, &s->word);
 }
 
-/*
- * Is @slot granted to the bio?  wait.granted is for the bio that the worker is
- * processing.  The bio is that one if it has waited, because only the worker maps bios
- * that have waited, one at a time.
+/**
+ * cache_is_granted() - is a slot granted to a bio?
+ * @c: the engine
+ * @cb: what is kept with the bio
+ * @slot: the slot
+ *
+ * wait.granted is for the bio that the worker is processing.  The bio is that one if it
+ * has waited, because only the worker maps bios that have waited, one at a time.
  */
 static inline bool cache_is_granted(const struct cache *c,
 				    const struct cache_bio *cb, u32 slot)
@@ -225,9 +287,16 @@ static inline bool cache_is_granted(const struct cache *c,
 	return cb->waited && c->wait.granted == slot;
 }
 
-/*
- * Park the bio on @slot, whose word was @word.  Returns HIT_PARKED; HIT_RETRY if the
- * word has changed.
+/**
+ * cache_park_on_slot() - park a bio on a slot
+ * @c: the engine
+ * @bio: the bio
+ * @slot: the slot
+ * @word: its word, as the caller read it
+ *
+ * Context: takes the locks of cache_wait_for_slot().
+ *
+ * Return: HIT_PARKED; HIT_RETRY if the word has changed.
  */
 static inline enum hit_result cache_park_on_slot(struct cache *c,
 						 struct bio *bio, u32 slot,
@@ -236,24 +305,39 @@ static inline enum hit_result cache_park_on_slot(struct cache *c,
 	return cache_wait_for_slot(c, slot, word, bio) ? HIT_PARKED : HIT_RETRY;
 }
 
-/* Give back the bio's units, if it has any. */
+/**
+ * cache_give_units() - give back the units of a bio, if it has any
+ * @c: the engine
+ * @cb: what is kept with the bio
+ *
+ * Context: takes the locks of cache_return_units() if the bio has units.
+ */
 static inline void cache_give_units(struct cache *c, struct cache_bio *cb)
 {
 	if (cb->units)
 		cache_return_units(c, cb);
 }
 
-/* Give back the pins of a write, and its units, if it has any. */
+/**
+ * cache_unpin_writer() - give back the pins of a write, and its units, if it has any
+ * @c: the engine
+ * @cb: what is kept with the write; @cb->slot is its slot
+ *
+ * Context: takes the locks of cache_give_units() and of cache_unpin().
+ */
 static inline void cache_unpin_writer(struct cache *c, struct cache_bio *cb)
 {
 	cache_give_units(c, cb);
 	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
 }
 
-/*
- * Does a write lack units that it needs to go to both devices?  It has none if it
- * pinned in a mode that keeps dirty blocks, and the mode has changed since.  It needs
- * none if its slot, with this word, is dirty, because the slot stays dirty until a
+/**
+ * cache_lacks_units() - does a write lack units that it needs to go to both devices?
+ * @cb: what is kept with the write
+ * @word: the word of its slot
+ *
+ * It has none if it pinned in a mode that keeps dirty blocks, and the mode has changed
+ * since.  It needs none if its slot is dirty, because the slot stays dirty until a
  * write-back that began while no write was under way.
  */
 static inline bool cache_lacks_units(const struct cache_bio *cb, u32 word)

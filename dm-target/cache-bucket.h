@@ -9,7 +9,12 @@
 #include "../os/os.h"
 #include "cache-latency.h"
 
-/* The bucket of a request that took @ns nanoseconds.  Any context. */
+/**
+ * cache_latency_bucket() - the bucket of a histogram that a request counts in
+ * @ns: the time that the request took, in nanoseconds
+ *
+ * Context: any.
+ */
 static inline unsigned int cache_latency_bucket(u64 ns)
 {
 	unsigned int i;

@@ -17,9 +17,17 @@
 #define DM_STATUS_NOFLUSH_FLAG	(1U << 0)
 #endif
 
-/*
- * Call dm_io().  If @req has no function to notify, it sleeps until the I/O has ended.
- * Returns 0 or a negative error; a bit of *@errors is set for each region that failed.
+/**
+ * compat_dm_io() - call dm_io()
+ * @req: the request.  If it has no function to notify, the call sleeps until the I/O has
+ *	ended.
+ * @num: the number of regions
+ * @where: the regions
+ * @errors: receives a bit for each region that failed; or NULL
+ *
+ * Context: process, may sleep for memory.
+ *
+ * Return: 0 or a negative error.
  */
 static inline int compat_dm_io(struct dm_io_request *req, unsigned int num,
 			       struct dm_io_region *where, unsigned long *errors)
@@ -44,11 +52,16 @@ struct compat_io {
 	compat_io_fn done;
 };
 
-/*
- * Dm-io calls this when the I/O has ended.  An operation that is not supported is an
- * error here, even if this kernel's dm-io tells the two apart.
- */
 #ifdef HEARTH_HAVE_DM_IO_UNSUP
+/**
+ * compat_io_end() - what dm-io calls when the I/O has ended
+ * @error: a bit for each region that failed
+ * @unsup: a bit for each region that does not support the operation
+ * @context: the struct compat_io
+ *
+ * An operation that is not supported is an error here, even if this kernel's dm-io tells
+ * the two apart.
+ */
 static inline void compat_io_end(unsigned long error, unsigned long unsup,
 				 void *context)
 {
@@ -57,6 +70,11 @@ static inline void compat_io_end(unsigned long error, unsigned long unsup,
 	io->done(io, error | unsup);
 }
 #else
+/**
+ * compat_io_end() - what dm-io calls when the I/O has ended
+ * @error: a bit for each region that failed, or does not support the operation
+ * @context: the struct compat_io
+ */
 static inline void compat_io_end(unsigned long error, void *context)
 {
 	struct compat_io *io = context;
@@ -65,9 +83,14 @@ static inline void compat_io_end(unsigned long error, void *context)
 }
 #endif
 
-/*
- * Begin @req, for one region.  When it has ended, dm-io calls @done, in any context.
- * May sleep for memory.
+/**
+ * compat_dm_io_async() - begin a request for one region
+ * @req: the request; its function to notify is set here
+ * @where: the region
+ * @io: what @done gets; stays until then
+ * @done: called when the I/O has ended, in any context
+ *
+ * Context: process, may sleep for memory.
  */
 static inline void compat_dm_io_async(struct dm_io_request *req,
 				      struct dm_io_region *where,
@@ -79,7 +102,13 @@ static inline void compat_dm_io_async(struct dm_io_request *req,
 	compat_dm_io(req, 1, where, NULL);
 }
 
-/* For io_hints: ask that pages do not change while they are written. */
+/**
+ * compat_need_stable_writes() - ask that pages do not change while they are written
+ * @ti: the target
+ * @limits: the limits that its io_hints sets
+ *
+ * Context: io_hints of the target.
+ */
 static inline void compat_need_stable_writes(struct dm_target *ti,
 					     struct queue_limits *limits)
 {
@@ -90,7 +119,13 @@ static inline void compat_need_stable_writes(struct dm_target *ti,
 #endif
 }
 
-/* For io_hints: let requests be as large as @bdev takes them, in sectors. */
+/**
+ * compat_raise_max_sectors() - let requests be as large as a device takes them
+ * @limits: the limits that io_hints sets
+ * @bdev: the device
+ *
+ * Context: io_hints of a target.
+ */
 static inline void compat_raise_max_sectors(struct queue_limits *limits,
 					    struct block_device *bdev)
 {
@@ -107,7 +142,12 @@ static inline void compat_raise_max_sectors(struct queue_limits *limits,
 #endif
 }
 
-/* Is the device a disk that seeks?  Any context. */
+/**
+ * compat_bdev_rotational() - is the device a disk that seeks?
+ * @bdev: the device
+ *
+ * Context: any.
+ */
 static inline bool compat_bdev_rotational(struct block_device *bdev)
 {
 #ifdef HEARTH_HAVE_BDEV_NONROT

@@ -43,6 +43,13 @@ struct cache_device_id {
 	sector_t start;	/* of a partition, because another one may get its @dev */
 };
 
+/**
+ * cache_device_id_equal() - are two ids of the same device?
+ * @a: an id
+ * @b: an id
+ *
+ * Context: any.
+ */
 static inline bool cache_device_id_equal(const struct cache_device_id *a,
 					 const struct cache_device_id *b)
 {

@@ -33,12 +33,25 @@ struct lately_list {
 	u64 blocks[LATELY_BLOCKS];
 };
 
+/**
+ * lately_clear() - make a list empty
+ * @l: the list, which the caller guards
+ *
+ * Context: any.
+ */
 static inline void lately_clear(struct lately_list *l)
 {
 	memset(l->blocks, 0xff, sizeof(l->blocks));
 }
 
-/* Put a block to the front.  If it is new to a full list, the last block falls off. */
+/**
+ * lately_put() - put a block to the front
+ * @l: the list, which the caller guards.  If the block is new to a full list, the last
+ *	block falls off.
+ * @block: the block
+ *
+ * Context: any.
+ */
 static inline void lately_put(struct lately_list *l, u64 block)
 {
 	u32 i = 0;
@@ -49,7 +62,14 @@ static inline void lately_put(struct lately_list *l, u64 block)
 	l->blocks[0] = block;
 }
 
-/* Put a block to the place of its mark.  The mark is from the disk, and may be anything. */
+/**
+ * lately_place() - put a block to the place of its mark
+ * @l: the list, which the caller guards
+ * @block: the block
+ * @rank: the mark, which is from the disk and may be anything
+ *
+ * Context: any.
+ */
 static inline void lately_place(struct lately_list *l, u64 block, u32 rank)
 {
 	if (rank && rank <= LATELY_MARKS)

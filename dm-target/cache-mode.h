@@ -39,7 +39,12 @@ struct cache_state {
 	enum dm_cache_mode table_mode;	/* the table's; set while suspended */
 };
 
-/* May the cache device be newer than the origin in this mode?  Any context. */
+/**
+ * cache_mode_keeps_dirty() - may the cache device be newer than the origin in a mode?
+ * @mode: the mode
+ *
+ * Context: any.
+ */
 static inline bool cache_mode_keeps_dirty(enum dm_cache_mode mode)
 {
 	return mode == MODE_WRITEBACK || mode == MODE_WRITEONLY;

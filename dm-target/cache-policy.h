@@ -240,7 +240,13 @@ struct cache_policy {
 	u64 bytes;
 };
 
-/** policy_word() - the policy's 16 bits of @slot.  Any context. */
+/**
+ * policy_word() - the policy's 16 bits of a slot
+ * @p: the policy
+ * @slot: the slot
+ *
+ * Context: any.
+ */
 static inline u16 *policy_word(const struct cache_policy *p, u32 slot)
 {
 	return (u16 *)((char *)p->params.words +

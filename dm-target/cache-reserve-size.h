@@ -18,7 +18,12 @@
 #define RESERVE_SMALL_SHARE	16
 #define RESERVE_LARGE_SHARE	512
 
-/** reserve_most() - the largest reserve of a cache of @nr_slots slots, in slots */
+/**
+ * reserve_most() - the largest reserve of a cache
+ * @nr_slots: the slots of the cache
+ *
+ * Return: slots.
+ */
 static inline u32 reserve_most(u32 nr_slots)
 {
 	u32 most = min(RESERVE_MOST_OF_SMALL, nr_slots / RESERVE_SMALL_SHARE);
@@ -26,13 +31,25 @@ static inline u32 reserve_most(u32 nr_slots)
 	return max(max(nr_slots / RESERVE_LARGE_SHARE, most), 1U);
 }
 
-/** reserve_left() - a reserve of @nr slots, halved for each of the last @seconds */
+/**
+ * reserve_left() - what is left of a reserve that is halved each second
+ * @nr: the reserve as it was, in slots
+ * @seconds: the seconds that have passed since
+ *
+ * Return: slots.
+ */
 static inline u32 reserve_left(u32 nr, u64 seconds)
 {
 	return seconds < 32 ? nr >> seconds : 0;
 }
 
-/** reserve_grown() - the reserve after @nr slots were too few; @most slots at most */
+/**
+ * reserve_grown() - a reserve after it was too small
+ * @nr: the reserve as it was, in slots
+ * @most: the largest reserve, in slots
+ *
+ * Return: slots.
+ */
 static inline u32 reserve_grown(u32 nr, u32 most)
 {
 	return clamp(2 * nr, 1U, most);

@@ -302,33 +302,56 @@ int slot_map_insert_lent(struct slot_map *map, u32 slot);
  */
 void slot_map_remove(struct slot_map *map, u32 slot);
 
-/* The slot with the number @slot, which must be below nr_slots. */
+/*
+ * The functions below may be called in any context.  Unless one says otherwise, they
+ * neither sleep nor take a lock.
+ */
+
+/**
+ * slot_at() - find a slot by its number
+ * @map: the map
+ * @slot: the number, which must be below nr_slots
+ */
 static inline struct slot *slot_at(struct slot_map *map, u32 slot)
 {
 	return &map->slots[slot];
 }
 
-/* The word as it is now.  Read it once, and change it by slot_try_change(). */
+/**
+ * slot_word() - the word of a slot as it is now
+ * @s: the slot
+ *
+ * The caller reads it once, and changes it by slot_try_change().
+ */
 static inline u32 slot_word(const struct slot *s)
 {
 	return atomic_read(&s->word);
 }
 
-/* The state in a word. */
+/**
+ * slot_state() - the state in a word
+ * @word: the word
+ */
 static inline enum slot_state slot_state(u32 word)
 {
 	return word & SLOT_STATE_MASK;
 }
 
-/* The word with another state. */
+/**
+ * slot_with_state() - a word with another state
+ * @word: the word
+ * @state: the state
+ */
 static inline u32 slot_with_state(u32 word, enum slot_state state)
 {
 	return (word & ~SLOT_STATE_MASK) | state;
 }
 
-/*
- * Has a slot with this word a block?  If not, the slot is in no chain, but a lookup
- * may still stand on it.
+/**
+ * slot_has_block() - has a slot a block?
+ * @word: the slot's word
+ *
+ * If not, the slot is in no chain, but a lookup may still stand on it.
  */
 static inline bool slot_has_block(u32 word)
 {
@@ -346,13 +369,19 @@ static inline bool slot_has_block(u32 word)
 	return true;
 }
 
-/* Pin a LENT slot, so that it is not written again.  Any context. */
+/**
+ * slot_pin_lent() - pin a LENT slot, so that it is not written again
+ * @s: the slot
+ */
 static inline void slot_pin_lent(struct slot *s)
 {
 	atomic_add(SLOT_PIN, &s->word);
 }
 
-/* Drop a pin of slot_pin_lent().  Any context. */
+/**
+ * slot_unpin_lent() - drop a pin of slot_pin_lent()
+ * @s: the slot
+ */
 static inline void slot_unpin_lent(struct slot *s)
 {
 	/* The read has ended before the slot may be written again. */
@@ -360,13 +389,22 @@ static inline void slot_unpin_lent(struct slot *s)
 	atomic_sub(SLOT_PIN, &s->word);
 }
 
-/* Has a LENT slot any pin?  Any context. */
+/**
+ * slot_lent_is_pinned() - has a LENT slot any pin?
+ * @s: the slot
+ */
 static inline bool slot_lent_is_pinned(const struct slot *s)
 {
 	return slot_word(s) & SLOT_LENT_PINS;
 }
 
-/* The bits of the parts from @first to @last; @first <= @last < SLOT_NR_PARTS. */
+/**
+ * slot_parts() - the bits of some parts that follow each other
+ * @first: the first part
+ * @last: the last part; @first <= @last < SLOT_NR_PARTS
+ *
+ * Return: bits of SLOT_PARTS_MASK.
+ */
 static inline u32 slot_parts(u32 first, u32 last)
 {
 	static const u32 bits[SLOT_NR_PARTS][SLOT_NR_PARTS] = {
@@ -379,40 +417,52 @@ static inline u32 slot_parts(u32 first, u32 last)
 	return bits[first][last];
 }
 
-/* The number of the first part in @parts, which has at least one. */
+/**
+ * slot_first_part() - the number of the first part
+ * @parts: bits of SLOT_PARTS_MASK, at least one
+ */
 static inline u32 slot_first_part(u32 parts)
 {
 	return ilog2(parts & -parts) - SLOT_PART_SHIFT;
 }
 
-/* The number after that of the last part in @parts, which has at least one. */
+/**
+ * slot_end_part() - the number after that of the last part
+ * @parts: bits of SLOT_PARTS_MASK, at least one
+ */
 static inline u32 slot_end_part(u32 parts)
 {
 	return ilog2(parts) + 1 - SLOT_PART_SHIFT;
 }
 
-/*
- * The block that the slot holds, or held last.  It may change while the slot has no
- * pin.
+/**
+ * slot_block() - the block that a slot holds, or held last
+ * @s: the slot; if it has no pin, its block may change at any time
  */
 static inline u64 slot_block(const struct slot *s)
 {
 	return (u64)READ_ONCE(s->block_hi) << 32 | READ_ONCE(s->block_lo);
 }
 
-/*
- * Replace the word by @new if it is still *@old.  Otherwise load the word into *@old,
- * and return false.  Any context.
+/**
+ * slot_try_change() - replace the word of a slot if nobody has changed it
+ * @s: the slot
+ * @old: the word as the caller read it; receives the word as it is if the result is false
+ * @new: the word that the slot gets
+ *
+ * Return: true if the slot has got @new.
  */
 static inline bool slot_try_change(struct slot *s, u32 *old, u32 new)
 {
 	return atomic_try_cmpxchg(&s->word, (int *)old, new);
 }
 
-/*
- * Is a slot with this word busy: pinned, or not VALID?  The last unpin, or the end of
- * that state, wakes the bios that are parked on the slot.  So a bio may be parked on a
- * busy slot only.
+/**
+ * slot_is_busy() - is a slot pinned, or not VALID?
+ * @word: the slot's word
+ *
+ * The last unpin, or the end of that state, wakes the bios that are parked on the slot.
+ * So a bio may be parked on a busy slot only.
  */
 static inline bool slot_is_busy(u32 word)
 {
@@ -422,16 +472,25 @@ static inline bool slot_is_busy(u32 word)
 /* Says of a link that it ends a chain; the other bits are the chain's bucket. */
 #define SLOT_CHAIN_END	BIT(31)
 
-/* The number of the bucket of @block. */
+/**
+ * slot_hash() - the number of a block's bucket
+ * @map: the map
+ * @block: the block
+ */
 static inline u32 slot_hash(const struct slot_map *map, u64 block)
 {
 	return hash_64(block, map->bucket_bits);
 }
 
-/*
- * Look up the slot of @block; SLOT_NONE if there is none.  Any context, no lock.  The
- * answer may be outdated when it arrives, so the caller pins the slot, and then
+/**
+ * slot_map_find() - look up the slot of a block
+ * @map: the map
+ * @block: the block
+ *
+ * The answer may be outdated when it arrives, so the caller pins the slot, and then
  * compares slot_block() again.
+ *
+ * Return: the slot, or SLOT_NONE.
  */
 static inline u32 slot_map_find(struct slot_map *map, u64 block)
 {
@@ -455,14 +514,20 @@ static inline u32 slot_map_find(struct slot_map *map, u64 block)
 	return SLOT_NONE;
 }
 
-/*
- * The slot that holds @block, or SLOT_NONE; *@word receives the slot's word.  Any
- * context, no lock.  Hits do not use it, because they pin and then compare.
+/**
+ * slot_map_find_own() - look up the slot that holds a block, and its word
+ * @map: the map
+ * @block: the block
+ * @word: receives the slot's word, unless there is no slot
+ *
+ * Hits do not use it, because they pin and then compare.
  *
  * The word was read between two looks at the slot's block, and both found @block.
  * Without a pin, slot and word may be outdated when they arrive.  If @block left the
  * slot between the looks and came back, the word may even be one that the slot had
  * for another block.  So a caller that changes the slot has to compare again.
+ *
+ * Return: the slot, or SLOT_NONE.
  */
 static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 {
@@ -480,19 +545,26 @@ static inline u32 slot_map_find_own(struct slot_map *map, u64 block, u32 *word)
 	}
 }
 
-/*
- * Must no new pins be taken?  Either the slot can count no more pins, or a bio waits
- * for the last unpin, and new pins would starve it.
+/**
+ * slot_is_closed() - must no new pins be taken?
+ * @word: the slot's word
+ *
+ * Either the slot can count no more pins, or a bio waits for the last unpin, and new pins
+ * would starve it.
  */
 static inline bool slot_is_closed(u32 word)
 {
 	return word & (SLOT_WAITERS | SLOT_FULL);
 }
 
-/*
- * Drop a pin; @unit is SLOT_PIN, or SLOT_PIN | SLOT_WRITER for a write's.  Returns
- * true if it was the last pin, and bios wait for the slot.  The slot stays closed,
- * because the caller decides when it opens.  Any context.
+/**
+ * slot_unpin() - drop a pin
+ * @s: the slot
+ * @unit: SLOT_PIN, or SLOT_PIN | SLOT_WRITER for a write's
+ *
+ * The slot stays closed, because the caller decides when it opens.
+ *
+ * Return: true if it was the last pin, and bios wait for the slot.
  */
 static inline bool slot_unpin(struct slot *s, u32 unit)
 {
@@ -508,11 +580,19 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
  */
 #define SLOT_SCAN_RESCHED	4096
 
-/*
- * Go once round all slots, from *@cursor on, until @take has taken @max of them.
- * @take returns whether it takes @slot; it has taken @nr slots before.  On return
- * *@cursor is the slot with which the next scan begins.  Returns how many slots were
- * taken.  May sleep.  Inline, because then @take is not called by pointer.
+/**
+ * slot_map_scan() - go once round all slots, until enough of them are taken
+ * @map: the map
+ * @cursor: the slot with which the scan begins; receives the one for the next scan
+ * @max: how many slots are enough
+ * @take: returns whether it takes @slot; it has taken @nr slots before
+ * @context: for @take
+ *
+ * Inline, because then @take is not called by pointer.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: how many slots were taken.
  */
 static inline unsigned int
 slot_map_scan(struct slot_map *map, u32 *cursor, unsigned int max,

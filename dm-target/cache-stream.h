@@ -11,8 +11,9 @@
  * the ends of longer streams in one table that all CPUs share.  A miss that begins a
  * stream looks there for a stream that it continues.
  *
- * There is no lock.  A race loses an update.  If two streams have the same entry, the
- * younger one stays.  Both cost precision, never safety.
+ * All functions here may be called in any context.  There is no lock.  A race loses an
+ * update.  If two streams have the same entry, the younger one stays.  Both cost
+ * precision, never safety.
  */
 #ifndef HEARTH_CACHE_STREAM_H
 #define HEARTH_CACHE_STREAM_H
@@ -82,27 +83,44 @@ struct cache_streams {
 	struct stream_ends ends;
 };
 
-/* Which of 2^@bits entries is for the region that @sector lies in. */
+/**
+ * stream_hash() - the entry for the region that a sector lies in
+ * @sector: the sector
+ * @bits: log2 of the number of entries
+ */
 static inline u32 stream_hash(u64 sector, unsigned int bits)
 {
 	return hash_64(sector / STREAM_REGION, bits);
 }
 
-/* The entry of a stream that ends near @sector. */
+/**
+ * stream_ending_by() - the entry of a stream that ends near a sector
+ * @cpu: the streams of a CPU
+ * @sector: the sector
+ */
 static inline struct stream *stream_ending_by(struct stream_cpu *cpu, u64 sector)
 {
 	return &cpu->stream[stream_hash(sector, STREAM_BITS)];
 }
 
-/* Does a request at @sector go on with @st? */
+/**
+ * stream_goes_on() - does a request go on with a stream?
+ * @st: the stream
+ * @sector: where the request begins
+ */
 static inline bool stream_goes_on(const struct stream *st, u64 sector)
 {
 	return sector - st->next <= CACHE_STREAM_GAP && st->sectors;
 }
 
-/*
- * Account a request of @sectors at @sector.  Returns the sectors that its stream had
- * transferred before the request, 0 if the request begins a stream.  Any context.
+/**
+ * stream_account() - account a request in its stream
+ * @cpu: the streams of this CPU
+ * @sector: where the request begins
+ * @sectors: its length
+ *
+ * Return: the sectors that the stream had transferred before; 0 if the request begins a
+ * stream.
  */
 static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors)
 {
@@ -125,20 +143,36 @@ static inline u32 stream_account(struct stream_cpu *cpu, u64 sector, u32 sectors
 	return before;
 }
 
-/* The entry, in the table of all CPUs, of a stream that ends near @sector. */
+/**
+ * stream_end_by() - the entry, in the table of all CPUs, of a stream that ends near a sector
+ * @ends: the table
+ * @sector: the sector
+ */
 static inline u64 *stream_end_by(struct stream_ends *ends, u64 sector)
 {
 	return &ends->end[stream_hash(sector, STREAM_END_BITS)];
 }
 
-/* The sectors of the stream with the end @e, if it goes on at @sector; otherwise 0. */
+/**
+ * stream_of_end() - the sectors of a stream that ended, if it goes on
+ * @e: the end, as struct stream_ends has it
+ * @sector: where a request begins
+ *
+ * Return: the sectors; 0 if the stream does not go on there.
+ */
 static inline u32 stream_of_end(u64 e, u64 sector)
 {
 	return sector - (e >> 16) <= CACHE_STREAM_GAP ?
 	       (e & STREAM_LONGS) * STREAM_LONG : 0;
 }
 
-/* The sectors of a stream of any CPU that goes on at @sector, or 0. */
+/**
+ * stream_of_another() - the sectors of a stream of any CPU that goes on
+ * @ends: the table of all CPUs
+ * @sector: where a request begins
+ *
+ * Return: the sectors; 0 if no stream goes on there.
+ */
 static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 {
 	u32 sectors = stream_of_end(READ_ONCE(*stream_end_by(ends, sector)),
@@ -150,7 +184,15 @@ static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
 			     sector);
 }
 
-/* As stream_account(), for a miss, which may go on with a stream of another CPU. */
+/**
+ * stream_account_miss() - account a miss in its stream, which may be of another CPU
+ * @cpu: the streams of this CPU
+ * @ends: the table of all CPUs
+ * @sector: where the miss begins
+ * @sectors: its length
+ *
+ * Return: as stream_account().
+ */
 static inline u32 stream_account_miss(struct stream_cpu *cpu,
 				      struct stream_ends *ends, u64 sector,
 				      u32 sectors)

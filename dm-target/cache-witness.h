@@ -7,8 +7,8 @@
  * between blocks of equal worth.  It also chooses the other half.  If block 0 is
  * offered, it is always a witness, because many a superblock lies there.
  *
- * User-space tests compile this file, too.  It must not know of slots' words, devices
- * or what is compared.
+ * All functions here may be called in any context.  User-space tests compile this file,
+ * too.  It must not know of slots' words, devices or what is compared.
  */
 #ifndef HEARTH_CACHE_WITNESS_H
 #define HEARTH_CACHE_WITNESS_H
@@ -39,9 +39,11 @@ struct witnesses {
 	struct witness_choice kept, others;
 };
 
-/*
- * Begin to choose.  @all has room for @max witnesses, at least one.  All functions here
- * may be called in any context.
+/**
+ * witnesses_begin() - begin to choose
+ * @ws: the choice
+ * @all: room for @max witnesses
+ * @max: how many are chosen at most, at least one
  */
 static inline void witnesses_begin(struct witnesses *ws, struct witness *all,
 				   u32 max)
@@ -52,6 +54,10 @@ static inline void witnesses_begin(struct witnesses *ws, struct witness *all,
 	};
 }
 
+/**
+ * witness_find_least() - find the witness with the least key anew
+ * @ch: a half, which has witnesses
+ */
 static inline void witness_find_least(struct witness_choice *ch)
 {
 	u32 i;
@@ -62,9 +68,12 @@ static inline void witness_find_least(struct witness_choice *ch)
 			ch->least = i;
 }
 
-/*
- * Offer *@w to a half.  Returns true if a witness is left over, the new one or another.
- * *@w is that one then.
+/**
+ * witness_offer() - offer a witness to a half
+ * @ch: the half
+ * @w: the witness; if one is left over, receives that one, which may be another
+ *
+ * Return: true if a witness is left over.
  */
 static inline bool witness_offer(struct witness_choice *ch, struct witness *w)
 {
@@ -85,9 +94,13 @@ static inline bool witness_offer(struct witness_choice *ch, struct witness *w)
 	return true;
 }
 
-/*
- * Offer a block.  Each block is offered once.  @worth is WITNESS_WORTH_MAX at most, and
- * @chance is a random number.
+/**
+ * witnesses_offer() - offer a block, once
+ * @ws: the choice
+ * @slot: the block's slot
+ * @block: the block
+ * @worth: WITNESS_WORTH_MAX at most
+ * @chance: a random number
  */
 static inline void witnesses_offer(struct witnesses *ws, u32 slot, u64 block,
 				   u32 worth, u32 chance)
@@ -106,7 +119,12 @@ static inline void witnesses_offer(struct witnesses *ws, u32 slot, u64 block,
 	witness_offer(&ws->others, &w);
 }
 
-/* Move all witnesses to the beginning of the array.  Returns how many they are. */
+/**
+ * witnesses_end() - move all witnesses to the beginning of the array
+ * @ws: the choice
+ *
+ * Return: how many they are.
+ */
 static inline u32 witnesses_end(struct witnesses *ws)
 {
 	memmove(ws->kept.all + ws->kept.nr, ws->others.all,

@@ -182,19 +182,34 @@ struct cache {
 	struct cache_queues wq;
 };
 
-/* Add one to a counter.  Any context. */
+/* The functions below may be called in any context, and none sleeps. */
+
+/**
+ * cache_stat_inc() - add one to a counter
+ * @c: the engine
+ * @stat: the counter
+ */
 static inline void cache_stat_inc(struct cache *c, enum cache_stat stat)
 {
 	this_cpu_inc(c->stats->count[stat]);
 }
 
-/* Add @n to a counter.  Any context. */
+/**
+ * cache_stat_add() - add to a counter
+ * @c: the engine
+ * @stat: the counter
+ * @n: what is added
+ */
 static inline void cache_stat_add(struct cache *c, enum cache_stat stat, u64 n)
 {
 	this_cpu_add(c->stats->count[stat], n);
 }
 
-/* The block that @sector lies in; @sector counts from the target's beginning. */
+/**
+ * cache_block_of() - the block that a sector lies in
+ * @c: the engine
+ * @sector: the sector, counted from the target's beginning
+ */
 static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 {
 	if (likely(c->geo.block_shift >= 0))
@@ -202,72 +217,106 @@ static inline u64 cache_block_of(const struct cache *c, sector_t sector)
 	return div_u64(sector, c->geo.block_sectors);
 }
 
-/* The first sector of a block on the origin, or of a slot on the cache device. */
+/**
+ * cache_block_start() - the first sector of a block
+ * @c: the engine
+ * @block: a block of the origin, or a slot of the cache device
+ */
 static inline sector_t cache_block_start(const struct cache *c, u64 block)
 {
 	return block * c->geo.block_sectors;
 }
 
-/*
- * Is there room for one more block, if @used sectors of @room are taken?  The first
- * block always fits, because otherwise none would move if @room is less than a block.
+/**
+ * cache_block_fits() - is there room for one more block?
+ * @c: the engine
+ * @used: the sectors of the room that are taken
+ * @room: all of the room, in sectors
+ *
+ * The first block always fits, because otherwise none would move if @room is less than a
+ * block.
  */
 static inline bool cache_block_fits(const struct cache *c, u32 used, u64 room)
 {
 	return !used || used + c->geo.block_sectors <= room;
 }
 
-/*
- * May a write go to the cache device alone, which leaves a dirty block?  Racy: the
- * mode may change at any time.
+/**
+ * cache_keeps_dirty() - may a write go to the cache device alone, which leaves a dirty block?
+ * @c: the engine
+ *
+ * Racy: the mode may change at any time.
  */
 static inline bool cache_keeps_dirty(const struct cache *c)
 {
 	return cache_mode_keeps_dirty(READ_ONCE(c->state.mode));
 }
 
-/*
- * Did the administrator ask for a drain: all dirty blocks go home?  lvm2 and hearth
- * ask for it by setting the policy cleaner.
+/**
+ * cache_drain_is_asked() - did the administrator ask that all dirty blocks go home?
+ * @c: the engine
+ *
+ * lvm2 and hearth ask for such a drain by setting the policy cleaner.
  */
 static inline bool cache_drain_is_asked(const struct cache *c)
 {
 	return c->policy.ops->writeback_all;
 }
 
-/*
- * Must all dirty blocks go home?  The administrator may have asked for it.  They must,
- * too, in a mode that keeps no dirty blocks: then the blocks are left from a power
- * cut, or a device has failed.
+/**
+ * cache_all_must_go() - must all dirty blocks go home?
+ * @c: the engine
+ *
+ * The administrator may have asked for it.  They must, too, in a mode that keeps no dirty
+ * blocks: then the blocks are left from a power cut, or a device has failed.
  */
 static inline bool cache_all_must_go(const struct cache *c)
 {
 	return cache_drain_is_asked(c) || !cache_keeps_dirty(c);
 }
 
-/* Is a drain asked for, and is a block on its way home now?  Any context. */
+/**
+ * cache_drains() - is a drain asked for, and is a block on its way home now?
+ * @c: the engine
+ */
 static inline bool cache_drains(const struct cache *c)
 {
 	return atomic_read(&c->writeback.nr_blocks) && cache_drain_is_asked(c);
 }
 
-/*
- * The same question as cache_yield() asks, but without a call while nothing drains,
- * because each miss and each write to both devices asks it.  Any context.
+/**
+ * cache_yields() - must a bio wait for its turn beside a drain?
+ * @c: the engine
+ * @bio: as for cache_yield()
+ *
+ * It makes no call while nothing drains, because each miss and each write to both devices
+ * asks it.
+ *
+ * Context: takes the lock of cache_yield() while a drain runs.
+ *
+ * Return: as cache_yield().
  */
 static inline bool cache_yields(struct cache *c, struct bio *bio)
 {
 	return unlikely(cache_drains(c)) && cache_yield(c, bio);
 }
 
-/* Are @blocks more than @percent of the slots? */
+/**
+ * cache_blocks_exceed() - are some blocks more than a share of the slots?
+ * @c: the engine
+ * @blocks: the number of the blocks
+ * @percent: the share
+ */
 static inline bool cache_blocks_exceed(const struct cache *c, u64 blocks,
 				       u64 percent)
 {
 	return blocks * 100 > c->map.nr_slots * percent;
 }
 
-/* The number of segments of the write log that may have the only copy of some data. */
+/**
+ * cache_log_unsaved() - count segments of the write log that may have the only copy of data
+ * @c: the engine
+ */
 static inline u32 cache_log_unsaved(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
@@ -276,7 +325,10 @@ static inline u32 cache_log_unsaved(const struct cache *c)
 		atomic_read(&log->nr_segments) : 0;
 }
 
-/* The number of dirty slots, plus cache_log_unsaved(). */
+/**
+ * cache_nr_dirty_and_log() - count dirty slots, and add cache_log_unsaved()
+ * @c: the engine
+ */
 static inline u32 cache_nr_dirty_and_log(const struct cache *c)
 {
 	u32 nr = cache_log_unsaved(c);
@@ -289,9 +341,12 @@ static inline u32 cache_nr_dirty_and_log(const struct cache *c)
 	return nr + atomic_read(&c->nr.dirty);
 }
 
-/*
- * The dirty blocks that the status shows: dirty slots, segments, and one more for the
- * flag of a log that is empty but not turned off yet.
+/**
+ * cache_nr_unsaved() - count the dirty blocks that the status shows
+ * @c: the engine
+ *
+ * Return: dirty slots and segments; if there are none, 1 for the flag of a log that is empty
+ * but not turned off yet.
  */
 static inline u32 cache_nr_unsaved(const struct cache *c)
 {
@@ -302,10 +357,13 @@ static inline u32 cache_nr_unsaved(const struct cache *c)
 	       READ_ONCE(log->state) != CACHE_LOG_DRAINS ? nr : 1;
 }
 
-/*
- * Would a write make a clean slot dirty, although the share of dirty slots is above
- * dirty_limit?  @word is the slot's word, or 0 if the block has no slot yet.  Any
- * context.
+/**
+ * cache_over_dirty_limit() - is there no room for one more dirty slot?
+ * @c: the engine
+ * @word: the word of the slot that is to be written; 0 if the block has no slot yet
+ *
+ * Return: true if a write would make a clean slot dirty, although the share of dirty slots
+ * is above dirty_limit.
  */
 static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 {
@@ -314,30 +372,45 @@ static inline bool cache_over_dirty_limit(const struct cache *c, u32 word)
 				   READ_ONCE(c->limits.dirty_limit));
 }
 
-/* Has a device failed to flush?  Then it may have lost writes. */
+/**
+ * cache_flush_failed() - has a device failed to flush?
+ * @c: the engine
+ *
+ * Then it may have lost writes.
+ */
 static inline bool cache_flush_failed(const struct cache *c)
 {
 	return READ_ONCE(c->degrade.fast_flush_failed) ||
 	       READ_ONCE(c->degrade.origin_flush_failed);
 }
 
-/* Can the metadata be changed?  Racy: a commit may fail at any time. */
+/**
+ * cache_writable() - can the metadata be changed?
+ * @c: the engine
+ *
+ * Racy: a commit may fail at any time.
+ */
 static inline bool cache_writable(const struct cache *c)
 {
 	return READ_ONCE(c->state.health) == HEALTH_GOOD;
 }
 
-/* Was the cache given up, so that the origin serves all I/O?  Any context. */
+/**
+ * cache_bypassed() - was the cache given up, so that the origin serves all I/O?
+ * @c: the engine
+ */
 static inline bool cache_bypassed(const struct cache *c)
 {
 	/* Pairs with set_health(): later reads see what the fence has done. */
 	return smp_load_acquire(&c->state.health) == HEALTH_BYPASS;
 }
 
-/*
- * Does only this engine know all that its write log has?  W9: a ring that could not be
- * written does not name all extents.  When all of them are home, its old records would
- * still be believed, until a commit has cleared the log's flag.
+/**
+ * cache_log_alone_knows() - does only this engine know all that its write log has?
+ * @c: the engine
+ *
+ * W9: a ring that could not be written does not name all extents.  When all of them are
+ * home, its old records would still be believed, until a commit has cleared the log's flag.
  */
 static inline bool cache_log_alone_knows(const struct cache *c)
 {
@@ -348,10 +421,12 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 	       !cache_bypassed(c);
 }
 
-/*
- * Is a suspended engine the only place that knows of some dirty data?  So it is if the
- * engine could not write its metadata any more while something was dirty, or if
- * cache_log_alone_knows().
+/**
+ * cache_alone_knows() - is an engine the only place that knows of some dirty data?
+ * @c: the engine, suspended
+ *
+ * So it is if the engine could not write its metadata any more while something was dirty,
+ * or if cache_log_alone_knows().
  */
 static inline bool cache_alone_knows(const struct cache *c)
 {
@@ -359,11 +434,13 @@ static inline bool cache_alone_knows(const struct cache *c)
 		cache_nr_dirty_and_log(c)) || cache_log_alone_knows(c);
 }
 
-/*
- * The marks with which a slot must be kept, because it may have the only copy.  If
- * the origin could not flush, a slot with an intent may have the only copy, too.
- * Once the mapping is void, no slot is kept, because the origin is newer than any
- * slot.
+/**
+ * cache_kept_marks() - the marks with which a slot must be kept
+ * @c: the engine
+ *
+ * A slot with one of them may have the only copy.  If the origin could not flush, a slot
+ * with an intent may have the only copy, too.  Once the mapping is void, no slot is kept,
+ * because the origin is newer than any slot.
  */
 static inline u32 cache_kept_marks(const struct cache *c)
 {
@@ -373,15 +450,18 @@ static inline u32 cache_kept_marks(const struct cache *c)
 		SLOT_DIRTY | SLOT_INTENT : SLOT_DIRTY;
 }
 
-/*
- * I3: the marks of cache_kept_marks() that a slot with this word has.  0 means that
- * the slot's block may leave the cache.
+/**
+ * cache_kept() - I3: the marks of cache_kept_marks() that a slot has
+ * @c: the engine
+ * @word: the slot's word
  *
  * A slot that is dirty only because of writes that failed may go, because the origin
  * has all that was acknowledged.  The end of a write that succeeds clears
  * SLOT_UNWRITTEN before it drops its pin, and both are in one word.  So if a caller
  * finds SLOT_UNWRITTEN and no writer, and its exchange of the word succeeds, none of
  * the writes that made the slot dirty has succeeded.
+ *
+ * Return: the marks; 0 means that the slot's block may leave the cache.
  */
 static inline u32 cache_kept(const struct cache *c, u32 word)
 {
@@ -392,16 +472,25 @@ static inline u32 cache_kept(const struct cache *c, u32 word)
 	return marks;
 }
 
-/* The bucket that bios are parked in while they wait for @slot. */
+/**
+ * cache_wait_bucket() - the bucket that bios are parked in while they wait for a slot
+ * @c: the engine
+ * @slot: the slot
+ */
 static inline struct wait_bucket *cache_wait_bucket(struct cache *c, u32 slot)
 {
 	return &c->wait.buckets[slot % CACHE_NR_WAIT_BUCKETS];
 }
 
-/*
- * Drop a pin; @unit is that of slot_unpin().  If it was the last pin, the bios that
- * wait for the slot go on.  Any context; takes wait.buckets[].lock, then
- * wait.deferred_lock, if a bio waits.
+/**
+ * cache_unpin() - drop a pin
+ * @c: the engine
+ * @slot: the slot
+ * @unit: as for slot_unpin()
+ *
+ * If it was the last pin, the bios that wait for the slot go on.
+ *
+ * Context: takes wait.buckets[].lock, then wait.deferred_lock, if a bio waits.
  */
 static inline void cache_unpin(struct cache *c, u32 slot, u32 unit)
 {
