@@ -7,8 +7,9 @@
  * .01 of exact LRU, and it needs no lock.
  *
  * A policy starts with a struct clock and fills its operations with the
- * functions below. This file must not know why a block is promoted; the
- * verdict, other tunables and the name are the policy's.
+ * functions below. They are called as cache-policy.h says of the operations. This
+ * file must not know why a block is promoted; the verdict, other tunables and the
+ * name are the policy's.
  */
 #ifndef HEARTH_CLOCK_H
 #define HEARTH_CLOCK_H
@@ -33,6 +34,12 @@ struct clock {
 	SEQ_CUTOFF_SETTING(CACHE_SETTING_MEMBER)
 };
 
+/**
+ * to_clock() - the residency that a policy starts with
+ * @p: the policy
+ *
+ * Context: any.
+ */
 static inline struct clock *to_clock(struct cache_policy *p)
 {
 	return container_of(p, struct clock, policy);
@@ -61,7 +68,10 @@ static inline int clock_init(struct clock *c,
 	return 0;
 }
 
-/** clock_exit() - free what clock_init() made; the policy frees @c */
+/**
+ * clock_exit() - free what clock_init() made
+ * @c: the residency; the policy frees its memory
+ */
 static inline void clock_exit(struct clock *c)
 {
 	fifo_links_exit(&c->links);
@@ -85,7 +95,13 @@ static inline bool clock_cuts(struct clock *c, const struct cache_io *io)
 	       io->stream_sectors >= 2 * cutoff;
 }
 
-/* hit(): the slot gets another round. */
+/**
+ * clock_hit() - for hit(): the slot gets another round
+ * @p: the policy
+ * @slot: the slot
+ * @block: its block
+ * @io: the request
+ */
 static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
 			     const struct cache_io *io)
 {
@@ -95,7 +111,12 @@ static inline void clock_hit(struct cache_policy *p, u32 slot, u64 block,
 		WRITE_ONCE(*used, 1);
 }
 
-/* The next slot to evict, taken out of the queue; FIFO_END if there is none. */
+/**
+ * clock_victim() - take the next slot to evict out of the queue
+ * @c: the residency
+ *
+ * Return: the slot, or FIFO_END if there is none.
+ */
 static inline u32 clock_victim(struct clock *c)
 {
 	struct cache_policy *p = &c->policy;
@@ -116,6 +137,14 @@ static inline u32 clock_victim(struct clock *c)
 	}
 }
 
+/**
+ * clock_victims() - for victims(): take slots to evict out of the queue
+ * @p: the policy
+ * @slots: receives the slots
+ * @nr: how many at most
+ *
+ * Return: how many.
+ */
 static inline unsigned int clock_victims(struct cache_policy *p, u32 *slots,
 					 unsigned int nr)
 {
@@ -131,6 +160,11 @@ static inline unsigned int clock_victims(struct cache_policy *p, u32 *slots,
 	return i;
 }
 
+/**
+ * clock_victim_busy() - for victim_busy(): queue a slot again
+ * @p: the policy
+ * @slot: the slot, as clock_victims() gave it
+ */
 static inline void clock_victim_busy(struct cache_policy *p, u32 slot)
 {
 	struct clock *c = to_clock(p);
@@ -138,6 +172,13 @@ static inline void clock_victim_busy(struct cache_policy *p, u32 slot)
 	fifo_push(p, &c->links, &c->queue, slot, FIFO_LIVE);
 }
 
+/**
+ * clock_inserted() - for inserted(): queue a slot that has got a block
+ * @p: the policy
+ * @slot: the slot
+ * @block: its block
+ * @why: why the block came in
+ */
 static inline void clock_inserted(struct cache_policy *p, u32 slot, u64 block,
 				  enum cache_verdict why)
 {
@@ -147,6 +188,13 @@ static inline void clock_inserted(struct cache_policy *p, u32 slot, u64 block,
 	fifo_add(p, &c->links, &c->queue, slot, FIFO_LIVE);
 }
 
+/**
+ * clock_removed() - for removed(): a slot has lost its block
+ * @p: the policy
+ * @slot: the slot
+ * @block: the block that it had
+ * @why: why it was removed
+ */
 static inline void clock_removed(struct cache_policy *p, u32 slot, u64 block,
 				 enum cache_removal why)
 {
@@ -155,6 +203,14 @@ static inline void clock_removed(struct cache_policy *p, u32 slot, u64 block,
 	fifo_forget(p, &c->links, slot);
 }
 
+/**
+ * clock_load() - for load(): take over a slot that has a block
+ * @p: the policy
+ * @slot: the slot
+ * @block: its block
+ * @hint: the slot's hint, from this policy or another
+ * @hint_valid: whether @hint means anything
+ */
 static inline void clock_load(struct cache_policy *p, u32 slot, u64 block,
 			      u32 hint, bool hint_valid)
 {
@@ -163,7 +219,12 @@ static inline void clock_load(struct cache_policy *p, u32 slot, u64 block,
 	fifo_loader_add(p, &c->loader, &c->links, slot, hint_valid ? hint : 0);
 }
 
-/* A hint from 32 up says that the slot was hit. The rest is its place in the queue. */
+/**
+ * clock_load_done() - for load_done(): queue the slots that were taken over
+ * @p: the policy
+ *
+ * A hint from 32 up says that the slot was hit. The rest is its place in the queue.
+ */
 static inline void clock_load_done(struct cache_policy *p)
 {
 	struct clock *c = to_clock(p);
@@ -176,6 +237,13 @@ static inline void clock_load_done(struct cache_policy *p)
 	}
 }
 
+/**
+ * clock_hint() - for hint(): what is to be known of a slot at the next activation
+ * @p: the policy
+ * @slot: the slot
+ *
+ * Return: the hint, 0 to 62.
+ */
 static inline u32 clock_hint(struct cache_policy *p, u32 slot)
 {
 	u32 rank = fifo_rank(p, &to_clock(p)->queue, slot);
@@ -183,6 +251,12 @@ static inline u32 clock_hint(struct cache_policy *p, u32 slot)
 	return READ_ONCE(*fifo_hits(p, slot)) ? rank + 32 : rank;
 }
 
+/**
+ * clock_stats() - for stats(): tell the figures
+ * @p: the policy
+ * @tell: called for each figure
+ * @ctx: for @tell
+ */
 static inline void clock_stats(struct cache_policy *p,
 			       cache_policy_stat_fn tell, void *ctx)
 {

@@ -64,24 +64,44 @@ struct fifo_loader {
 	struct fifo by_hint[FIFO_HINTS];
 };
 
-/** fifo_hits() - the byte of @slot's word that hit() stores without a lock */
+/**
+ * fifo_hits() - the byte of a slot's word that hit() stores without a lock
+ * @p: the policy
+ * @slot: the slot
+ */
 static inline u8 *fifo_hits(const struct cache_policy *p, u32 slot)
 {
 	return (u8 *)policy_word(p, slot);
 }
 
-/* The byte of @slot's word that is its mark. */
+/**
+ * fifo_mark() - the byte of a slot's word that is its mark
+ * @p: the policy
+ * @slot: the slot
+ */
 static inline u8 *fifo_mark(const struct cache_policy *p, u32 slot)
 {
 	return (u8 *)policy_word(p, slot) + 1;
 }
 
-/** fifo_get_mark() - the mark of @slot: its epoch and FIFO_ flags */
+/**
+ * fifo_get_mark() - the mark of a slot
+ * @p: the policy
+ * @slot: the slot
+ *
+ * Return: its epoch and FIFO_ flags.
+ */
 static inline u8 fifo_get_mark(const struct cache_policy *p, u32 slot)
 {
 	return READ_ONCE(*fifo_mark(p, slot));
 }
 
+/**
+ * fifo_set_mark() - change the mark of a slot
+ * @p: the policy
+ * @slot: the slot
+ * @mark: its epoch and FIFO_ flags
+ */
 static inline void fifo_set_mark(const struct cache_policy *p, u32 slot, u8 mark)
 {
 	WRITE_ONCE(*fifo_mark(p, slot), mark);
@@ -111,12 +131,22 @@ static inline int fifo_links_init(struct fifo_links *l, u32 nr_slots)
 	return 0;
 }
 
+/**
+ * fifo_links_exit() - free what fifo_links_init() made
+ * @l: the links
+ *
+ * May sleep.
+ */
 static inline void fifo_links_exit(struct fifo_links *l)
 {
 	kvfree(l->next);
 }
 
-/* Note that @change slots have got a block, or, if it is negative, have lost one. */
+/**
+ * fifo_used() - note that slots have got a block, or have lost one
+ * @l: the links
+ * @change: how many have got one, or, if it is negative, have lost one
+ */
 static inline void fifo_used(struct fifo_links *l, int change)
 {
 	WRITE_ONCE(l->nr_used, l->nr_used + change);
@@ -142,13 +172,20 @@ static inline bool fifo_filling(const struct fifo_links *l,
 	return (io->flags & CACHE_IO_FREE_SLOTS) && !READ_ONCE(l->full);
 }
 
-/** fifo_now_full() - the engine asked for victims; for victims() */
+/**
+ * fifo_now_full() - the engine asked for victims; for victims()
+ * @l: the links
+ */
 static inline void fifo_now_full(struct fifo_links *l)
 {
 	WRITE_ONCE(l->full, true);
 }
 
-/** fifo_init() - make @f an empty queue */
+/**
+ * fifo_init() - make an empty queue
+ * @f: the queue
+ * @l: the links
+ */
 static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
 {
 	f->first = FIFO_END;
@@ -158,7 +195,11 @@ static inline void fifo_init(struct fifo *f, const struct fifo_links *l)
 	f->epoch_left = l->epoch_len;
 }
 
-/* Count a push to @f. After epoch_len pushes the next epoch begins. */
+/**
+ * fifo_advance() - count a push; after epoch_len of them the next epoch begins
+ * @f: the queue
+ * @l: the links
+ */
 static inline void fifo_advance(struct fifo *f, const struct fifo_links *l)
 {
 	if (--f->epoch_left)
@@ -189,7 +230,13 @@ static inline void fifo_push(const struct cache_policy *p, struct fifo_links *l,
 	fifo_advance(f, l);
 }
 
-/* Take out the first slot, live or not; FIFO_END if there is none. */
+/**
+ * fifo_pop_any() - take out the first slot, live or not
+ * @l: the links
+ * @f: the queue
+ *
+ * Return: the slot, or FIFO_END if there is none.
+ */
 static inline u32 fifo_pop_any(struct fifo_links *l, struct fifo *f)
 {
 	u32 slot = f->first;
@@ -230,7 +277,11 @@ static inline u32 fifo_pop(const struct cache_policy *p, struct fifo_links *l,
 	return slot;
 }
 
-/* Is @slot in a queue? */
+/**
+ * fifo_linked() - is a slot in a queue?
+ * @l: the links
+ * @slot: the slot
+ */
 static inline bool fifo_linked(const struct fifo_links *l, u32 slot)
 {
 	return l->next[slot] != FIFO_UNLINKED;
@@ -257,7 +308,12 @@ static inline void fifo_add(const struct cache_policy *p, struct fifo_links *l,
 		fifo_push(p, l, f, slot, flags);
 }
 
-/** fifo_forget() - @slot lost its block, in whatever queue it is */
+/**
+ * fifo_forget() - a slot lost its block, in whatever queue it is
+ * @p: the policy
+ * @l: the links
+ * @slot: the slot
+ */
 static inline void fifo_forget(const struct cache_policy *p,
 			       struct fifo_links *l, u32 slot)
 {
@@ -284,7 +340,11 @@ static inline u32 fifo_rank(const struct cache_policy *p, const struct fifo *f,
 	return age < FIFO_EPOCHS ? FIFO_EPOCHS - age : 0;
 }
 
-/** fifo_loader_init() - make the chains of a loader, all empty */
+/**
+ * fifo_loader_init() - make the chains of a loader, all empty
+ * @ld: the loader
+ * @l: the links
+ */
 static inline void fifo_loader_init(struct fifo_loader *ld,
 				    const struct fifo_links *l)
 {
@@ -294,7 +354,14 @@ static inline void fifo_loader_init(struct fifo_loader *ld,
 		fifo_init(&ld->by_hint[i], l);
 }
 
-/** fifo_loader_add() - chain @slot, which holds a block; for load() */
+/**
+ * fifo_loader_add() - chain a slot that holds a block; for load()
+ * @p: the policy
+ * @ld: the loader
+ * @l: the links
+ * @slot: the slot
+ * @hint: its hint
+ */
 static inline void fifo_loader_add(const struct cache_policy *p,
 				   struct fifo_loader *ld, struct fifo_links *l,
 				   u32 slot, u32 hint)

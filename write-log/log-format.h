@@ -113,11 +113,23 @@ static_assert(offsetof(struct log_disk_block, records) == 64);
 static_assert(sizeof(struct log_disk_block) == LOG_BLOCK_BYTES);
 static_assert((LOG_BLOCK_BYTES - 64) / LOG_RECORD_CSUM_BYTES >= 200);
 
+/**
+ * log_block_csum() - the checksum that a block of the ring has to have
+ * @b: the block; its checksum is not read
+ *
+ * Context: any.
+ */
 static inline u32 log_block_csum(const struct log_disk_block *b)
 {
 	return crc32c(~0u, &b->flags, LOG_BLOCK_BYTES - sizeof(b->csum));
 }
 
+/**
+ * log_header_csum() - the checksum that a header has to have
+ * @h: the header; its checksum is not read
+ *
+ * Context: any.
+ */
 static inline u32 log_header_csum(const struct log_disk_header *h)
 {
 	return crc32c(~0u, &h->version, LOG_HEADER_BYTES - sizeof(h->csum));

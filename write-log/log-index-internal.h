@@ -111,13 +111,26 @@ void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors);
 
 /* ---- Blocks (log-blocks.c) ---- */
 
-/* The lock that guards the block's chain. */
+/**
+ * log_block_lock() - the lock that guards a block's chain
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any.
+ */
 static inline spinlock_t *log_block_lock(struct log_index *ix, u64 block)
 {
 	return &ix->locks[log_index_bucket(ix, block) % LOG_NR_LOCKS];
 }
 
-/* Where the block hangs: *link is NULL if the index has none. Under its lock. */
+/**
+ * log_block_find() - where a block hangs
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any, under the block's lock. Return: the link; what it points to is NULL if
+ * the index has no such block.
+ */
 static inline struct log_block **log_block_find(struct log_index *ix, u64 block)
 {
 	struct log_block **link = &ix->buckets[log_index_bucket(ix, block)];
@@ -174,12 +187,20 @@ u32 log_most_room(void);
 
 /* ---- Extents of one block (log-extents.c), under its lock, in any context ---- */
 
+/**
+ * log_end_of() - the sector behind an extent, in its block
+ * @e: the extent
+ */
 static inline u32 log_end_of(const struct log_extent *e)
 {
 	return e->sector + e->last + 1;
 }
 
-/* Does the extent lie where @run has it? */
+/**
+ * log_same_place() - does an extent lie where a run has it?
+ * @e: the extent
+ * @run: the run
+ */
 static inline bool log_same_place(const struct log_extent *e,
 				  const struct log_run *run)
 {
@@ -187,6 +208,12 @@ static inline bool log_same_place(const struct log_extent *e,
 	       e->at - e->sector == run->at - run->sector;
 }
 
+/**
+ * log_set_run() - make a run of one extent
+ * @run: receives the run
+ * @block: the extent's block, in blocks of the origin
+ * @e: the extent
+ */
 static inline void log_set_run(struct log_run *run, u64 block,
 			       const struct log_extent *e)
 {
@@ -196,7 +223,13 @@ static inline void log_set_run(struct log_run *run, u64 block,
 	};
 }
 
-/* Lengthen @run by @e if it goes on there. */
+/**
+ * log_extend_run() - lengthen a run by an extent, if the run goes on there
+ * @run: the run
+ * @e: the extent
+ *
+ * Return: false if it does not, and nothing has changed.
+ */
 static inline bool log_extend_run(struct log_run *run, const struct log_extent *e)
 {
 	if (e->slot != run->slot || e->sector != run->sector + run->sectors ||

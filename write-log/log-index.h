@@ -284,6 +284,12 @@ void log_index_cancel(struct log_index *ix, struct log_write *w);
 
 /* ---- Readers ---- */
 
+/**
+ * log_index_empty() - has no block extents or writes in flight?
+ * @ix: the index
+ *
+ * Context: any.
+ */
 static inline bool log_index_empty(struct log_index *ix)
 {
 	return !atomic64_read(&ix->nr_blocks);
@@ -540,7 +546,12 @@ int log_index_visit_from(struct log_index *ix,
 u32 log_index_bucket(const struct log_index *ix, u64 block);
 
 #ifndef __KERNEL__
-/* The counts and flags are what the extents say; for tests. */
+/**
+ * log_index_check() - check that counts and flags are what the extents say; for tests
+ * @ix: the index, which one thread uses
+ *
+ * Ends the program if one is not.
+ */
 void log_index_check(struct log_index *ix);
 #endif
 

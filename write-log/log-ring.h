@@ -232,6 +232,13 @@ void log_ring_end(struct log_ring *ring, int error);
  */
 int log_ring_write_batch(struct log_ring *ring, const struct log_dev *dev);
 
+/**
+ * log_ring_sector() - the sector of the cache device where a block of the ring lies
+ * @geo: the log's shape
+ * @seq: the block's number
+ *
+ * Context: any.
+ */
 static inline u64 log_ring_sector(const struct log_geometry *geo, u64 seq)
 {
 	u32 place;
@@ -241,7 +248,14 @@ static inline u64 log_ring_sector(const struct log_geometry *geo, u64 seq)
 	       (u64)place * LOG_BLOCK_SECTORS;
 }
 
-/* The sector of the header, or of its copy. */
+/**
+ * log_header_sector() - the sector of the cache device where the header lies, or its copy
+ * @block_sectors: sectors in a block of the cache
+ * @nr_slots: of the cache device
+ * @copy: the copy's sector is asked for
+ *
+ * Context: any.
+ */
 static inline u64 log_header_sector(u32 block_sectors, u32 nr_slots, bool copy)
 {
 	return (u64)block_sectors * nr_slots -
