@@ -114,10 +114,18 @@ int cmd_abort(struct cmd *cmd);
 
 /* ---- The state that was found. These never fail and do no I/O. ---- */
 
-/** cmd_format() - the format in use: 1 or 2 */
+/**
+ * cmd_format() - the format in use
+ * @cmd: the metadata
+ *
+ * Return: 1 or 2.
+ */
 unsigned int cmd_format(const struct cmd *cmd);
 
-/** cmd_formatted() - whether this cmd_open() formatted the device */
+/**
+ * cmd_formatted() - whether this cmd_open() formatted the device
+ * @cmd: the metadata
+ */
 bool cmd_formatted(const struct cmd *cmd);
 
 /**
@@ -129,26 +137,55 @@ bool cmd_formatted(const struct cmd *cmd);
  */
 bool cmd_opened_clean(const struct cmd *cmd);
 
-/** cmd_needs_check() - whether NEEDS_CHECK is set.  Any context. */
+/**
+ * cmd_needs_check() - whether NEEDS_CHECK is set
+ * @cmd: the metadata
+ *
+ * Context: any.
+ */
 bool cmd_needs_check(const struct cmd *cmd);
 
-/** cmd_cache_blocks() - length of the mapping, in cache blocks */
+/**
+ * cmd_cache_blocks() - length of the mapping, in cache blocks
+ * @cmd: the metadata
+ */
 u32 cmd_cache_blocks(const struct cmd *cmd);
 
-/** cmd_data_block_size() - sectors per cache block */
+/**
+ * cmd_data_block_size() - sectors per cache block
+ * @cmd: the metadata
+ */
 u32 cmd_data_block_size(const struct cmd *cmd);
 
-/** cmd_discard_geometry() - sectors per discard bit, and number of bits */
+/**
+ * cmd_discard_geometry() - size of the discard bitset
+ * @cmd: the metadata
+ * @block_sectors: receives the sectors per bit
+ * @nr_blocks: receives the number of bits
+ */
 void cmd_discard_geometry(const struct cmd *cmd, u64 *block_sectors,
 			  u64 *nr_blocks);
 
-/** cmd_policy_name() - policy whose hints are stored, "" if none */
+/**
+ * cmd_policy_name() - the policy whose hints are stored
+ * @cmd: the metadata
+ *
+ * Return: its name, "" if there is none.
+ */
 const char *cmd_policy_name(const struct cmd *cmd);
 
-/** cmd_policy_version() - that policy's version: major, minor, patch */
+/**
+ * cmd_policy_version() - the version of the policy whose hints are stored
+ * @cmd: the metadata
+ * @version: receives major, minor and patch
+ */
 void cmd_policy_version(const struct cmd *cmd, u32 version[3]);
 
-/** cmd_get_stats() - the counters as last set or found */
+/**
+ * cmd_get_stats() - the counters as last set or found
+ * @cmd: the metadata
+ * @stats: receives the counters
+ */
 void cmd_get_stats(const struct cmd *cmd, struct cmd_stats *stats);
 
 /**
@@ -305,7 +342,11 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 
 /* ---- Superblock: counters and extension record ---- */
 
-/** cmd_set_stats() - counters for the next commit */
+/**
+ * cmd_set_stats() - set the counters for the next commit
+ * @cmd: the metadata
+ * @stats: the counters
+ */
 void cmd_set_stats(struct cmd *cmd, const struct cmd_stats *stats);
 
 /**
@@ -332,7 +373,10 @@ int cmd_record_set(struct cmd *cmd, const void *buf, unsigned int len);
 
 /* ---- Superblock: the write log's flag ---- */
 
-/** cmd_log_flag() - whether the flag is set that says a write log is in use */
+/**
+ * cmd_log_flag() - whether the flag is set that says a write log is in use
+ * @cmd: the metadata
+ */
 bool cmd_log_flag(const struct cmd *cmd);
 
 /**
@@ -405,16 +449,30 @@ int cmd_extend(struct cmd *cmd, u64 new_nr_blocks);
 /* ---- For tools and tests: the module has none of these ---- */
 
 #ifndef __KERNEL__
-/** cmd_committed_clean() - whether the last commit set CLEAN_SHUTDOWN */
+/**
+ * cmd_committed_clean() - whether the last commit set CLEAN_SHUTDOWN
+ * @cmd: the metadata
+ */
 bool cmd_committed_clean(const struct cmd *cmd);
 
-/** cmd_read_only() - whether the device was opened for reading only */
+/**
+ * cmd_read_only() - whether the device was opened for reading only
+ * @cmd: the metadata
+ */
 bool cmd_read_only(const struct cmd *cmd);
 
-/** cmd_drop_hints() - free the hint array and forget the policy's name */
+/**
+ * cmd_drop_hints() - free the hint array and forget the policy's name
+ * @cmd: the metadata
+ */
 int cmd_drop_hints(struct cmd *cmd);
 
-/** cmd_discard_set() - set or clear one discard bit */
+/**
+ * cmd_discard_set() - set or clear one discard bit
+ * @cmd: the metadata
+ * @dblock: the bit's number
+ * @discarded: its new value
+ */
 int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded);
 
 /**
@@ -441,14 +499,27 @@ int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
 struct cmd_superblock;
 struct pd_tm;
 
-/* For tools and tests that look below the schema: the state last committed. */
+/**
+ * cmd_committed_superblock() - the superblock that was last committed, or found
+ * @cmd: the metadata
+ *
+ * For tools and tests that look below the schema.
+ *
+ * Return: the superblock; it changes with the next commit.
+ */
 const struct cmd_superblock *cmd_committed_superblock(const struct cmd *cmd);
+/**
+ * cmd_transaction() - the transaction manager, for tools that look below the schema
+ * @cmd: the metadata
+ */
 struct pd_tm *cmd_transaction(struct cmd *cmd);
 
-/*
- * The record of a superblock that is intact: copies it to @data, which has room
- * for CMD_RECORD_MAX bytes, and returns its length, 0 if there is none or it is
- * void.
+/**
+ * cmd_superblock_record() - copy the record of a superblock that is intact
+ * @sb: the superblock
+ * @data: room for CMD_RECORD_MAX bytes; receives the record
+ *
+ * Return: its length in bytes; 0 if there is none or it is void.
  */
 u32 cmd_superblock_record(const struct cmd_superblock *sb, u8 *data);
 #endif

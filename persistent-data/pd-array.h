@@ -25,16 +25,37 @@ struct pd_array {
 	u32 value_size;
 };
 
-/** pd_array_block_entries() - values in one array block */
+/**
+ * pd_array_block_entries() - values in one array block
+ * @a: the kind of array
+ *
+ * Context: any.
+ */
 u32 pd_array_block_entries(const struct pd_array *a);
 
-/** pd_array_empty() - make an array of length 0 */
+/**
+ * pd_array_empty() - make an array of length 0
+ * @a: the kind of array
+ * @root: receives the array's root
+ */
 int pd_array_empty(const struct pd_array *a, u64 *root);
 
-/** pd_array_get() - read element @i */
+/**
+ * pd_array_get() - read an element
+ * @a: the kind of array
+ * @root: the array's root
+ * @i: the element's index
+ * @value: receives the element
+ */
 int pd_array_get(const struct pd_array *a, u64 root, u64 i, void *value);
 
-/** pd_array_set() - change element @i */
+/**
+ * pd_array_set() - change an element
+ * @a: the kind of array
+ * @root: the array's root, which moves
+ * @i: the element's index
+ * @value: its new value
+ */
 int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 		 const void *value);
 
@@ -71,10 +92,18 @@ struct pd_array_cursor {
 void pd_array_cursor_init(struct pd_array_cursor *c, struct pd_tm *tm,
 			  u32 value_size, u64 root, u64 length);
 
-/** pd_array_cursor_get() - read element @i, which is below the length */
+/**
+ * pd_array_cursor_get() - read an element
+ * @c: the cursor
+ * @i: the element's index, which is below the length
+ * @value: receives the element
+ */
 int pd_array_cursor_get(struct pd_array_cursor *c, u64 i, void *value);
 
-/** pd_array_cursor_put() - let go of the block that the cursor holds */
+/**
+ * pd_array_cursor_put() - let go of the block that the cursor holds
+ * @c: the cursor
+ */
 void pd_array_cursor_put(struct pd_array_cursor *c);
 
 /**
@@ -128,11 +157,21 @@ int pd_array_update(const struct pd_array *a, u64 *root, u64 length,
 				   u32 count),
 		    pd_array_fn fn, void *ctx);
 
-/** pd_array_resize() - change the length; new elements are zero */
+/**
+ * pd_array_resize() - change the length; new elements are zero
+ * @a: the kind of array
+ * @root: the array's root, which moves
+ * @old_length: the length before, in elements
+ * @new_length: the new length
+ */
 int pd_array_resize(const struct pd_array *a, u64 *root, u64 old_length,
 		    u64 new_length);
 
-/** pd_array_delete() - free all blocks, without reading the array blocks */
+/**
+ * pd_array_delete() - free all blocks, without reading the array blocks
+ * @a: the kind of array
+ * @root: the array's root
+ */
 int pd_array_delete(const struct pd_array *a, u64 root);
 
 /*
@@ -140,28 +179,75 @@ int pd_array_delete(const struct pd_array *a, u64 root);
  * length is in bits.  Bits past the length are ignored and cleared on resize.
  */
 
+/**
+ * pd_bitset_words() - the words that a bitset takes
+ * @bits: its length
+ *
+ * Context: any.
+ */
 static inline u64 pd_bitset_words(u64 bits)
 {
 	return (bits >> 6) + !!(bits & 63);
 }
 
-/** pd_bitset_get() - 0 or 1, or an error */
+/**
+ * pd_bitset_get() - read a bit
+ * @tm: the transaction manager
+ * @root: the bitset's root
+ * @bit: the bit's number
+ *
+ * Return: 0 or 1, or an error.
+ */
 int pd_bitset_get(struct pd_tm *tm, u64 root, u64 bit);
 
-/** pd_bitset_set() - change a bit; writes nothing if it has the value */
+/**
+ * pd_bitset_set() - change a bit; writes nothing if it has the value
+ * @tm: the transaction manager
+ * @root: the bitset's root, which moves
+ * @bit: the bit's number
+ * @value: its new value
+ */
 int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value);
 
-/** pd_bitset_or() - set the bits of @mask in word number @word */
+/**
+ * pd_bitset_or() - set bits in one word; writes nothing if all are set
+ * @tm: the transaction manager
+ * @root: the bitset's root, which moves
+ * @word: the word's number
+ * @mask: the bits of the word
+ */
 int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask);
 
-/** pd_bitset_resize() - change the length; new bits are clear */
+/**
+ * pd_bitset_resize() - change the length; new bits are clear
+ * @tm: the transaction manager
+ * @root: the bitset's root, which moves
+ * @old_bits: the length before
+ * @new_bits: the new length
+ */
 int pd_bitset_resize(struct pd_tm *tm, u64 *root, u64 old_bits, u64 new_bits);
 
-/** pd_bitset_build() - make a bitset; @fn returns each bit, NULL: all clear */
+/**
+ * pd_bitset_build() - make a bitset
+ * @tm: the transaction manager
+ * @root: receives the bitset's root
+ * @bits: its length
+ * @fn: returns each bit, ascending; NULL: all are clear
+ * @ctx: for @fn
+ */
 int pd_bitset_build(struct pd_tm *tm, u64 *root, u64 bits,
 		    bool (*fn)(void *ctx, u64 bit), void *ctx);
 
-/** pd_bitset_walk() - call @fn for each set bit, ascending */
+/**
+ * pd_bitset_walk() - call a function for each set bit, ascending
+ * @tm: the transaction manager
+ * @root: the bitset's root
+ * @bits: its length
+ * @fn: called with the number of each set bit; a nonzero return stops the walk
+ * @ctx: for @fn
+ *
+ * Return: 0, what @fn returned, or an error.
+ */
 int pd_bitset_walk(struct pd_tm *tm, u64 root, u64 bits,
 		   int (*fn)(void *ctx, u64 bit), void *ctx);
 

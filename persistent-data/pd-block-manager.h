@@ -84,7 +84,10 @@ int pd_block_write(struct pd_device *dev, u64 nr, enum pd_kind kind,
 int pd_block_new(struct pd_device *dev, u64 nr, enum pd_kind kind,
 		 struct pd_block *b);
 
-/** pd_block_put() - let go of a block; nothing happens if it was put before */
+/**
+ * pd_block_put() - let go of a block
+ * @b: the block; nothing happens if it was put before
+ */
 void pd_block_put(struct pd_block *b);
 
 #endif

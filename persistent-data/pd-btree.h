@@ -46,20 +46,52 @@ struct pd_btree_visitor {
 	void *ctx;
 };
 
-/** pd_btree_empty() - make an empty tree; its root goes to *@root */
+/**
+ * pd_btree_empty() - make an empty tree
+ * @bt: the kind of tree
+ * @root: receives the tree's root
+ */
 int pd_btree_empty(const struct pd_btree *bt, u64 *root);
 
-/** pd_btree_lookup() - copy a key's value to @value; -ENODATA if absent */
+/**
+ * pd_btree_lookup() - read a key's value
+ * @bt: the kind of tree
+ * @root: the tree's root
+ * @key: the key
+ * @value: receives the value
+ *
+ * Return: -ENODATA if the key is absent.
+ */
 int pd_btree_lookup(const struct pd_btree *bt, u64 root, u64 key, void *value);
 
-/** pd_btree_highest() - the highest key to *@key; -ENODATA for an empty tree */
+/**
+ * pd_btree_highest() - find the highest key
+ * @bt: the kind of tree
+ * @root: the tree's root
+ * @key: receives the key
+ *
+ * Return: -ENODATA for an empty tree.
+ */
 int pd_btree_highest(const struct pd_btree *bt, u64 root, u64 *key);
 
-/** pd_btree_insert() - insert a key, or change its value; *@root moves */
+/**
+ * pd_btree_insert() - insert a key, or change its value
+ * @bt: the kind of tree
+ * @root: the tree's root, which moves
+ * @key: the key
+ * @value: its value
+ */
 int pd_btree_insert(const struct pd_btree *bt, u64 *root, u64 key,
 		    const void *value);
 
-/** pd_btree_remove() - remove a key; -ENODATA, nothing changed, if absent */
+/**
+ * pd_btree_remove() - remove a key
+ * @bt: the kind of tree
+ * @root: the tree's root, which moves
+ * @key: the key
+ *
+ * Return: -ENODATA, and nothing has changed, if the key is absent.
+ */
 int pd_btree_remove(const struct pd_btree *bt, u64 *root, u64 key);
 
 /**
@@ -74,7 +106,13 @@ int pd_btree_remove(const struct pd_btree *bt, u64 *root, u64 key);
 int pd_btree_walk(const struct pd_btree *bt, u64 root,
 		  const struct pd_btree_visitor *v);
 
-/** pd_btree_delete() - free all nodes; @entry may be NULL, else as in a walk */
+/**
+ * pd_btree_delete() - free all nodes
+ * @bt: the kind of tree
+ * @root: the tree's root
+ * @entry: called with each entry, as in a walk; may be NULL
+ * @ctx: for @entry
+ */
 int pd_btree_delete(const struct pd_btree *bt, u64 root,
 		    int (*entry)(void *ctx, u64 key, const void *value),
 		    void *ctx);

@@ -84,11 +84,23 @@ struct pd_backend {
  */
 int pd_backend_of_fd(int fd, struct pd_backend *be);
 
-/** pd_device_open_file() - use a file or a block device by its path */
+/**
+ * pd_device_open_file() - use a file or a block device by its path
+ * @path: the path
+ * @read_only: refuse all writes
+ * @out: receives the device
+ *
+ * Return: 0, -ENOMEM, or the error of opening the file.
+ */
 int pd_device_open_file(const char *path, bool read_only,
 			struct pd_device **out);
 
-/** pd_device_open_backend() - use storage of the caller's own */
+/**
+ * pd_device_open_backend() - use storage of the caller's own
+ * @be: the storage, which pd_device_close() closes
+ * @read_only: refuse all writes
+ * @out: receives the device
+ */
 int pd_device_open_backend(const struct pd_backend *be, bool read_only,
 			   struct pd_device **out);
 
@@ -102,13 +114,24 @@ int pd_device_open_backend(const struct pd_backend *be, bool read_only,
 void pd_device_set_early_writes(struct pd_device *dev, unsigned int seed);
 #endif
 
-/** pd_device_close() - drop all buffers and free the handle */
+/**
+ * pd_device_close() - drop all buffers and free the handle
+ * @dev: the device
+ */
 void pd_device_close(struct pd_device *dev);
 
-/** pd_device_nr_blocks() - present size of the device, in whole blocks */
+/**
+ * pd_device_nr_blocks() - present size of the device, in whole blocks
+ * @dev: the device
+ */
 u64 pd_device_nr_blocks(struct pd_device *dev);
 
-/** pd_device_read_only() - whether all writes are refused; any context */
+/**
+ * pd_device_read_only() - whether all writes are refused
+ * @dev: the device
+ *
+ * Context: any.
+ */
 bool pd_device_read_only(const struct pd_device *dev);
 
 /**
@@ -144,10 +167,18 @@ int pd_device_read(struct pd_device *dev, u64 block, struct pd_buffer **out,
 int pd_device_new(struct pd_device *dev, u64 block, struct pd_buffer **out,
 		  void **data);
 
-/** pd_device_prefetch() - a hint that a block will be read soon */
+/**
+ * pd_device_prefetch() - a hint that a block will be read soon
+ * @dev: the device
+ * @block: the block's number, which may lie past the end
+ */
 void pd_device_prefetch(struct pd_device *dev, u64 block);
 
-/** pd_device_forget() - drop a clean buffer, so that it is read again */
+/**
+ * pd_device_forget() - drop a buffer that is clean and not held, so that it is read again
+ * @dev: the device
+ * @block: the block's number
+ */
 void pd_device_forget(struct pd_device *dev, u64 block);
 
 /**
@@ -159,11 +190,18 @@ void pd_device_forget(struct pd_device *dev, u64 block);
  */
 int pd_device_flush(struct pd_device *dev);
 
-/*
- * A number that the layer above keeps with a buffer. It is 0 for a buffer that
- * was read or made anew, also after it was evicted.
+/**
+ * pd_buffer_kind() - the number that the layer above keeps with a buffer
+ * @buf: a buffer that is held
+ *
+ * Return: the number; 0 for a buffer that was read or made anew, also after it was evicted.
  */
 unsigned int pd_buffer_kind(struct pd_buffer *buf);
+/**
+ * pd_buffer_set_kind() - keep a number with a buffer
+ * @buf: a buffer that is held
+ * @kind: the number
+ */
 void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
 
 /**
@@ -174,7 +212,10 @@ void pd_buffer_set_kind(struct pd_buffer *buf, unsigned int kind);
  */
 bool pd_buffer_begin_change(struct pd_buffer *buf);
 
-/** pd_buffer_end_change() - the holder that began no longer changes it; before the release */
+/**
+ * pd_buffer_end_change() - the holder that began no longer changes the buffer
+ * @buf: a buffer that is still held
+ */
 void pd_buffer_end_change(struct pd_buffer *buf);
 
 /**
@@ -184,7 +225,10 @@ void pd_buffer_end_change(struct pd_buffer *buf);
  */
 void pd_buffer_mark_dirty(struct pd_buffer *buf, pd_seal_fn seal);
 
-/** pd_buffer_release() - let go of a buffer that was read or made */
+/**
+ * pd_buffer_release() - let go of a buffer that was read or made
+ * @buf: the buffer
+ */
 void pd_buffer_release(struct pd_buffer *buf);
 
 #endif

@@ -39,13 +39,23 @@ int pd_sm_create(u32 nr_blocks, struct pd_sm **out);
 int pd_sm_load(struct pd_device *dev, const struct pd_sm_root *root,
 	       struct pd_sm **out, const char **why);
 
-/** pd_sm_destroy() - free a map; NULL is none */
+/**
+ * pd_sm_destroy() - free a map
+ * @sm: the map; NULL is none
+ */
 void pd_sm_destroy(struct pd_sm *sm);
 
-/** pd_sm_set_overflow_root() - for a new map: root of the overflow tree */
+/**
+ * pd_sm_set_overflow_root() - set the root of the overflow tree of a new map
+ * @sm: the map
+ * @root: the root
+ */
 void pd_sm_set_overflow_root(struct pd_sm *sm, u64 root);
 
-/** pd_sm_overflow_root() - root of the overflow tree, as loaded or set */
+/**
+ * pd_sm_overflow_root() - root of the overflow tree, as loaded or set
+ * @sm: the map
+ */
 u64 pd_sm_overflow_root(const struct pd_sm *sm);
 
 /**
@@ -68,16 +78,35 @@ int pd_sm_alloc(struct pd_sm *sm, u64 *nr);
  */
 int pd_sm_dec(struct pd_sm *sm, u64 nr);
 
-/** pd_sm_count() - references: 0 to 3, where 3 means three or more */
+/**
+ * pd_sm_count() - count the references of a block
+ * @sm: the map
+ * @nr: the block
+ *
+ * Return: 0 to 3, where 3 means three or more; 0 for a block past the end.
+ */
 unsigned int pd_sm_count(const struct pd_sm *sm, u64 nr);
 
-/** pd_sm_is_new() - whether the block was allocated since the last commit */
+/**
+ * pd_sm_is_new() - whether a block was allocated since the last commit
+ * @sm: the map
+ * @nr: the block
+ */
 bool pd_sm_is_new(const struct pd_sm *sm, u64 nr);
 
-/** pd_sm_changed() - whether a commit has anything to write */
+/**
+ * pd_sm_changed() - whether a commit has anything to write
+ * @sm: the map
+ */
 bool pd_sm_changed(const struct pd_sm *sm);
 
-/** pd_sm_extend() - cover more blocks; -ENOMEM, or -EINVAL if not more */
+/**
+ * pd_sm_extend() - cover more blocks
+ * @sm: the map
+ * @nr_blocks: how many it covers then
+ *
+ * Return: 0, -ENOMEM, or -EINVAL if they are not more, or more than PD_MAX_BLOCKS.
+ */
 int pd_sm_extend(struct pd_sm *sm, u32 nr_blocks);
 
 /**
@@ -92,11 +121,25 @@ int pd_sm_extend(struct pd_sm *sm, u32 nr_blocks);
 int pd_sm_write(struct pd_sm *sm, struct pd_device *dev,
 		struct pd_sm_root *root);
 
-/** pd_sm_committed() - from now on, what is in use now must be preserved */
+/**
+ * pd_sm_committed() - from now on, what is in use now must be preserved
+ * @sm: the map
+ */
 void pd_sm_committed(struct pd_sm *sm);
 
-/* Blocks covered and in use. Any context, no lock. */
+/**
+ * pd_sm_nr_blocks() - blocks that the map covers
+ * @sm: the map
+ *
+ * Context: any, no lock.
+ */
 u32 pd_sm_nr_blocks(const struct pd_sm *sm);
+/**
+ * pd_sm_nr_used() - blocks that are in use
+ * @sm: the map
+ *
+ * Context: any, no lock.
+ */
 u32 pd_sm_nr_used(const struct pd_sm *sm);
 
 /**

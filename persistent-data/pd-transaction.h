@@ -22,11 +22,22 @@ struct pd_tm {
 	struct pd_sm *sm;
 };
 
-/** pd_tm_read() - hold a block for reading; it has to be one that is in use */
+/**
+ * pd_tm_read() - hold a block for reading
+ * @tm: the transaction manager
+ * @nr: the block, which has to be in use
+ * @kind: what it has to be
+ * @b: receives the block
+ */
 int pd_tm_read(struct pd_tm *tm, u64 nr, enum pd_kind kind,
 	       struct pd_block *b);
 
-/** pd_tm_new() - allocate a block and hold it, zeroed, for writing */
+/**
+ * pd_tm_new() - allocate a block and hold it, zeroed, for writing
+ * @tm: the transaction manager
+ * @kind: what the block becomes
+ * @b: receives the block
+ */
 int pd_tm_new(struct pd_tm *tm, enum pd_kind kind, struct pd_block *b);
 
 /**
@@ -43,16 +54,27 @@ int pd_tm_new(struct pd_tm *tm, enum pd_kind kind, struct pd_block *b);
 int pd_tm_shadow(struct pd_tm *tm, u64 *nr, enum pd_kind kind,
 		 struct pd_block *b);
 
-/** pd_tm_dec() - drop the reference to a block that is no longer pointed to */
+/**
+ * pd_tm_dec() - drop the reference to a block that is no longer pointed to
+ * @tm: the transaction manager
+ * @nr: the block
+ */
 int pd_tm_dec(struct pd_tm *tm, u64 nr);
 
-/** pd_tm_put() - let go of a block; nothing happens if it was put before */
+/**
+ * pd_tm_put() - let go of a block
+ * @b: the block; nothing happens if it was put before
+ */
 static inline void pd_tm_put(struct pd_block *b)
 {
 	pd_block_put(b);
 }
 
-/** pd_tm_prefetch() - a hint; @nr may be any number, also none of a block */
+/**
+ * pd_tm_prefetch() - a hint that a block will be read soon
+ * @tm: the transaction manager
+ * @nr: any number, also none of a block
+ */
 void pd_tm_prefetch(struct pd_tm *tm, u64 nr);
 
 /**
@@ -62,7 +84,12 @@ void pd_tm_prefetch(struct pd_tm *tm, u64 nr);
  */
 int pd_tm_pre_commit(struct pd_tm *tm, struct pd_sm_root *root);
 
-/** pd_write_superblock() - write block 0 of PD_BLOCK_SIZE bytes, and flush */
+/**
+ * pd_write_superblock() - write block 0, and flush
+ * @dev: the device
+ * @data: the superblock, PD_BLOCK_SIZE bytes
+ * @kind: what it is
+ */
 int pd_write_superblock(struct pd_device *dev, const void *data,
 			enum pd_kind kind);
 
