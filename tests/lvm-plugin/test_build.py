@@ -349,6 +349,11 @@ PROTOTYPES = {
                  "__attribute__((format(printf, 1, 2)))\nvoid a(const char *b, ...);\n",
     "callback": "/**\n * a() - tell\n * @b: is called\n */\nvoid a(void (*b)(int c));\n",
     "macro": "/** a() - answer */\nMADE_BY(a);\n",
+    "two stars": "/**\n * a() - find\n * @b: what\n */\nstruct b **a(int b);\n",
+    "inline": "/**\n * a() - find\n * @b: what\n */\nstatic inline struct b **a(int b)\n{\n\treturn c;\n}\n",
+    "inline, two lines": "/**\n * a() - answer\n * @b: what\n */\n"
+                         "static inline unsigned int\na(int b,\n  int c)\n{\n\treturn b;\n}\n",
+    "always inline": "/** a() - answer */\nstatic __always_inline int a(void)\n{\n\treturn 0;\n}\n",
 }
 
 
@@ -362,7 +367,7 @@ def undocumented(path, text):
 @pytest.mark.parametrize("text", PROTOTYPES.values(), ids=PROTOTYPES)
 def test_a_prototype_has_kernel_doc(tmp_path, text):
     comment, prototype = text.split("*/\n")
-    others = "struct b {\n\tint (*run)(int c);\n};\nextern const char c[];\n#define D(e)\tf(e);\n"
+    others = "struct b {\n\tint (*run)(int c);\n};\nextern const char c[];\n#define D(e)\tf(e);\nTRACE(E);\n"
     assert undocumented(tmp_path / "a.h", others + text) == []
     for above in ("", f"{comment.replace('/**', '/*')}*/\n", f"{comment}*/\n\n", f"{comment}*/\nint d;\n",
                   f"{comment.replace('a()', 'b()')}*/\n", f"{comment.replace(' -', '')}*/\n"):
