@@ -215,18 +215,19 @@ def test_ssd_with_the_only_copy_is_missing(attached, machine):
     has_all(boot, acknowledged(attached.boot))
 
 
-# Every write comes into the cache, and little enough is written to stay there, because the older
-# blocks of the disk would otherwise be mixed into the files when the cache is kept. So few blocks
-# differ that a check of 32 might see no more than two.
+# Little is written, because the file system of a kept cache must still mount: the disk has older
+# data of the blocks that found no free slot. So few blocks differ that a check of 32 might see no
+# more than two.
 CHANGE = """
 report
-for setting in "max_intents 100" "max_promote_share 100" "write_level 0" "full_write_level 0" "origin_check 1024"; do
-	dmsetup message vg-root 0 $setting
-done
-filesload run /load $acks &
-until [ "$(dmsetup status vg-root | cut -d" " -f14)" -ge 120 ]; do sleep .1; done
+dmsetup message vg-root 0 max_intents 100
+dmsetup message vg-root 0 origin_check 1024
+touch /run/acks
+timeout 0 filesload run /load /run/acks &
+until [ "$(wc -l </run/acks)" -ge 40 ]; do sleep .1; done
 kill $!
 wait $! || true
+cat /run/acks
 write_back root
 echo READY
 write 0
@@ -237,16 +238,16 @@ write 0
 def test_the_disk_went_back_to_a_snapshot(attached, machine):
     """The emergency shell names the volume, and rd.hearth.origin lets it boot with either answer.
 
-    Many blocks are written and written back after the snapshot, because two of 32 that differ would
-    only leave the cache. A power cut leaves intents, and no block with an intent is compared; by
-    default this cache is small enough to have one for nearly every block.
+    Blocks are written and written back after the snapshot, because clean blocks alone are compared.
+    A power cut leaves intents, and no block with an intent is compared; by default this cache is
+    small enough to have one for nearly every block.
     """
     snapshot = machine.place / "snapshot"
     with machine.volume("root_corig") as origin:
         subprocess.run(["cp", origin, snapshot], check=True)
     with machine.boot(CHANGE) as boot:
         boot.wait(lambda: "READY" in boot.text(), "written back")
-        boot.wait(lambda: boot.text().partition("READY")[2].count("ACK") > 30, "wrote 30 files more")
+        boot.wait(lambda: boot.text().partition("READY")[2].count("ACK") > 10, "wrote 10 files more")
         boot.power_off()
     with machine.volume("root_corig") as origin:
         subprocess.run(["dd", f"if={snapshot}", f"of={origin}", "bs=1M", "conv=fsync", "status=none"], check=True)
@@ -255,8 +256,9 @@ def test_the_disk_went_back_to_a_snapshot(attached, machine):
         boot.wait(lambda: command in boot.console(), "named the command")
     assert "the origin of vg-root was written without its cache" in boot.console()
 
+    # Guest tests of "hearth origin" look at the data. Files written without a slot are old here.
     kept = machine.copy(PLACE / f"{machine.place.name}-kept")
-    boot = kept.run("report\nverify", options="rd.hearth.origin=cache")
+    boot = kept.run("report", options="rd.hearth.origin=cache")
     on_cache(boot, attached)
     assert "the cache is kept, as the administrator says" in boot.console()
     kept.scrap()
