@@ -9,19 +9,6 @@
 
 #include "image-disk.h"
 
-static void parse(struct image *im, const char *path)
-{
-	static u8 bytes[IMAGE_MAX_BYTES];
-	FILE *f = fopen(path, "r");
-	size_t nr_bytes;
-
-	if (!f)
-		err(1, "%s", path);
-	nr_bytes = fread(bytes, 1, sizeof(bytes), f);
-	fclose(f);
-	image_parse(im, bytes, nr_bytes);
-}
-
 static void write_device(struct ramdev *rd, const char *path)
 {
 	FILE *f = fopen(path, "w");
@@ -49,7 +36,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		errx(2, "usage: image-to-device IMAGE FILE");
-	parse(im, argv[1]);
+	if (image_load(im, argv[1]))
+		err(1, "%s", argv[1]);
 	if (!im->device_blocks)
 		errx(3, "%s: a device without blocks", argv[1]);
 	rd = image_to_disk(im);

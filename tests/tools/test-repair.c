@@ -766,18 +766,6 @@ static void interrupted(void **state)
 
 /* ---- The fuzzers' corpus ---- */
 
-static void load_image(struct image *im, const char *path)
-{
-	static u8 bytes[IMAGE_MAX_BYTES];
-	FILE *f = fopen(path, "r");
-	size_t n;
-
-	assert_non_null(f);
-	n = fread(bytes, 1, sizeof(bytes), f);
-	fclose(f);
-	image_parse(im, bytes, n);
-}
-
 /* Returns the cache that our reader finds, or NULL if the reader refuses. */
 static struct content *read_image(struct ramdev *rd, u32 nr, bool *clean)
 {
@@ -868,7 +856,7 @@ static void corpus(void **state)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		load_image(im, path);
+		assert_ok(image_load(im, path));
 		if (!im->device_blocks)
 			continue;
 		rd = image_to_disk(im);
@@ -879,7 +867,7 @@ static void corpus(void **state)
 	closedir(d);
 	os_quiet = false;
 	printf("note: %u images, %u repaired\n", nr, good);
-	assert_true(good);
+	assert_true(good > nr / 4);
 	image_free(im);
 }
 
