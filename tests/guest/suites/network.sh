@@ -378,6 +378,9 @@ test_multipath_queues() {
 	stays_dirty c
 	write_data /dev/mapper/c 1 0 8
 	assert_ge "$(stat_of c dirty)" 32 "dirty blocks"
+	# A read of udev's that waits for the path would hold the device's inode lock, for which
+	# every dd waits.
+	udevadm settle
 	message paths fail_path "$path"
 	dd if=/dev/mapper/c of=/dev/null bs=64k skip=640 count=1 iflag=direct status=none &
 	miss=$!
