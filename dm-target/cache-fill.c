@@ -212,14 +212,8 @@ static void take_back(struct fill *fill)
 static void fill_uncertain(struct fill *fill, int error)
 {
 	struct cache *c = fill->c;
-	struct slot *s = slot_at(&c->map, fill->slot);
-	u32 old;
+	u32 old = cache_policy_insert(c, fill->slot, fill->why, SLOT_VALID);
 
-	spin_lock(&c->policy.lock);
-	old = atomic_xchg(&s->word, SLOT_VALID);
-	c->policy.p->ops->inserted(c->policy.p, fill->slot, fill->block,
-				   fill->why);
-	spin_unlock(&c->policy.lock);
 	atomic_inc(&c->nr.resident);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
@@ -259,16 +253,7 @@ static void fill_committed(struct cache *c, struct commit_op *op, int error)
 	if (fill->written)
 		cache_lately_note(c, fill->block);
 
-	/*
-	 * Under one lock, because an eviction that finds the slot VALID relies on
-	 * the policy knowing it.
-	 */
-	spin_lock(&c->policy.lock);
-	old = atomic_xchg(&slot_at(&c->map, fill->slot)->word, new);
-	c->policy.p->ops->inserted(c->policy.p, fill->slot, fill->block,
-				   fill->why);
-	spin_unlock(&c->policy.lock);
-
+	old = cache_policy_insert(c, fill->slot, fill->why, new);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, fill->slot);
 	serve_overwrite(fill, 0);

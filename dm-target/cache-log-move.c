@@ -474,24 +474,14 @@ static void become_valid(struct log_move *m, u32 marks)
 {
 	u32 word = SLOT_VALID | SLOT_DIRTY | m->parts | marks;
 	struct cache *c = m->log->c;
-	struct slot *s = slot_at(&c->map, m->slot);
-	u32 old = slot_word(s);
+	u32 old;
 
 	/* Before the segment is given back: cache_nr_dirty_and_log() relies on it. */
 	atomic_inc(&c->nr.dirty);
 	atomic_inc(&c->nr.resident);
 	if (marks & SLOT_INTENT)
 		atomic_inc(&c->nr.intents);
-	/*
-	 * Under one lock, because an eviction that finds the slot VALID relies on
-	 * the policy knowing it.
-	 */
-	spin_lock(&c->policy.lock);
-	while (!slot_try_change(s, &old, word + (old & SLOT_PIN_MASK)))
-		;
-	c->policy.p->ops->inserted(c->policy.p, m->slot, m->block,
-				   CACHE_PROMOTE);
-	spin_unlock(&c->policy.lock);
+	old = cache_policy_insert(c, m->slot, CACHE_PROMOTE, word);
 	if (old & SLOT_WAITERS)
 		cache_wake_waiters(c, m->slot);
 }

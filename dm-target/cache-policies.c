@@ -241,6 +241,24 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 	return 0;
 }
 
+u32 cache_policy_insert(struct cache *c, u32 slot, enum cache_verdict why, u32 word)
+{
+	struct slot *s = slot_at(&c->map, slot);
+	u64 block = slot_block(s);
+	u32 old = slot_word(s);
+
+	/*
+	 * Under one lock, because an eviction that finds the slot VALID relies on
+	 * the policy knowing it.
+	 */
+	spin_lock(&c->policy.lock);
+	while (!slot_try_change(s, &old, word + (old & SLOT_PIN_MASK)))
+		;
+	c->policy.p->ops->inserted(c->policy.p, slot, block, why);
+	spin_unlock(&c->policy.lock);
+	return old;
+}
+
 /* ---- Settings ---- */
 
 const struct cache_tunable *

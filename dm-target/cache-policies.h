@@ -83,6 +83,19 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to);
 void cache_policy_destroy(struct cache *c);
 
 /**
+ * cache_policy_insert() - make a slot VALID, and tell the policy that it has a block
+ * @c: the engine
+ * @slot: the slot, FILLING; its block is set
+ * @why: the verdict that has let the block in
+ * @word: the slot's new word, VALID and without pins; the pins that the slot has stay
+ *
+ * Context: process, does not sleep; takes policy.lock.
+ *
+ * Return: the old word.  If that has SLOT_WAITERS, the caller wakes the bios.
+ */
+u32 cache_policy_insert(struct cache *c, u32 slot, enum cache_verdict why, u32 word);
+
+/**
  * cache_policy_key_loaded() - whether a policy that is known without modprobe has a
  * setting of this name
  * @key: the name, as a table or a message gave it
