@@ -114,6 +114,17 @@ static inline bool cache_wants_promotion(const struct cache_bio *cb)
 	return cb->verdict <= CACHE_PROMOTE_HOT;
 }
 
+/**
+ * cache_met_free_slots() - were slots free beyond the reserve when the bio was judged?
+ * @cb: what is kept with the bio, which must have been judged
+ *
+ * That may be the only reason why the policy wants the block.
+ */
+static inline bool cache_met_free_slots(const struct cache_bio *cb)
+{
+	return cb->io.flags & CACHE_IO_FREE_SLOTS;
+}
+
 /* ---- Where it goes ---- */
 
 /**

@@ -149,7 +149,7 @@ static enum log_keep keeps(struct cache_log *log, struct bio *bio,
 	cache_admit_logged(log->c, bio, cb);
 	if (!cache_wants_promotion(cb))
 		return LOG_KEEP_NOT;
-	if (!(cb->io.flags & CACHE_IO_FREE_SLOTS))
+	if (!cache_met_free_slots(cb))
 		return LOG_KEEP;
 	return cb->io.op == CACHE_OP_WRITE ? LOG_KEEP_IF_COVERED : LOG_KEEP_IF_FREE;
 }
