@@ -10,7 +10,7 @@
  */
 #include "cache-belongs.h"
 #include "cache-answer.h"
-#include "cache-log-io.h"
+#include "cache-log-load.h"
 #include "cache-table.h"
 
 #include <linux/dm-ioctl.h>

@@ -9,7 +9,9 @@
 #include "cache-build.h"
 #include "cache-io.h"
 #include "cache-load.h"
-#include "cache-log-io.h"
+#include "cache-log-pace.h"
+#include "cache-log-state.h"
+#include "cache-log.h"
 #include "cache-table.h"
 
 #include <linux/vmalloc.h>

@@ -7,7 +7,7 @@
  * unmapped.
  */
 #include "cache-bio.h"
-#include "cache-log-io.h"
+#include "cache-log.h"
 
 /*
  * A discard begins to unmap so many blocks ahead of its cursor.  It is more than one,

@@ -14,7 +14,8 @@
 #include "cache-build.h"
 #include "cache-engine.h"
 #include "cache-load.h"
-#include "cache-log-io.h"
+#include "cache-log-load.h"
+#include "cache-log.h"
 #include "cache-table.h"
 
 #include <linux/sched/mm.h>

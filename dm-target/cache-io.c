@@ -18,6 +18,8 @@
 #include "cache-fill.h"
 #include "cache-io.h"
 #include "cache-log-io.h"
+#include "cache-log-pace.h"
+#include "cache-log.h"
 
 /* ---- Messages to the policy ---- */
 

@@ -14,7 +14,8 @@
 #include "cache-answer.h"
 #include "cache-belongs.h"
 #include "cache-load.h"
-#include "cache-log-io.h"
+#include "cache-log-load.h"
+#include "cache-log.h"
 #include "cache-table.h"
 
 #include <linux/completion.h>

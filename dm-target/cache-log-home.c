@@ -11,7 +11,10 @@
 #include "cache-bio.h"
 #include "cache-instant.h"
 #include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-move.h"
+#include "cache-log-open.h"
+#include "cache-log-pace.h"
+#include "cache-log.h"
 
 /*
  * After so many runs that were tried in vain, nothing is tried for a while, even if

@@ -9,6 +9,8 @@
 #include "cache-admit.h"
 #include "cache-bio.h"
 #include "cache-log-io.h"
+#include "cache-log-pace.h"
+#include "cache-log.h"
 
 /*
  * A write of 32 KiB or more is large.  The disk takes streams of large writes

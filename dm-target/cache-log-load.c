@@ -8,7 +8,10 @@
  */
 #include "cache-bio.h"
 #include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-load.h"
+#include "cache-log-pace.h"
+#include "cache-log-state.h"
+#include "cache-log.h"
 #include "../write-log/log-load.h"
 
 /* ---- Header and ring ---- */

@@ -15,8 +15,9 @@
  * it is wanted.
  */
 #include "cache-bio.h"
-#include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-move.h"
+#include "cache-log-pace.h"
+#include "cache-log.h"
 #include "cache-trace.h"
 
 #include <linux/delay.h>

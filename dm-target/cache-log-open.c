@@ -11,8 +11,8 @@
  * one is free.
  */
 #include "cache-bio.h"
-#include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-open.h"
+#include "cache-log.h"
 
 #include <linux/sort.h>
 

@@ -11,8 +11,8 @@
  * where in the log a write has its place, nor which extents go home.
  */
 #include "cache-bio.h"
-#include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-pace.h"
+#include "cache-log.h"
 
 /*
  * Percent of the room.  From PACE_MARK on writes are paced; going home begins there, too.

@@ -9,7 +9,10 @@
 #include "cache-bio.h"
 #include "cache-instant.h"
 #include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-move.h"
+#include "cache-log-pace.h"
+#include "cache-log-state.h"
+#include "cache-log.h"
 
 #include <linux/delay.h>
 

@@ -10,8 +10,8 @@
  */
 #include "cache-bio.h"
 #include "cache-instant.h"
-#include "cache-log-home.h"
-#include "cache-log-io.h"
+#include "cache-log-open.h"
+#include "cache-log.h"
 
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>

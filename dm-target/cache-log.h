@@ -21,56 +21,14 @@
 #include <linux/workqueue.h>
 
 #include "../write-log/log-ring.h"
-#include "cache-commit.h"
-#include "cache-slots.h"
+#include "cache-log-home.h"
+#include "cache-log-io.h"
+#include "cache-log-move.h"
+#include "cache-log-open.h"
+#include "cache-log-state.h"
 
 struct cache;
-struct cache_bio;
 
-/* Kept with a bio that is absorbed. */
-struct cache_log_bio {
-	struct log_write *write;
-	bool fua;		/* the ring records the write before the bio ends */
-};
-
-/* Changed by log.work, and by a stop or a removal when that does not run. */
-enum cache_log_state {
-	CACHE_LOG_OFF,		/* no flag on the disk, no ring, the index is empty */
-	CACHE_LOG_ON,		/* the flag is durable, and writes are absorbed (W1) */
-	CACHE_LOG_DRAINS,	/* all extents go home; then the flag is cleared */
-	CACHE_LOG_UNKNOWN,	/* a commit of the flag failed: it may be set or not */
-};
-
-/*
- * The runs that leave the log with one flush of the origin and one batch of the ring,
- * at most.  The array takes 48 KiB.  Not chosen by measurement.
- */
-#define LOG_HOME_RUNS	2048U
-/*
- * The blocks that are sorted at a time, as in write-back.  The array takes 128 KiB.
- * Not chosen by measurement.
- */
-#define LOG_HOME_BLOCKS	16384U
-/*
- * The ends of large writes that are remembered; a power of 2 for the hash.  With fewer,
- * an end takes the entry of another sooner, and the small last part of that write is
- * absorbed.  Not chosen by measurement.
- */
-#define LOG_NR_LARGE	64U
-
-/*
- * The blocks that go into the cache with one commit, and how many of them need a copy,
- * at most.  32 blocks of 64 KiB are the room for copies while there are no users.
- * Neither was chosen by measurement.
- */
-#define LOG_NR_MOVES	256U
-#define LOG_NR_COPIED	32U
-/*
- * The segments that are open at a time, at most, and the appends after which the shares
- * of the origin are chosen anew.  In a model of the log 16 did as well as 64.
- */
-#define LOG_NR_OPEN	16U
-#define LOG_NR_SAMPLED	128U
 /*
  * Percent of the log's room, its ring or its memory.  When one of them is so full, the
  * log begins to go home, and writes are paced.  If it were higher, less room would be
@@ -78,72 +36,19 @@ enum cache_log_state {
  * measurement of the value is recorded.
  */
 #define LOG_HIGH_MARK	75U
+
+/*
+ * Segments that whole blocks fill are mapped when so many of them wait, or when a second
+ * has passed, because then a commit maps many.  Not chosen by measurement.
+ */
+#define LOG_WHOLE_BATCH	128U
+
 /*
  * The blocks that may wait for log.work, because reads want them in the cache.  A block
  * that finds no room keeps its mark, and goes into the cache when its turn to go home
  * comes.  Not chosen by measurement.
  */
 #define LOG_NR_WANTED	64U
-
-struct log_move;
-
-/* One copy: from the log to the origin, or for a block that goes into the cache. */
-struct log_copy {
-	struct cache_log *log;
-	struct log_move *move;	/* the move that it is for, or NULL */
-	struct log_batch *batch;	/* the batch that it is of, or NULL */
-	u32 sectors;
-	bool from_fast, to_fast;	/* whether that end is the cache device */
-	bool failed;		/* result: valid when the copy has ended */
-};
-
-/* Runs that go home together, with one flush of the origin (W4). */
-struct log_batch {
-	struct log_run *runs;	/* LOG_HOME_RUNS; the first @nr are used */
-	struct log_copy *copies;	/* one for each run */
-	u32 nr;			/* runs */
-	u32 nr_begun;		/* the first runs: their copies were begun */
-	atomic_t nr_copying;	/* copies that were begun and have not ended */
-};
-
-enum log_move_state {
-	LOG_MOVE_COPIES,	/* the slot is FREE and nobody finds it, or a segment */
-	LOG_MOVE_PUBLISHED,	/* the slot is FILLING: writes to the block wait */
-	LOG_MOVE_MAPPED,	/* VALID, with a pin until the extents have left (W5) */
-	LOG_MOVE_OVER,		/* nothing is left to be done */
-};
-
-/* A block on its way from the log into the cache. */
-struct log_move {
-	struct cache_log *log;
-	u64 block;
-	u32 slot;
-	enum log_move_state state;
-	bool failed;		/* a copy failed, so the block stays in the log */
-	bool slot_failed;	/* because the slot could not be written */
-	bool in_place;		/* the slot is a segment, which one extent fills */
-	u32 parts;		/* SLOT_PARTS_MASK: parts with extents, newer than the origin */
-	ktime_t began;		/* for the trace; 0: the event was off */
-	struct commit_op op;
-	struct log_copy copy;	/* of the whole block, from the origin */
-};
-
-/*
- * An open segment: writes are appended to it.  It takes the writes to one share of the
- * origin, because the log goes home in the origin's order, and a segment is free only
- * when all of its extents have left.
- */
-struct log_open {
-	u32 slot;		/* SLOT_NONE: no segment is open for this share */
-	u32 fill;		/* sectors of the segment that are taken */
-	u64 first;		/* the first block of the share; 0 for the first share */
-};
-
-/*
- * After errors of the origin nothing of the log goes home for so long; in jiffies.  It is
- * as long as write-back leaves a block alone (WB_BACKOFF).
- */
-#define LOG_HOME_BACKOFF	(5 * HZ)
 
 struct cache_log {
 	struct cache *c;
@@ -249,7 +154,46 @@ struct cache_log {
 	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
 
-/* ---- For the files below cache-log-io.c ---- */
+/* ---- The object ---- */
+
+/**
+ * cache_log_make() - give an engine a log, empty and OFF
+ * @c: the engine; has no log yet
+ * @work: cache_log_work(), which this file must not call
+ * @pace_work: cache_log_pace_work(), the same
+ *
+ * Context: process, sleeps; one caller at a time.
+ *
+ * Return: 0; -ENOMEM; or another error, and then the engine has no log.
+ */
+int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work);
+
+/**
+ * cache_log_free() - free a log; nothing is written
+ * @log: the log, which nobody uses any more; may be NULL
+ *
+ * Context: process, sleeps.
+ */
+void cache_log_free(struct cache_log *log);
+
+/**
+ * cache_log_kick() - have log.work look for work
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ */
+void cache_log_kick(struct cache_log *log);
+
+/**
+ * cache_log_counts() - does the log still say what its blocks contain?
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: false if its ring failed, all extents were copied home, and the flag is
+ * cleared; or if the cache was given up.
+ */
+bool cache_log_counts(struct cache_log *log);
 
 /**
  * cache_log_has_block() - may some of a block be in the log, or on its way into it?
@@ -266,15 +210,30 @@ struct cache_log {
 bool cache_log_has_block(struct cache_log *log, u64 block);
 
 /**
- * cache_log_counts() - does the log still say what its blocks contain?
+ * cache_log_backs_off() - whether nothing goes home for some seconds, after errors
  * @log: the log
  *
  * Context: any, never sleeps.
- *
- * Return: false if its ring failed, all extents were copied home, and the flag is
- * cleared; or if the cache was given up.
  */
-bool cache_log_counts(struct cache_log *log);
+bool cache_log_backs_off(struct cache_log *log);
+
+/**
+ * cache_log_none_goes_home() - whether no block of the log can go home
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ */
+bool cache_log_none_goes_home(struct cache_log *log);
+
+/**
+ * cache_log_is_hopeless() - whether nothing goes home for seconds, or ever
+ * @log: the log
+ *
+ * A write must not wait so long.
+ *
+ * Context: any, never sleeps.
+ */
+bool cache_log_is_hopeless(struct cache_log *log);
 
 /**
  * cache_log_is_stuck() - will a block stay in a log whose ring failed?
@@ -288,6 +247,187 @@ bool cache_log_counts(struct cache_log *log);
  */
 bool cache_log_is_stuck(struct cache *c, u64 block);
 
+/* ---- Segments ---- */
+
+/**
+ * cache_log_max_runs() - how many extents the memory of the index has room for
+ * @c: the engine
+ *
+ * Context: any.
+ *
+ * Return: extents that lie alone in their blocks.
+ */
+u64 cache_log_max_runs(const struct cache *c);
+
+/**
+ * cache_log_share() - the slots that the log has, in percent of what it may have
+ * @log: the log
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: percent, 100 at most.
+ */
+u32 cache_log_share(struct cache_log *log);
+
+/**
+ * cache_log_has_spare() - whether slots are free, and nothing has to go home for room
+ * @log: the log
+ *
+ * Racy: the answer may change at any time.
+ *
+ * Context: any, never sleeps.
+ */
+bool cache_log_has_spare(struct cache_log *log);
+
+/**
+ * cache_log_take_room() - give a write its place in the log
+ * @log: the log
+ * @w: the write, which log_index_reserve() has counted in
+ *
+ * A write of a whole block gets a segment of its own.  Any other goes to the end of
+ * the open segment of its share; if no slot can be taken for that share, to the end of
+ * any open segment with room.
+ *
+ * Context: any, never sleeps; takes log.room_lock, map.free_lock, and locks of the
+ * index.
+ *
+ * Return: false if there is no room: the log may not have one more slot, no slot is
+ * free, or memory is short.
+ */
+bool cache_log_take_room(struct cache_log *log, struct log_write *w);
+
+/**
+ * cache_log_add_segment() - take over a segment that recovery has found
+ * @log: the log
+ * @slot: FREE, and not on the free list yet; the index has it as a segment
+ *
+ * Context: no I/O runs.
+ */
+void cache_log_add_segment(struct cache_log *log, u32 slot);
+
+/**
+ * cache_log_pop_whole() - take a segment off the list of whole ones
+ * @log: the log
+ *
+ * A write of a whole block was absorbed to it.  Its slot_block() is that block.
+ *
+ * Context: process, does not sleep; takes log.room_lock.
+ *
+ * Return: the segment, or SLOT_NONE.
+ */
+u32 cache_log_pop_whole(struct cache_log *log);
+
+/**
+ * cache_log_push_whole() - return a segment to the list of whole ones
+ * @log: the log
+ * @slot: the segment
+ *
+ * Context: process, does not sleep; takes log.room_lock.
+ */
+void cache_log_push_whole(struct cache_log *log, u32 slot);
+
+/**
+ * cache_log_push_full() - put a segment on the list of full ones
+ * @log: the log
+ * @slot: the segment
+ *
+ * Context: process, does not sleep; takes log.room_lock.
+ */
+void cache_log_push_full(struct cache_log *log, u32 slot);
+
+/**
+ * cache_log_close_open() - put all open segments on the list of full ones
+ * @log: the log
+ *
+ * Context: process, does not sleep; takes log.room_lock.
+ */
+void cache_log_close_open(struct cache_log *log);
+
+/**
+ * cache_log_reap() - give back the slots of all listed segments that hold nothing
+ * @log: the log
+ *
+ * Context: log.work, or a caller while that cannot run; may sleep; takes log.room_lock,
+ * locks of the index and map.free_lock, one after the other.
+ */
+void cache_log_reap(struct cache_log *log);
+
+/* ---- The ring ---- */
+
+/**
+ * cache_log_ring_work() - write one batch of the ring, and end the bios that wait for it
+ * @work: ring_work of the log
+ *
+ * Context: log.wq; sleeps, does I/O; takes log.lock.
+ */
+void cache_log_ring_work(struct work_struct *work);
+
+/**
+ * cache_log_write_ring() - have a batch of the ring written, and wait for its end
+ * @log: the log
+ *
+ * Context: process, sleeps; not on log.wq, because it waits for work there.
+ */
+void cache_log_write_ring(struct cache_log *log);
+
+/**
+ * cache_log_leave_runs() - have the ring record that runs have left, durably
+ * @log: the log
+ * @runs: the runs, which log_index_collect() found with its @leaving
+ * @nr: the number of runs, at least 1
+ *
+ * Context: log.work, or a caller while that cannot run; sleeps, does I/O; takes
+ * log.ring.lock.
+ *
+ * Return: 0: readers do not find the runs any more.  -EIO: the ring has failed.
+ */
+int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr);
+
+/**
+ * cache_log_unpin_runs() - give back the pins that log_index_collect() took
+ * @log: the log
+ * @runs: the runs
+ * @nr: the number of runs
+ *
+ * Context: process, does not sleep; takes wait.buckets[].lock, then wait.deferred_lock, if
+ * a bio waits for a segment.
+ */
+void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr);
+
+/**
+ * cache_log_flush() - take a user's flush of the cache device, if need be
+ * @c: the engine; has a log
+ * @bio: the flush, a BIO_FLUSH
+ *
+ * Context: any, never sleeps; takes log.lock.
+ *
+ * Return: false if nothing has to be recorded, or the ring has failed; then the flush
+ * goes to the device.  True: the bio ends when all is recorded (W3), with an error if
+ * that failed.
+ */
+bool cache_log_flush(struct cache *c, struct bio *bio);
+
+/**
+ * cache_log_add_flush() - have a bio end with the next batch of the ring
+ * @log: the log
+ * @bio: a BIO_FLUSH; or a BIO_LOGGED, a write with FUA that readers find already
+ *
+ * Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_add_flush(struct cache_log *log, struct bio *bio);
+
+/* ---- Bios and blocks that wait ---- */
+
+/**
+ * cache_log_wait_to_leave() - have a write wait until its block has left the log
+ * @log: the log
+ * @bio: the write; no longer the caller's.  It is mapped again, or ends with
+ *	BLK_STS_IOERR if the block cannot leave.
+ *
+ * Context: any, never sleeps; takes log.lock.
+ */
+void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
+
 /**
  * cache_log_want() - a promotion gave way, perhaps because the log has some of the block
  * @c: the engine; it may have no log
@@ -299,5 +439,17 @@ bool cache_log_is_stuck(struct cache *c, u64 block);
  * there.
  */
 bool cache_log_want(struct cache *c, u64 block);
+
+/**
+ * cache_log_discard() - have a discard wait until the log has nothing of its blocks
+ * @c: the engine; has a log
+ * @bio: the discard, which has entered the gate
+ *
+ * Context: process, does not sleep; takes log.lock and locks of the index.
+ *
+ * Return: true if the log has nothing of its blocks.  False: the bio waits.  It is
+ * deferred (STEP_DISCARD) when the extents have left, durably (W6), or cannot leave.
+ */
+bool cache_log_discard(struct cache *c, struct bio *bio);
 
 #endif
