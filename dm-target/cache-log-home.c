@@ -447,11 +447,11 @@ void cache_log_serve_wanted(struct cache_log *log)
 	u64 blocks[LOG_NR_WANTED];
 	u32 nr, i;
 
-	spin_lock_irq(&log->lock);
-	nr = log->nr_wanted;
-	memcpy(blocks, log->wanted, nr * sizeof(*blocks));
-	WRITE_ONCE(log->nr_wanted, 0);
-	spin_unlock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
+	nr = log->wanted.nr;
+	memcpy(blocks, log->wanted.blocks, nr * sizeof(*blocks));
+	WRITE_ONCE(log->wanted.nr, 0);
+	spin_unlock_irq(&log->waiting.lock);
 	cache_log_sort_blocks(blocks, nr);
 	for (i = 0; i < nr && !cache_log_has_waiters(log); i++) {
 		cache_log_begin_move(log, blocks[i]);
@@ -499,18 +499,18 @@ static struct bio *pop_bio(struct cache_log *log, struct bio_list *list)
 {
 	struct bio *bio;
 
-	spin_lock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
 	bio = bio_list_pop(list);
-	spin_unlock_irq(&log->lock);
+	spin_unlock_irq(&log->waiting.lock);
 	return bio;
 }
 
 static void push_bios_back(struct cache_log *log, struct bio_list *list,
 			   struct bio_list *bios)
 {
-	spin_lock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
 	bio_list_merge_head(list, bios);
-	spin_unlock_irq(&log->lock);
+	spin_unlock_irq(&log->waiting.lock);
 }
 
 /*
@@ -566,7 +566,7 @@ void cache_log_serve_leavers(struct cache_log *log)
 	struct bio *bio;
 	int r;
 
-	while ((bio = pop_bio(log, &log->leavers))) {
+	while ((bio = pop_bio(log, &log->waiting.leavers))) {
 		r = close_and_empty(log, cache_bio(bio)->block);
 		if (!r || !cache_log_counts(log))
 			cache_defer_bio(log->c, bio, STEP_MAP);
@@ -575,7 +575,7 @@ void cache_log_serve_leavers(struct cache_log *log)
 		else
 			bio_list_add(&stay, bio);
 	}
-	push_bios_back(log, &log->leavers, &stay);
+	push_bios_back(log, &log->waiting.leavers, &stay);
 }
 
 /* ---- Discards ---- */
@@ -632,7 +632,7 @@ void cache_log_serve_discards(struct cache_log *log)
 	struct cache_discard *d;
 	struct bio *bio;
 
-	while ((bio = pop_bio(log, &log->discards))) {
+	while ((bio = pop_bio(log, &log->waiting.discards))) {
 		d = &cache_bio(bio)->discard;
 		while (d->cursor < d->last && !READ_ONCE(log->failed) &&
 		       discard_some(log, d))

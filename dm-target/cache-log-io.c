@@ -211,7 +211,7 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		break;
 	}
 	if (cache_log_has_block(log, cb->block) ||
-	    (absorbed == NO_ROOM && READ_ONCE(log->paces))) {
+	    (absorbed == NO_ROOM && READ_ONCE(log->pace.is_on))) {
 		*r = DM_MAPIO_SUBMITTED;
 		wait_until(log, bio, absorbed);
 		return true;

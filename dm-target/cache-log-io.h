@@ -38,8 +38,8 @@ struct log_piece {
  * @cb: what is kept with it
  * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
- * Context: any, never sleeps; takes log.lock, log.room_lock, map.free_lock and locks of
- * the index.
+ * Context: any, never sleeps; takes log.waiting.lock, log.room_lock, map.free_lock and
+ * locks of the index.
  *
  * Return: true if the bio goes to the log, or waits for it.  False if it goes on as if
  * there were no log; the block may have got a slot meanwhile.
@@ -88,8 +88,8 @@ bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
  * @bio: the write, a BIO_ABSORBED
  * @error: in: the device's error, or 0; out: the writer's
  *
- * Context: any, never sleeps; takes locks of the index, and log.lock for a write with
- * FUA.
+ * Context: any, never sleeps; takes locks of the index, and log.waiting.lock for a write
+ * with FUA.
  *
  * Return: DM_ENDIO_DONE; DM_ENDIO_INCOMPLETE if the bio ends later, because the ring has
  * to record it, or because the cache device failed and the bio is mapped again.

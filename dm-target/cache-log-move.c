@@ -40,7 +40,7 @@ static u32 copy_room(struct cache_log *log)
 	if (READ_ONCE(log->state) != CACHE_LOG_ON || cache_log_is_pressed(log) ||
 	    time_after(jiffies, READ_ONCE(c->tick.last_io) + 2 * HZ))
 		return 2 * room;
-	return READ_ONCE(log->paces) ? room / 4 : room / 2;
+	return READ_ONCE(log->pace.is_on) ? room / 4 : room / 2;
 }
 
 static void count_error(struct cache *c, bool fast, enum cache_stat stat)

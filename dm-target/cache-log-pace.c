@@ -29,7 +29,7 @@
 #define STEADY_PERCENT		10U
 /*
  * Sectors: so much may come at once after a moment without any.  It has to be more than a
- * disk takes from one turn of @pace_work to the next, 8 ms later with 250 ticks a second.
+ * disk takes from one turn of pace.work to the next, 8 ms later with 250 ticks a second.
  */
 #define MOST_CREDIT		1024
 /*
@@ -72,27 +72,27 @@ void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home)
 {
 	bool paces = goes_home && fullness >= PACE_MARK;
 
-	WRITE_ONCE(log->is_tight, fullness >= TIGHT_MARK);
-	if (log->paces == paces)
+	WRITE_ONCE(log->pace.is_tight, fullness >= TIGHT_MARK);
+	if (log->pace.is_on == paces)
 		return;
-	spin_lock_irq(&log->lock);
-	WRITE_ONCE(log->paces, paces);
-	log->earned = 0;
-	log->turn_at = jiffies;
-	spin_unlock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
+	WRITE_ONCE(log->pace.is_on, paces);
+	log->pace.earned = 0;
+	log->pace.turn_at = jiffies;
+	spin_unlock_irq(&log->waiting.lock);
 }
 
 static bool none_waits_locked(struct cache_log *log)
 {
-	lockdep_assert_held(&log->lock);
-	return !log->nr_room && !log->nr_again && !log->nr_turns;
+	lockdep_assert_held(&log->waiting.lock);
+	return !log->pace.nr_room && !log->pace.nr_again && !log->pace.nr_turns;
 }
 
 /* The debt of a large write is MOST_CREDIT at most. */
 static void charge_locked(struct cache_log *log, struct bio *bio)
 {
-	lockdep_assert_held(&log->lock);
-	log->credit = max(log->credit - (s32)bio_sectors(bio), -MOST_CREDIT);
+	lockdep_assert_held(&log->waiting.lock);
+	log->pace.credit = max(log->pace.credit - (s32)bio_sectors(bio), -MOST_CREDIT);
 }
 
 static bool take_credit(struct cache_log *log, struct bio *bio)
@@ -100,11 +100,11 @@ static bool take_credit(struct cache_log *log, struct bio *bio)
 	unsigned long flags;
 	bool taken;
 
-	spin_lock_irqsave(&log->lock, flags);
-	taken = none_waits_locked(log) && log->credit > 0;
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	taken = none_waits_locked(log) && log->pace.credit > 0;
 	if (taken)
 		charge_locked(log, bio);
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 	return taken;
 }
 
@@ -115,25 +115,25 @@ static bool take_credit(struct cache_log *log, struct bio *bio)
  */
 static bool others_are_first(struct cache_log *log, struct bio *bio)
 {
-	if (READ_ONCE(log->nr_again))
+	if (READ_ONCE(log->pace.nr_again))
 		return true;
-	return READ_ONCE(log->turn) != bio &&
-	       (READ_ONCE(log->nr_room) || READ_ONCE(log->nr_turns));
+	return READ_ONCE(log->pace.turn) != bio &&
+	       (READ_ONCE(log->pace.nr_room) || READ_ONCE(log->pace.nr_turns));
 }
 
 bool cache_log_must_wait(struct cache_log *log, struct bio *bio)
 {
-	if (likely(!READ_ONCE(log->paces)))
+	if (likely(!READ_ONCE(log->pace.is_on)))
 		return others_are_first(log, bio);
 	/* A bio with a turn took its credit when it got the turn, or needs none. */
-	return READ_ONCE(log->turn) != bio && !take_credit(log, bio);
+	return READ_ONCE(log->pace.turn) != bio && !take_credit(log, bio);
 }
 
 /* ---- Writes that wait ---- */
 
 static void hand_out_soon(struct cache_log *log)
 {
-	queue_delayed_work(log->c->wq.bg, &log->pace_work, msecs_to_jiffies(PACE_MS));
+	queue_delayed_work(log->c->wq.bg, &log->pace.work, msecs_to_jiffies(PACE_MS));
 }
 
 /* A bio that has had its turn in vain stays before those that came later. */
@@ -142,24 +142,24 @@ void cache_log_wait_for_room(struct cache_log *log, struct bio *bio)
 	unsigned long flags;
 
 	cache_leave_submitter(bio);
-	spin_lock_irqsave(&log->lock, flags);
+	spin_lock_irqsave(&log->waiting.lock, flags);
 	if (none_waits_locked(log))
-		log->turn_at = jiffies;
-	if (READ_ONCE(log->turn) == bio) {
-		WRITE_ONCE(log->nr_again, log->nr_again + 1);
-		bio_list_add(&log->again, bio);
+		log->pace.turn_at = jiffies;
+	if (READ_ONCE(log->pace.turn) == bio) {
+		WRITE_ONCE(log->pace.nr_again, log->pace.nr_again + 1);
+		bio_list_add(&log->pace.again, bio);
 	} else {
-		WRITE_ONCE(log->nr_room, log->nr_room + 1);
-		bio_list_add(&log->room, bio);
+		WRITE_ONCE(log->pace.nr_room, log->pace.nr_room + 1);
+		bio_list_add(&log->pace.room, bio);
 	}
 	/*
 	 * Kicked under the lock, because afterwards the last bio, and the cache,
 	 * may be gone.
 	 */
 	cache_log_kick(log);
-	if (READ_ONCE(log->paces))
+	if (READ_ONCE(log->pace.is_on))
 		hand_out_soon(log);
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 }
 
 /* *@nr counts the list. */
@@ -167,7 +167,7 @@ static struct bio *pop_locked(struct cache_log *log, struct bio_list *list, u32 
 {
 	struct bio *bio = bio_list_pop(list);
 
-	lockdep_assert_held(&log->lock);
+	lockdep_assert_held(&log->waiting.lock);
 	if (bio)
 		WRITE_ONCE(*nr, *nr - 1);
 	return bio;
@@ -176,9 +176,9 @@ static struct bio *pop_locked(struct cache_log *log, struct bio_list *list, u32 
 static void give_turn_locked(struct cache_log *log, struct bio *bio,
 			     struct bio_list *bios)
 {
-	lockdep_assert_held(&log->lock);
+	lockdep_assert_held(&log->waiting.lock);
 	cache_bio(bio)->turn = true;
-	WRITE_ONCE(log->nr_turns, log->nr_turns + 1);
+	WRITE_ONCE(log->pace.nr_turns, log->pace.nr_turns + 1);
 	bio_list_add(bios, bio);
 }
 
@@ -187,12 +187,12 @@ static void give_turns_locked(struct cache_log *log, bool to_all, struct bio_lis
 {
 	struct bio *bio;
 
-	lockdep_assert_held(&log->lock);
-	while ((bio = pop_locked(log, &log->again, &log->nr_again)))
+	lockdep_assert_held(&log->waiting.lock);
+	while ((bio = pop_locked(log, &log->pace.again, &log->pace.nr_again)))
 		give_turn_locked(log, bio, bios);
-	while (to_all && (bio = pop_locked(log, &log->room, &log->nr_room)))
+	while (to_all && (bio = pop_locked(log, &log->pace.room, &log->pace.nr_room)))
 		give_turn_locked(log, bio, bios);
-	log->turn_at = jiffies;
+	log->pace.turn_at = jiffies;
 }
 
 static void map_again(struct cache_log *log, struct bio_list *bios)
@@ -208,54 +208,55 @@ void cache_log_went_home(struct cache_log *log, u32 sectors)
 	unsigned long flags;
 	u32 left;
 
-	if (!READ_ONCE(log->paces))
+	if (!READ_ONCE(log->pace.is_on))
 		return;
 	left = 100 - min(cache_log_fullness(log), 100U);
-	spin_lock_irqsave(&log->lock, flags);
-	log->earned += sectors * left;
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	log->pace.earned += sectors * left;
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 	hand_out_soon(log);
 }
 
 /* Some of what was earned becomes credit, and the next writes take it. */
 static void hand_out_locked(struct cache_log *log, struct bio_list *bios)
 {
-	u32 earned = log->earned / STEADY_PERCENT;
+	struct cache_log_pace *pace = &log->pace;
+	u32 earned = pace->earned / STEADY_PERCENT;
 	u32 credit = min(max(earned / EARNED_SHARE, LEAST_CREDIT), earned);
 	struct bio *bio;
 
-	lockdep_assert_held(&log->lock);
-	log->earned -= credit * STEADY_PERCENT;
-	log->credit = min_t(s32, log->credit + credit, MOST_CREDIT);
-	while (log->credit > 0 && (bio = pop_locked(log, &log->room, &log->nr_room))) {
+	lockdep_assert_held(&log->waiting.lock);
+	pace->earned -= credit * STEADY_PERCENT;
+	pace->credit = min_t(s32, pace->credit + credit, MOST_CREDIT);
+	while (pace->credit > 0 && (bio = pop_locked(log, &pace->room, &pace->nr_room))) {
 		charge_locked(log, bio);
 		give_turn_locked(log, bio, bios);
-		log->gave_turns = true;
-		log->turn_at = jiffies;
+		pace->gave_turns = true;
+		pace->turn_at = jiffies;
 	}
 }
 
 static bool is_overdue_locked(struct cache_log *log)
 {
-	lockdep_assert_held(&log->lock);
-	return !log->nr_turns &&
-	       time_after(jiffies, log->turn_at + msecs_to_jiffies(PATIENCE_MS));
+	lockdep_assert_held(&log->waiting.lock);
+	return !log->pace.nr_turns &&
+	       time_after(jiffies, log->pace.turn_at + msecs_to_jiffies(PATIENCE_MS));
 }
 
 void cache_log_pace_work(struct work_struct *work)
 {
 	struct cache_log *log = container_of(to_delayed_work(work), struct cache_log,
-					     pace_work);
+					     pace.work);
 	struct bio_list bios = BIO_EMPTY_LIST;
 	bool more;
 
-	spin_lock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
 	hand_out_locked(log, &bios);
 	if (is_overdue_locked(log))
 		give_turns_locked(log, true, &bios);
-	more = READ_ONCE(log->paces) &&
-	       (log->nr_room || log->earned >= STEADY_PERCENT);
-	spin_unlock_irq(&log->lock);
+	more = READ_ONCE(log->pace.is_on) &&
+	       (log->pace.nr_room || log->pace.earned >= STEADY_PERCENT);
+	spin_unlock_irq(&log->waiting.lock);
 	map_again(log, &bios);
 	if (more)
 		hand_out_soon(log);
@@ -264,7 +265,7 @@ void cache_log_pace_work(struct work_struct *work)
 void cache_log_end_pace(struct cache_log *log)
 {
 	if (log)
-		cancel_delayed_work_sync(&log->pace_work);
+		cancel_delayed_work_sync(&log->pace.work);
 }
 
 bool cache_log_next_turns(struct cache_log *log)
@@ -272,14 +273,14 @@ bool cache_log_next_turns(struct cache_log *log)
 	struct bio_list bios = BIO_EMPTY_LIST;
 	bool gave;
 
-	spin_lock_irq(&log->lock);
-	gave = log->gave_turns;
-	log->gave_turns = false;
-	/* @pace_work gives turns to paced writes. */
-	if (!log->nr_turns)
-		give_turns_locked(log, !gave || !READ_ONCE(log->paces), &bios);
+	spin_lock_irq(&log->waiting.lock);
+	gave = log->pace.gave_turns;
+	log->pace.gave_turns = false;
+	/* pace.work gives turns to paced writes. */
+	if (!log->pace.nr_turns)
+		give_turns_locked(log, !gave || !READ_ONCE(log->pace.is_on), &bios);
 	gave |= !bio_list_empty(&bios);
-	spin_unlock_irq(&log->lock);
+	spin_unlock_irq(&log->waiting.lock);
 	map_again(log, &bios);
 	return gave;
 }
@@ -287,33 +288,35 @@ bool cache_log_next_turns(struct cache_log *log)
 void cache_log_begin_turn(struct cache_log *log, struct bio *bio)
 {
 	cache_bio(bio)->turn = false;
-	WRITE_ONCE(log->turn, bio);
+	WRITE_ONCE(log->pace.turn, bio);
 }
 
 void cache_log_end_turn(struct cache_log *log)
 {
-	spin_lock_irq(&log->lock);
-	WRITE_ONCE(log->turn, NULL);
-	WRITE_ONCE(log->nr_turns, log->nr_turns - 1);
-	if (!log->nr_turns && (log->nr_room || log->nr_again))
+	spin_lock_irq(&log->waiting.lock);
+	WRITE_ONCE(log->pace.turn, NULL);
+	WRITE_ONCE(log->pace.nr_turns, log->pace.nr_turns - 1);
+	if (!log->pace.nr_turns && (log->pace.nr_room || log->pace.nr_again))
 		cache_log_kick(log);
-	spin_unlock_irq(&log->lock);
+	spin_unlock_irq(&log->waiting.lock);
 }
 
 bool cache_log_has_waiters(struct cache_log *log)
 {
-	return READ_ONCE(log->nr_room) || READ_ONCE(log->nr_again) ||
-	       !bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards);
+	return READ_ONCE(log->pace.nr_room) || READ_ONCE(log->pace.nr_again) ||
+	       !bio_list_empty(&log->waiting.leavers) ||
+	       !bio_list_empty(&log->waiting.discards);
 }
 
 /* Paced writes need no room at once, but a suspend waits for all of them. */
 bool cache_log_is_pressed(struct cache_log *log)
 {
-	if (!bio_list_empty(&log->leavers) || !bio_list_empty(&log->discards) ||
-	    READ_ONCE(log->nr_again))
+	if (!bio_list_empty(&log->waiting.leavers) ||
+	    !bio_list_empty(&log->waiting.discards) ||
+	    READ_ONCE(log->pace.nr_again))
 		return true;
-	return READ_ONCE(log->nr_room) &&
-	       (!READ_ONCE(log->paces) || READ_ONCE(log->is_tight) ||
+	return READ_ONCE(log->pace.nr_room) &&
+	       (!READ_ONCE(log->pace.is_on) || READ_ONCE(log->pace.is_tight) ||
 		READ_ONCE(log->c->life.quiescing));
 }
 
@@ -333,10 +336,10 @@ void cache_log_give_up_on_room(struct cache_log *log)
 
 	/* Writes that had no turn yet may take the room that is left, so none is paced. */
 	cache_log_set_pace(log, 0, false);
-	spin_lock_irq(&log->lock);
-	while ((bio = pop_locked(log, &log->again, &log->nr_again)))
+	spin_lock_irq(&log->waiting.lock);
+	while ((bio = pop_locked(log, &log->pace.again, &log->pace.nr_again)))
 		bio_list_add(&bios, bio);
-	spin_unlock_irq(&log->lock);
+	spin_unlock_irq(&log->waiting.lock);
 	while ((bio = bio_list_pop(&bios)))
 		give_up_on(log, bio);
 }

@@ -8,6 +8,29 @@
 
 struct cache_log;
 
+/* Writes that wait for room, and their pace.  Under log.waiting.lock. */
+struct cache_log_pace {
+	struct bio_list room;	/* writes that wait for room, in order */
+	struct bio_list again;	/* the same: they found no room in their turn */
+	/* The next five are read anywhere. */
+	u32 nr_room;		/* bios in @room */
+	u32 nr_again;		/* bios in @again */
+	u32 nr_turns;		/* bios with a turn, which the worker maps soon */
+	bool is_on;		/* writes are paced */
+	/* So full that paced writes need small batches; written without the lock. */
+	bool is_tight;
+	bool gave_turns;	/* @work gave turns since log.work looked */
+	u32 earned;		/* by copies: sectors * percent, not handed out yet */
+	s32 credit;		/* sectors that paced writes may take */
+	unsigned long turn_at;	/* jiffies of the last turn, or of the first wait */
+	/*
+	 * The bio that the worker of deferred bios maps, or NULL.  That worker alone writes
+	 * it, without the lock, and others only compare it.
+	 */
+	struct bio *turn;
+	struct delayed_work work;	/* on wq.bg: hands out @earned */
+};
+
 /**
  * cache_log_must_wait() - whether a write has to wait for room or for credit
  * @log: the log
@@ -16,7 +39,7 @@ struct cache_log;
  * It has to if other writes are first.  While writes are paced, it has to if there is
  * no credit; if it need not wait, it has taken its credit.
  *
- * Context: any, never sleeps; takes log.lock if writes are paced.
+ * Context: any, never sleeps; takes log.waiting.lock if writes are paced.
  */
 bool cache_log_must_wait(struct cache_log *log, struct bio *bio);
 
@@ -27,7 +50,7 @@ bool cache_log_must_wait(struct cache_log *log, struct bio *bio);
  *
  * Writes get their turns in the order in which they came.
  *
- * Context: any, never sleeps; takes log.lock.
+ * Context: any, never sleeps; takes log.waiting.lock.
  */
 void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
 
@@ -37,11 +60,11 @@ void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
  *
  * A round of turns ends before the next one begins, so no write is overtaken.  If a
  * round is under way, nothing happens, and its end kicks log.work.  While writes are
- * paced and @pace_work gives turns, only writes that had a turn in vain try again.
+ * paced and pace.work gives turns, only writes that had a turn in vain try again.
  *
- * Context: process, does not sleep; takes log.lock, then wait.deferred_lock.
+ * Context: process, does not sleep; takes log.waiting.lock, then wait.deferred_lock.
  *
- * Return: true if turns were given, now or by @pace_work since the last call.
+ * Return: true if turns were given, now or by pace.work since the last call.
  */
 bool cache_log_next_turns(struct cache_log *log);
 
@@ -58,7 +81,7 @@ void cache_log_begin_turn(struct cache_log *log, struct bio *bio);
  * cache_log_end_turn() - the worker has mapped that write, which may have ended
  * @log: the log
  *
- * Context: the worker of deferred bios; takes log.lock.
+ * Context: the worker of deferred bios; takes log.waiting.lock.
  */
 void cache_log_end_turn(struct cache_log *log);
 
@@ -80,7 +103,7 @@ u32 cache_log_fullness(struct cache_log *log);
  *
  * Writes are paced while the log is nearly full and extents can go home.
  *
- * Context: process, does not sleep; takes log.lock.
+ * Context: process, does not sleep; takes log.waiting.lock.
  */
 void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home);
 
@@ -89,20 +112,20 @@ void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home);
  * @log: the log
  * @sectors: the sectors that were copied
  *
- * Context: any, never sleeps; takes log.lock if writes are paced.
+ * Context: any, never sleeps; takes log.waiting.lock if writes are paced.
  */
 void cache_log_went_home(struct cache_log *log, u32 sectors);
 
 /**
  * cache_log_pace_work() - hand out some of the credit that copies have earned
- * @work: pace_work of the log
+ * @work: pace.work of the log
  *
- * Context: wq.bg, does not sleep; takes log.lock, then wait.deferred_lock.
+ * Context: wq.bg, does not sleep; takes log.waiting.lock, then wait.deferred_lock.
  */
 void cache_log_pace_work(struct work_struct *work);
 
 /**
- * cache_log_end_pace() - stop @pace_work for good
+ * cache_log_end_pace() - stop pace.work for good
  * @log: the log, or NULL; no write waits for room
  *
  * To be called before the engine's workqueues are destroyed.
@@ -136,7 +159,7 @@ bool cache_log_is_pressed(struct cache_log *log);
  * A write that had its turn in vain goes to the origin.  If the log has some of its
  * block, it ends with BLK_STS_IOERR.
  *
- * Context: process, does not sleep; takes log.lock, locks of the index and
+ * Context: process, does not sleep; takes log.waiting.lock, locks of the index and
  * wait.deferred_lock, one after the other.
  */
 void cache_log_give_up_on_room(struct cache_log *log);

@@ -510,10 +510,10 @@ void cache_log_ring_work(struct work_struct *work)
 	WRITE_ONCE(log->batch_runs, true);
 	/* Pairs with is_recorded(). */
 	smp_mb();
-	spin_lock_irq(&log->lock);
-	bios = log->flushes;
-	bio_list_init(&log->flushes);
-	spin_unlock_irq(&log->lock);
+	spin_lock_irq(&log->waiting.lock);
+	bios = log->waiting.flushes;
+	bio_list_init(&log->waiting.flushes);
+	spin_unlock_irq(&log->waiting.lock);
 
 	r = write_batch(log, &began);
 	if (r)
@@ -590,10 +590,10 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio)
 	 * Queued under the lock, because afterwards the last bio, and the cache,
 	 * may be gone.
 	 */
-	spin_lock_irqsave(&log->lock, flags);
-	bio_list_add(&log->flushes, bio);
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	bio_list_add(&log->waiting.flushes, bio);
 	queue_work(log->wq, &log->ring_work);
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 }
 
 /* ---- Bios that wait ---- */
@@ -601,7 +601,7 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio)
 static void park_locked(struct cache_log *log, struct bio_list *list,
 			struct bio *bio)
 {
-	lockdep_assert_held(&log->lock);
+	lockdep_assert_held(&log->waiting.lock);
 	bio_list_add(list, bio);
 	cache_log_kick(log);
 }
@@ -611,14 +611,14 @@ static void park(struct cache_log *log, struct bio_list *list, struct bio *bio)
 	unsigned long flags;
 
 	cache_leave_submitter(bio);
-	spin_lock_irqsave(&log->lock, flags);
+	spin_lock_irqsave(&log->waiting.lock, flags);
 	park_locked(log, list, bio);
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 }
 
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio)
 {
-	park(log, &log->leavers, bio);
+	park(log, &log->waiting.leavers, bio);
 }
 
 /* ---- Blocks that are wanted in the cache ---- */
@@ -627,14 +627,14 @@ static void add_wanted_locked(struct cache_log *log, u64 block)
 {
 	u32 i;
 
-	lockdep_assert_held(&log->lock);
-	for (i = 0; i < log->nr_wanted; i++)
-		if (log->wanted[i] == block)
+	lockdep_assert_held(&log->waiting.lock);
+	for (i = 0; i < log->wanted.nr; i++)
+		if (log->wanted.blocks[i] == block)
 			return;
 	if (i == LOG_NR_WANTED)
 		return;
-	log->wanted[i] = block;
-	WRITE_ONCE(log->nr_wanted, i + 1);
+	log->wanted.blocks[i] = block;
+	WRITE_ONCE(log->wanted.nr, i + 1);
 }
 
 bool cache_log_want(struct cache *c, u64 block)
@@ -645,9 +645,9 @@ bool cache_log_want(struct cache *c, u64 block)
 	if (!log || !cache_log_counts(log) ||
 	    !log_index_keep(&log->ix, block, LOG_KEEP))
 		return false;
-	spin_lock_irqsave(&log->lock, flags);
+	spin_lock_irqsave(&log->waiting.lock, flags);
 	add_wanted_locked(log, block);
-	spin_unlock_irqrestore(&log->lock, flags);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
 	cache_log_kick(log);
 	return true;
 }
@@ -669,7 +669,7 @@ bool cache_log_discard(struct cache *c, struct bio *bio)
 	if (block == d->last)
 		return true;
 	d->cursor = block;
-	park(log, &log->discards, bio);
+	park(log, &log->waiting.discards, bio);
 	return false;
 }
 
@@ -757,16 +757,16 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	log->whole = SLOT_NONE;
 	log->whole_after = jiffies;
 	log->reaping = SLOT_NONE;
-	spin_lock_init(&log->lock);
-	bio_list_init(&log->flushes);
-	bio_list_init(&log->room);
-	bio_list_init(&log->again);
-	bio_list_init(&log->leavers);
-	bio_list_init(&log->discards);
+	spin_lock_init(&log->waiting.lock);
+	bio_list_init(&log->waiting.flushes);
+	bio_list_init(&log->pace.room);
+	bio_list_init(&log->pace.again);
+	bio_list_init(&log->waiting.leavers);
+	bio_list_init(&log->waiting.discards);
 	init_waitqueue_head(&log->wait);
 	INIT_WORK(&log->ring_work, cache_log_ring_work);
 	INIT_WORK(&log->work, work);
-	INIT_DELAYED_WORK(&log->pace_work, pace_work);
+	INIT_DELAYED_WORK(&log->pace.work, pace_work);
 	log->backoff = jiffies;
 	log->start_after = jiffies;
 	memset(log->large_ends, 0xff, sizeof(log->large_ends));

@@ -25,6 +25,7 @@
 #include "cache-log-io.h"
 #include "cache-log-move.h"
 #include "cache-log-open.h"
+#include "cache-log-pace.h"
 #include "cache-log-state.h"
 
 struct cache;
@@ -49,6 +50,25 @@ struct cache;
  * comes.  Not chosen by measurement.
  */
 #define LOG_NR_WANTED	64U
+
+/* Bios that wait; log.pace has the writes that wait for room. */
+struct cache_log_waiting {
+	/*
+	 * Guards this group, log.pace and log.wanted.  Members that are read or written
+	 * without it say so.
+	 */
+	spinlock_t lock;
+	struct bio_list flushes;	/* for @ring_work: flushes, writes with FUA */
+	/* Whether these two are empty is read anywhere. */
+	struct bio_list leavers;	/* writes: their block has to leave the log first */
+	struct bio_list discards;	/* their blocks have to leave the log first */
+};
+
+/* Blocks that reads want in the cache.  Under log.waiting.lock. */
+struct cache_log_wanted {
+	u64 blocks[LOG_NR_WANTED];
+	u32 nr;			/* read anywhere */
+};
 
 struct cache_log {
 	struct cache *c;
@@ -95,26 +115,10 @@ struct cache_log {
 	atomic_t nr_segments;		/* all segments */
 	atomic_t in_flight;		/* writes that were counted in and have not ended */
 
-	/* Guards the members from @flushes to @nr_wanted, but for reads of some. */
-	spinlock_t lock;
-	struct bio_list flushes;	/* for @ring_work: flushes, writes with FUA */
-	struct bio_list room;		/* writes that wait for room, in order */
-	struct bio_list again;		/* the same: they found no room in their turn */
-	struct bio_list leavers;	/* writes: their block has to leave the log first */
-	struct bio_list discards;	/* their blocks have to leave the log first */
-	/* The next three are read anywhere. */
-	u32 nr_room;			/* bios in @room */
-	u32 nr_again;			/* bios in @again */
-	u32 nr_turns;			/* bios with a turn, which the worker maps soon */
-	u32 earned;			/* by copies: sectors * percent, not handed out yet */
-	s32 credit;			/* sectors that paced writes may take */
-	bool gave_turns;		/* @pace_work gave turns since log.work looked */
-	unsigned long turn_at;		/* jiffies of the last turn, or of the first wait */
-	struct bio *turn;		/* the bio that the worker of bios maps, or NULL */
-	u64 wanted[LOG_NR_WANTED];	/* blocks that reads want in the cache */
-	u32 nr_wanted;			/* read anywhere */
+	struct cache_log_waiting waiting;
+	struct cache_log_pace pace;
+	struct cache_log_wanted wanted;
 
-	struct delayed_work pace_work;	/* on wq.bg: hands out @earned */
 	wait_queue_head_t wait;		/* log.work waits for copies, commits, the ring */
 
 	/* The members from here to @nr_unsaved are log.work's own, but for some reads. */
@@ -140,8 +144,6 @@ struct cache_log {
 	atomic_t committing;		/* moves whose mapping is being committed */
 	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
 	bool above_mark;		/* too full, and not empty enough yet; read anywhere */
-	bool paces;			/* writes are paced; read anywhere */
-	bool is_tight;			/* so full that paced writes need small batches */
 	unsigned long backoff;		/* jiffies: nothing goes home before */
 	bool leaves;			/* the cache is being removed; stays set */
 	unsigned long leave_until;	/* jiffies: so long extents go home then */
@@ -358,7 +360,7 @@ void cache_log_reap(struct cache_log *log);
  * cache_log_ring_work() - write one batch of the ring, and end the bios that wait for it
  * @work: ring_work of the log
  *
- * Context: log.wq; sleeps, does I/O; takes log.lock.
+ * Context: log.wq; sleeps, does I/O; takes log.waiting.lock.
  */
 void cache_log_ring_work(struct work_struct *work);
 
@@ -399,7 +401,7 @@ void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32
  * @c: the engine; has a log
  * @bio: the flush, a BIO_FLUSH
  *
- * Context: any, never sleeps; takes log.lock.
+ * Context: any, never sleeps; takes log.waiting.lock.
  *
  * Return: false if nothing has to be recorded, or the ring has failed; then the flush
  * goes to the device.  True: the bio ends when all is recorded (W3), with an error if
@@ -412,7 +414,7 @@ bool cache_log_flush(struct cache *c, struct bio *bio);
  * @log: the log
  * @bio: a BIO_FLUSH; or a BIO_LOGGED, a write with FUA that readers find already
  *
- * Context: any, never sleeps; takes log.lock.
+ * Context: any, never sleeps; takes log.waiting.lock.
  */
 void cache_log_add_flush(struct cache_log *log, struct bio *bio);
 
@@ -424,7 +426,7 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio);
  * @bio: the write; no longer the caller's.  It is mapped again, or ends with
  *	BLK_STS_IOERR if the block cannot leave.
  *
- * Context: any, never sleeps; takes log.lock.
+ * Context: any, never sleeps; takes log.waiting.lock.
  */
 void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
 
@@ -433,7 +435,7 @@ void cache_log_wait_to_leave(struct cache_log *log, struct bio *bio);
  * @c: the engine; it may have no log
  * @block: the block
  *
- * Context: any, never sleeps; takes a lock of the index, then log.lock.
+ * Context: any, never sleeps; takes a lock of the index, then log.waiting.lock.
  *
  * Return: true if the log has some of the block, so the block goes into the cache from
  * there.
@@ -445,7 +447,7 @@ bool cache_log_want(struct cache *c, u64 block);
  * @c: the engine; has a log
  * @bio: the discard, which has entered the gate
  *
- * Context: process, does not sleep; takes log.lock and locks of the index.
+ * Context: process, does not sleep; takes log.waiting.lock and locks of the index.
  *
  * Return: true if the log has nothing of its blocks.  False: the bio waits.  It is
  * deferred (STEP_DISCARD) when the extents have left, durably (W6), or cannot leave.

@@ -70,7 +70,7 @@
  *   admit.throttle.lock     irqsave  the budget of promotions
  *   degrade.held_lock       irqsave  held bios, tables that are being suspended
  *   log.room_lock           irqsave  the open segments, lists of segments (cache-log.h)
- *   log.lock                irqsave  bios that wait for the write log
+ *   log.waiting.lock        irqsave  bios that wait for the write log
  *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
  *   writeback.failed_lock   plain    blocks whose write-back failed
  *   distrusted_lock         plain    sessions that are not trusted (cache-degrade.c)
