@@ -233,7 +233,7 @@ static u32 first_from(const u64 *blocks, u32 nr, u64 block)
 static bool too_full(struct cache_log *log, u32 fullness)
 {
 	struct cache *c = log->c;
-	u64 dirty = (u64)atomic_read(&log->nr_segments) + atomic_read(&c->nr.dirty);
+	u64 dirty = (u64)atomic_read(&log->room.nr_segments) + atomic_read(&c->nr.dirty);
 
 	if (fullness >= LOG_HIGH_MARK ||
 	    cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_high)))
@@ -429,7 +429,7 @@ bool cache_log_map_whole(struct cache_log *log)
 {
 	u32 moved;
 
-	u32 nr = READ_ONCE(log->nr_whole);
+	u32 nr = READ_ONCE(log->room.nr_whole);
 
 	if (!nr || (nr < LOG_WHOLE_BATCH && instant_is_ahead(log->whole_after, jiffies, HZ) &&
 		    !cache_log_home_is_wanted(log)))
@@ -713,7 +713,7 @@ bool cache_log_save_failed(struct cache_log *log)
 	smp_mb();
 	if (!log->all_home && cache_may_go_home(c) &&
 	    !cache_log_backs_off(log) &&
-	    !atomic_read(&log->in_flight)) {
+	    !atomic_read(&log->room.in_flight)) {
 		if (copy_all_home(log)) {
 			/* I2: the disk has older records of what went home. */
 			WRITE_ONCE(c->degrade.went_home_unsaid, true);

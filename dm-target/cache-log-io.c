@@ -94,7 +94,7 @@ static enum absorbed refused(int error)
 static void cancel(struct cache_log *log, struct log_write *w)
 {
 	log_index_cancel(&log->ix, w);
-	atomic_dec(&log->in_flight);
+	atomic_dec(&log->room.in_flight);
 }
 
 /*
@@ -103,7 +103,7 @@ static void cancel(struct cache_log *log, struct log_write *w)
  */
 static enum absorbed look_again(struct cache_log *log, struct log_write *w)
 {
-	atomic_inc(&log->in_flight);
+	atomic_inc(&log->room.in_flight);
 	/* Pairs with cache_gate_publish(), and with the worker's barriers. */
 	smp_mb();
 	if (slot_map_find(&log->c->map, w->run.block) != SLOT_NONE)
@@ -276,7 +276,7 @@ int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
 	 * cache_log_save_failed() looks at both.
 	 */
 	smp_mb__before_atomic();
-	atomic_dec(&log->in_flight);
+	atomic_dec(&log->room.in_flight);
 	if (cb->logged.fua) {
 		cb->kind = BIO_LOGGED;
 		cache_log_add_flush(log, bio);

@@ -38,7 +38,7 @@ struct log_piece {
  * @cb: what is kept with it
  * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
- * Context: any, never sleeps; takes log.waiting.lock, log.room_lock, map.free_lock and
+ * Context: any, never sleeps; takes log.waiting.lock, log.room.lock, map.free_lock and
  * locks of the index.
  *
  * Return: true if the bio goes to the log, or waits for it.  False if it goes on as if

@@ -270,7 +270,7 @@ int cache_log_begin(struct cache *c)
 	else
 		DMINFO("write log: recovered, with %llu extents of %lld blocks in %d segments",
 		       log->ix.nr_ring, (s64)atomic64_read(&log->ix.nr_blocks),
-		       atomic_read(&log->nr_segments));
+		       atomic_read(&log->room.nr_segments));
 	return r;
 }
 

@@ -286,7 +286,7 @@ bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
 	 * The segment of such a block is on the list of whole ones, until it is
 	 * mapped or becomes one like any other.
 	 */
-	if (!READ_ONCE(log->nr_whole) || !cache_admit_stands(c) ||
+	if (!READ_ONCE(log->room.nr_whole) || !cache_admit_stands(c) ||
 	    !may_begin(log, block) ||
 	    log_index_collect(&log->ix, block, &run, 1, false) != 1)
 		return false;
@@ -381,7 +381,7 @@ static bool end_segment(struct log_move *m)
 		if (READ_ONCE(log->failed))
 			return false;
 	}
-	atomic_dec(&log->nr_segments);
+	atomic_dec(&log->room.nr_segments);
 	return true;
 }
 
@@ -497,7 +497,7 @@ static void stay_in_both(struct log_move *m, int error)
 	become_valid(m, 0);
 	/* It counts as a dirty slot now, and as a segment no more. */
 	if (m->in_place)
-		atomic_dec(&m->log->nr_segments);
+		atomic_dec(&m->log->room.nr_segments);
 	trace_move(m, error);
 	m->state = LOG_MOVE_OVER;
 }

@@ -7,8 +7,8 @@
  * free when going home has passed that share, and not at the end of the whole sweep.
  * The shares follow the last writes.
  *
- * It owns log.open and the samples.  It must not know where segments come from, nor when
- * one is free.
+ * It owns log.room.shares.  It must not know where segments come from, nor when one
+ * is free.
  */
 #include "cache-bio.h"
 #include "cache-log-open.h"
@@ -33,30 +33,31 @@ void cache_log_sort_blocks(u64 *blocks, u32 nr)
 /* Choose the shares anew: each had as many of the last appends as any other. */
 static void choose_shares_locked(struct cache_log *log)
 {
+	struct cache_log_shares *shares = &log->room.shares;
 	u32 i;
 
-	lockdep_assert_held(&log->room_lock);
-	cache_log_sort_blocks(log->sampled, LOG_NR_SAMPLED);
-	for (i = 1; i < log->nr_open; i++)
-		log->open[i].first = log->sampled[i * LOG_NR_SAMPLED / log->nr_open];
-	log->nr_sampled = 0;
+	lockdep_assert_held(&log->room.lock);
+	cache_log_sort_blocks(shares->sampled, LOG_NR_SAMPLED);
+	for (i = 1; i < shares->nr; i++)
+		shares->open[i].first = shares->sampled[i * LOG_NR_SAMPLED / shares->nr];
+	shares->nr_sampled = 0;
 }
 
 static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 {
-	u32 i = log->nr_open - 1;
+	u32 i = log->room.shares.nr - 1;
 
-	lockdep_assert_held(&log->room_lock);
-	while (i && log->open[i].first > block)
+	lockdep_assert_held(&log->room.lock);
+	while (i && log->room.shares.open[i].first > block)
 		i--;
-	return &log->open[i];
+	return &log->room.shares.open[i];
 }
 
 /* Place the write at the end of this segment, in one piece. */
 static bool place_locked(struct cache_log *log, struct log_open *open,
 			 struct log_write *w)
 {
-	lockdep_assert_held(&log->room_lock);
+	lockdep_assert_held(&log->room.lock);
 	if (open->slot == SLOT_NONE ||
 	    open->fill + w->run.sectors > log->c->geo.block_sectors)
 		return false;
@@ -67,12 +68,14 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 
 bool cache_log_append(struct cache_log *log, struct log_write *w)
 {
-	lockdep_assert_held(&log->room_lock);
+	struct cache_log_shares *shares = &log->room.shares;
+
+	lockdep_assert_held(&log->room.lock);
 	if (!place_locked(log, open_for_locked(log, w->run.block), w))
 		return false;
-	if (log->nr_open > 1) {
-		log->sampled[log->nr_sampled++] = w->run.block;
-		if (log->nr_sampled == LOG_NR_SAMPLED)
+	if (shares->nr > 1) {
+		shares->sampled[shares->nr_sampled++] = w->run.block;
+		if (shares->nr_sampled == LOG_NR_SAMPLED)
 			choose_shares_locked(log);
 	}
 	return true;
@@ -82,18 +85,18 @@ bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w)
 {
 	u32 i;
 
-	lockdep_assert_held(&log->room_lock);
-	for (i = 0; i < log->nr_open; i++)
-		if (place_locked(log, &log->open[i], w))
+	lockdep_assert_held(&log->room.lock);
+	for (i = 0; i < log->room.shares.nr; i++)
+		if (place_locked(log, &log->room.shares.open[i], w))
 			return true;
 	return false;
 }
 
 static void retire_locked(struct cache_log *log, struct log_open *open)
 {
-	lockdep_assert_held(&log->room_lock);
+	lockdep_assert_held(&log->room.lock);
 	if (open->slot != SLOT_NONE)
-		slot_list_push(&log->c->map, &log->full, open->slot);
+		slot_list_push(&log->c->map, &log->room.full, open->slot);
 	open->slot = SLOT_NONE;
 }
 
@@ -101,7 +104,7 @@ void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot
 {
 	struct log_open *open = open_for_locked(log, w->run.block);
 
-	lockdep_assert_held(&log->room_lock);
+	lockdep_assert_held(&log->room.lock);
 	retire_locked(log, open);
 	open->slot = slot;
 	open->fill = 0;
@@ -112,9 +115,9 @@ void cache_log_retire_open(struct cache_log *log)
 {
 	u32 i;
 
-	lockdep_assert_held(&log->room_lock);
-	for (i = 0; i < log->nr_open; i++)
-		retire_locked(log, &log->open[i]);
+	lockdep_assert_held(&log->room.lock);
+	for (i = 0; i < log->room.shares.nr; i++)
+		retire_locked(log, &log->room.shares.open[i]);
 }
 
 /* Few of the log's slots are open, because each may be nearly empty. */
@@ -122,7 +125,7 @@ void cache_log_init_open(struct cache_log *log, u32 most)
 {
 	u32 i;
 
-	log->nr_open = clamp(most / 16, 1U, LOG_NR_OPEN);
+	log->room.shares.nr = clamp(most / 16, 1U, LOG_NR_OPEN);
 	for (i = 0; i < LOG_NR_OPEN; i++)
-		log->open[i].slot = SLOT_NONE;
+		log->room.shares.open[i].slot = SLOT_NONE;
 }

@@ -3,7 +3,7 @@
  * The open segments of the write log: see cache-log-open.c.
  *
  * All functions but cache_log_init_open() and cache_log_sort_blocks() are called under
- * log.room_lock.
+ * log.room.lock.
  */
 #ifndef HEARTH_CACHE_LOG_OPEN_H
 #define HEARTH_CACHE_LOG_OPEN_H
@@ -31,12 +31,20 @@ struct log_open {
 	u64 first;		/* the first block of the share; 0 for the first share */
 };
 
+/* The shares, in the order of the origin.  Under log.room.lock. */
+struct cache_log_shares {
+	struct log_open open[LOG_NR_OPEN];	/* of each share */
+	u32 nr;			/* one at least; does not change */
+	u64 sampled[LOG_NR_SAMPLED];	/* the blocks of the last appends */
+	u32 nr_sampled;		/* appends since the shares were chosen */
+};
+
 /**
  * cache_log_append() - place a write at the end of the open segment of its share
  * @log: the log
  * @w: the write
  *
- * Context: under log.room_lock; takes locks of the index.
+ * Context: under log.room.lock; takes locks of the index.
  *
  * Return: false if no segment is open for the share, or if it has no room for the write
  * in one piece.
@@ -48,7 +56,7 @@ bool cache_log_append(struct cache_log *log, struct log_write *w);
  * @log: the log
  * @w: the write
  *
- * Context: under log.room_lock; takes locks of the index.
+ * Context: under log.room.lock; takes locks of the index.
  *
  * Return: false if no open segment has room for the write in one piece.
  */
@@ -61,7 +69,7 @@ bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w);
  * @slot: the segment, empty.  The one that was open for the share goes to the list of
  *	full ones.
  *
- * Context: under log.room_lock; takes locks of the index.
+ * Context: under log.room.lock; takes locks of the index.
  */
 void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot);
 
@@ -69,7 +77,7 @@ void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot
  * cache_log_retire_open() - put all open segments on the list of full ones
  * @log: the log
  *
- * Context: under log.room_lock.
+ * Context: under log.room.lock.
  */
 void cache_log_retire_open(struct cache_log *log);
 

@@ -354,7 +354,7 @@ bool cache_log_clear_flag(struct cache_log *log)
 	cache_log_write_ring(log);
 	cache_log_close_open(log);
 	cache_log_reap(log);
-	if (!is_empty(log) || atomic_read(&log->nr_segments) ||
+	if (!is_empty(log) || atomic_read(&log->room.nr_segments) ||
 	    READ_ONCE(log->failed))
 		return false;
 	if (commit_flag(log->c, false)) {
@@ -452,7 +452,7 @@ static void steer(struct cache_log *log)
 /* An open segment counts as one in use even if it holds nothing, so it is given back. */
 static void rest(struct cache_log *log)
 {
-	if (!is_empty(log) || !atomic_read(&log->nr_segments))
+	if (!is_empty(log) || !atomic_read(&log->room.nr_segments))
 		return;
 	cache_log_close_open(log);
 	cache_log_reap(log);
@@ -501,7 +501,7 @@ void cache_log_work(struct work_struct *work)
 		cache_log_give_up_on_room(log);
 	progress |= cache_log_next_turns(log);
 	if (!cache_log_has_waiters(log) && !cache_log_home_is_wanted(log)) {
-		if (progress && READ_ONCE(log->nr_whole) >= LOG_WHOLE_BATCH)
+		if (progress && READ_ONCE(log->room.nr_whole) >= LOG_WHOLE_BATCH)
 			cache_log_kick(log);
 		return;
 	}

@@ -168,14 +168,14 @@ bool cache_log_has_spare(struct cache_log *log)
 /* May the log have one more slot?  Racy. */
 static bool may_grow(struct cache_log *log)
 {
-	return atomic_read(&log->nr_segments) < log->c->map.nr_slots / LOG_SHARE ||
+	return atomic_read(&log->room.nr_segments) < log->c->map.nr_slots / LOG_SHARE ||
 	       has_spare(log);
 }
 
 u32 cache_log_share(struct cache_log *log)
 {
 	struct cache *c = log->c;
-	u32 nr = atomic_read(&log->nr_segments);
+	u32 nr = atomic_read(&log->room.nr_segments);
 	u32 most = c->map.nr_slots / LOG_SHARE;
 	u32 free = READ_ONCE(c->map.nr_free);
 	u32 spare = c->map.nr_slots / LOG_SPARE_SHARE;
@@ -188,7 +188,7 @@ u32 cache_log_share(struct cache_log *log)
 static void give_slot_back(struct cache_log *log, u32 slot)
 {
 	slot_map_take_back(&log->c->map, slot);
-	atomic_dec(&log->nr_segments);
+	atomic_dec(&log->room.nr_segments);
 }
 
 static u32 new_segment(struct cache_log *log)
@@ -207,7 +207,7 @@ static u32 new_segment(struct cache_log *log)
 	 * Counted before anything is in it, because stop_dirtying() goes by the
 	 * count; see look_again() in cache-log-io.c.
 	 */
-	atomic_inc(&log->nr_segments);
+	atomic_inc(&log->room.nr_segments);
 	if (!log_segment_open(&log->ix, slot, true)) {
 		if (!READ_ONCE(log->above_mark) && cache_log_share(log) >= LOG_HIGH_MARK)
 			cache_log_kick(log);
@@ -227,11 +227,11 @@ static bool take_whole(struct cache_log *log, struct log_write *w)
 		return false;
 	slot_map_set_block(&log->c->map, slot, w->run.block);
 	log_write_place(&log->ix, w, slot, 0);
-	spin_lock_irqsave(&log->room_lock, flags);
-	slot_list_push(&log->c->map, &log->whole, slot);
-	nr = log->nr_whole + 1;
-	WRITE_ONCE(log->nr_whole, nr);
-	spin_unlock_irqrestore(&log->room_lock, flags);
+	spin_lock_irqsave(&log->room.lock, flags);
+	slot_list_push(&log->c->map, &log->room.whole, slot);
+	nr = log->room.nr_whole + 1;
+	WRITE_ONCE(log->room.nr_whole, nr);
+	spin_unlock_irqrestore(&log->room.lock, flags);
 	if (nr >= LOG_WHOLE_BATCH)
 		cache_log_kick(log);
 	return true;
@@ -245,14 +245,14 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 
 	if (w->run.sectors == log->c->geo.block_sectors)
 		return take_whole(log, w);
-	spin_lock_irqsave(&log->room_lock, flags);
+	spin_lock_irqsave(&log->room.lock, flags);
 	taken = cache_log_append(log, w);
-	spin_unlock_irqrestore(&log->room_lock, flags);
+	spin_unlock_irqrestore(&log->room.lock, flags);
 	if (taken)
 		return true;
 
 	slot = new_segment(log);
-	spin_lock_irqsave(&log->room_lock, flags);
+	spin_lock_irqsave(&log->room.lock, flags);
 	taken = cache_log_append(log, w);
 	if (!taken && slot == SLOT_NONE) {
 		taken = cache_log_append_anywhere(log, w);
@@ -261,7 +261,7 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 		slot = SLOT_NONE;
 		taken = true;
 	}
-	spin_unlock_irqrestore(&log->room_lock, flags);
+	spin_unlock_irqrestore(&log->room.lock, flags);
 	/* Another write has opened one meanwhile. */
 	if (slot != SLOT_NONE && !log_segment_close(&log->ix, slot, false))
 		give_slot_back(log, slot);
@@ -271,42 +271,42 @@ bool cache_log_take_room(struct cache_log *log, struct log_write *w)
 void cache_log_add_segment(struct cache_log *log, u32 slot)
 {
 	slot_map_lend(&log->c->map, slot);
-	atomic_inc(&log->nr_segments);
-	slot_list_push(&log->c->map, &log->full, slot);
+	atomic_inc(&log->room.nr_segments);
+	slot_list_push(&log->c->map, &log->room.full, slot);
 }
 
 u32 cache_log_pop_whole(struct cache_log *log)
 {
 	u32 slot;
 
-	spin_lock_irq(&log->room_lock);
-	slot = slot_list_pop(&log->c->map, &log->whole);
+	spin_lock_irq(&log->room.lock);
+	slot = slot_list_pop(&log->c->map, &log->room.whole);
 	if (slot != SLOT_NONE)
-		WRITE_ONCE(log->nr_whole, log->nr_whole - 1);
-	spin_unlock_irq(&log->room_lock);
+		WRITE_ONCE(log->room.nr_whole, log->room.nr_whole - 1);
+	spin_unlock_irq(&log->room.lock);
 	return slot;
 }
 
 void cache_log_push_full(struct cache_log *log, u32 slot)
 {
-	spin_lock_irq(&log->room_lock);
-	slot_list_push(&log->c->map, &log->full, slot);
-	spin_unlock_irq(&log->room_lock);
+	spin_lock_irq(&log->room.lock);
+	slot_list_push(&log->c->map, &log->room.full, slot);
+	spin_unlock_irq(&log->room.lock);
 }
 
 void cache_log_push_whole(struct cache_log *log, u32 slot)
 {
-	spin_lock_irq(&log->room_lock);
-	slot_list_push(&log->c->map, &log->whole, slot);
-	WRITE_ONCE(log->nr_whole, log->nr_whole + 1);
-	spin_unlock_irq(&log->room_lock);
+	spin_lock_irq(&log->room.lock);
+	slot_list_push(&log->c->map, &log->room.whole, slot);
+	WRITE_ONCE(log->room.nr_whole, log->room.nr_whole + 1);
+	spin_unlock_irq(&log->room.lock);
 }
 
 void cache_log_close_open(struct cache_log *log)
 {
-	spin_lock_irq(&log->room_lock);
+	spin_lock_irq(&log->room.lock);
 	cache_log_retire_open(log);
-	spin_unlock_irq(&log->room_lock);
+	spin_unlock_irq(&log->room.lock);
 }
 
 /* Give back what is free in a list of segments; the rest goes to @busy. */
@@ -335,16 +335,16 @@ void cache_log_reap(struct cache_log *log)
 {
 	u32 busy = SLOT_NONE, busy_whole = SLOT_NONE, full, whole;
 
-	spin_lock_irq(&log->room_lock);
-	full = log->full;
-	log->full = SLOT_NONE;
-	whole = log->whole;
-	log->whole = SLOT_NONE;
-	WRITE_ONCE(log->nr_whole, 0);
-	spin_unlock_irq(&log->room_lock);
+	spin_lock_irq(&log->room.lock);
+	full = log->room.full;
+	log->room.full = SLOT_NONE;
+	whole = log->room.whole;
+	log->room.whole = SLOT_NONE;
+	WRITE_ONCE(log->room.nr_whole, 0);
+	spin_unlock_irq(&log->room.lock);
 	reap_list(log, full, &busy);
-	reap_list(log, log->reaping, &busy);
-	log->reaping = busy;
+	reap_list(log, log->room.reaping, &busy);
+	log->room.reaping = busy;
 	reap_list(log, whole, &busy_whole);
 	push_whole_list(log, busy_whole);
 }
@@ -751,12 +751,12 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	log->dev.read = dev_read;
 	log->dev.write = dev_write;
 	log->dev.ctx = log;
-	spin_lock_init(&log->room_lock);
+	spin_lock_init(&log->room.lock);
 	cache_log_init_open(log, c->map.nr_slots / LOG_SHARE);
-	log->full = SLOT_NONE;
-	log->whole = SLOT_NONE;
+	log->room.full = SLOT_NONE;
+	log->room.whole = SLOT_NONE;
 	log->whole_after = jiffies;
-	log->reaping = SLOT_NONE;
+	log->room.reaping = SLOT_NONE;
 	spin_lock_init(&log->waiting.lock);
 	bio_list_init(&log->waiting.flushes);
 	bio_list_init(&log->pace.room);

@@ -51,6 +51,23 @@ struct cache;
  */
 #define LOG_NR_WANTED	64U
 
+/* The room for writes: the log's segments. */
+struct cache_log_room {
+	/*
+	 * Guards @shares, @full, @whole and @nr_whole.  The index's locks of segments nest
+	 * inside, because a write must count in its segment before another writer may
+	 * close the segment.
+	 */
+	spinlock_t lock;
+	struct cache_log_shares shares;
+	u32 full;		/* list of segments that are not open */
+	u32 whole;		/* the same: each had a write of a whole block */
+	u32 nr_whole;		/* segments in @whole; read anywhere */
+	u32 reaping;		/* as @full, for cache_log_reap() alone */
+	atomic_t nr_segments;	/* all segments */
+	atomic_t in_flight;	/* writes that were counted in and have not ended */
+};
+
 /* Bios that wait; log.pace has the writes that wait for room. */
 struct cache_log_waiting {
 	/*
@@ -98,22 +115,7 @@ struct cache_log {
 	struct work_struct ring_work;
 	bool batch_runs;		/* written by @ring_work, read anywhere */
 
-	/*
-	 * Guards the members from @open to @nr_whole.  The index's locks of segments nest
-	 * inside, because a write must count in its segment before another writer may
-	 * close the segment.
-	 */
-	spinlock_t room_lock;
-	struct log_open open[LOG_NR_OPEN];	/* in the order of the origin */
-	u32 nr_open;			/* shares: one at least; does not change */
-	u64 sampled[LOG_NR_SAMPLED];	/* the blocks of the last appends */
-	u32 nr_sampled;			/* appends since the shares were chosen */
-	u32 full;			/* list of segments that are not open */
-	u32 whole;			/* the same: each had a write of a whole block */
-	u32 nr_whole;			/* segments in @whole; read anywhere */
-	u32 reaping;			/* as @full, for cache_log_reap() alone */
-	atomic_t nr_segments;		/* all segments */
-	atomic_t in_flight;		/* writes that were counted in and have not ended */
+	struct cache_log_room room;
 
 	struct cache_log_waiting waiting;
 	struct cache_log_pace pace;
@@ -290,7 +292,7 @@ bool cache_log_has_spare(struct cache_log *log);
  * the open segment of its share; if no slot can be taken for that share, to the end of
  * any open segment with room.
  *
- * Context: any, never sleeps; takes log.room_lock, map.free_lock, and locks of the
+ * Context: any, never sleeps; takes log.room.lock, map.free_lock, and locks of the
  * index.
  *
  * Return: false if there is no room: the log may not have one more slot, no slot is
@@ -313,7 +315,7 @@ void cache_log_add_segment(struct cache_log *log, u32 slot);
  *
  * A write of a whole block was absorbed to it.  Its slot_block() is that block.
  *
- * Context: process, does not sleep; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room.lock.
  *
  * Return: the segment, or SLOT_NONE.
  */
@@ -324,7 +326,7 @@ u32 cache_log_pop_whole(struct cache_log *log);
  * @log: the log
  * @slot: the segment
  *
- * Context: process, does not sleep; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room.lock.
  */
 void cache_log_push_whole(struct cache_log *log, u32 slot);
 
@@ -333,7 +335,7 @@ void cache_log_push_whole(struct cache_log *log, u32 slot);
  * @log: the log
  * @slot: the segment
  *
- * Context: process, does not sleep; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room.lock.
  */
 void cache_log_push_full(struct cache_log *log, u32 slot);
 
@@ -341,7 +343,7 @@ void cache_log_push_full(struct cache_log *log, u32 slot);
  * cache_log_close_open() - put all open segments on the list of full ones
  * @log: the log
  *
- * Context: process, does not sleep; takes log.room_lock.
+ * Context: process, does not sleep; takes log.room.lock.
  */
 void cache_log_close_open(struct cache_log *log);
 
@@ -349,7 +351,7 @@ void cache_log_close_open(struct cache_log *log);
  * cache_log_reap() - give back the slots of all listed segments that hold nothing
  * @log: the log
  *
- * Context: log.work, or a caller while that cannot run; may sleep; takes log.room_lock,
+ * Context: log.work, or a caller while that cannot run; may sleep; takes log.room.lock,
  * locks of the index and map.free_lock, one after the other.
  */
 void cache_log_reap(struct cache_log *log);

@@ -351,7 +351,7 @@ static u32 data_slots(struct cache *c)
 		     cache_stat_sum(c, STAT_RETIRED_BLOCKS);
 
 	if (log)
-		others += atomic_read(&log->nr_segments);
+		others += atomic_read(&log->room.nr_segments);
 	return c->map.nr_slots - min_t(u64, others, c->map.nr_slots);
 }
 
@@ -364,7 +364,7 @@ static unsigned int emit_log(struct cache *c, char *result, unsigned int maxlen)
 		return 0;
 	DMEMIT("log %s\n", READ_ONCE(log->failed) ? "failed" :
 	       log_state_names[READ_ONCE(log->state)]);
-	DMEMIT("log_segments %d\n", atomic_read(&log->nr_segments));
+	DMEMIT("log_segments %d\n", atomic_read(&log->room.nr_segments));
 	DMEMIT("log_blocks %lld\n", (s64)atomic64_read(&log->ix.nr_blocks));
 	DMEMIT("log_extents %llu\n", READ_ONCE(log->ix.nr_ring));
 	DMEMIT("log_unlogged %lld\n", (s64)atomic64_read(&log->ix.nr_unlogged));

@@ -51,7 +51,7 @@
  * Locks.  A hit takes none.  The rwsem and the mutexes nest in the order of this table.  A
  * spinlock may be taken under a mutex.  No spinlock is taken under another one,
  * except in the write log.  There the locks of the index's segments nest inside
- * log.room_lock and inside the locks of the index's blocks.  The index's round_lock
+ * log.room.lock and inside the locks of the index's blocks.  The index's round_lock
  * and unlogged_lock nest inside the locks of its blocks, too.
  *
  * "plain": workers and device-mapper's calls take the spinlock.  "irqsave": it may
@@ -69,7 +69,7 @@
  *   gate.discard_lock       irqsave  ranges under discard
  *   admit.throttle.lock     irqsave  the budget of promotions
  *   degrade.held_lock       irqsave  held bios, tables that are being suspended
- *   log.room_lock           irqsave  the open segments, lists of segments (cache-log.h)
+ *   log.room.lock           irqsave  the open segments, lists of segments (cache-log.h)
  *   log.waiting.lock        irqsave  bios that wait for the write log
  *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
  *   writeback.failed_lock   plain    blocks whose write-back failed
@@ -322,7 +322,7 @@ static inline u32 cache_log_unsaved(const struct cache *c)
 	const struct cache_log *log = READ_ONCE(c->log);
 
 	return unlikely(log) && !READ_ONCE(log->all_home) ?
-		atomic_read(&log->nr_segments) : 0;
+		atomic_read(&log->room.nr_segments) : 0;
 }
 
 /**
@@ -417,7 +417,7 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 	const struct cache_log *log = READ_ONCE(c->log);
 
 	return unlikely(log) && READ_ONCE(log->failed) &&
-	       !READ_ONCE(log->forgotten) && atomic_read(&log->nr_segments) &&
+	       !READ_ONCE(log->forgotten) && atomic_read(&log->room.nr_segments) &&
 	       !cache_bypassed(c);
 }
 
