@@ -99,7 +99,7 @@ struct cache_clients {
 struct cache_queues {
 	/* Deferred bios, promotions, the tick.  Its work waits for no other work. */
 	struct workqueue_struct *main;
-	/* Eviction, write-back, log.work.  Its work may wait for that of the others. */
+	/* Eviction, write-back, log.worker.  Its work may wait for that of the others. */
 	struct workqueue_struct *bg;
 	/* Commits, and decisions after a failure.  Ordered: one work at a time. */
 	struct workqueue_struct *commit;

@@ -49,7 +49,7 @@
 /* Does somebody wait?  Then batches are small, because these end the wait sooner. */
 static bool is_in_haste(struct cache_log *log)
 {
-	return log->leaves || cache_log_is_pressed(log);
+	return log->worker.leaves || cache_log_is_pressed(log);
 }
 
 /* ---- Copies to the origin ---- */
@@ -73,7 +73,8 @@ static void begin_copies(struct cache_log *log, struct log_batch *b)
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
-		if (READ_ONCE(log->c->life.quiescing) && log->serves && !is_in_haste(log))
+		if (READ_ONCE(log->c->life.quiescing) && log->worker.serves &&
+		    !is_in_haste(log))
 			break;
 		begin_copy(log, b, i);
 	}
@@ -82,7 +83,7 @@ static void begin_copies(struct cache_log *log, struct log_batch *b)
 
 static void wait_for_copies(struct cache_log *log, struct log_batch *b)
 {
-	wait_event(log->wait, !atomic_read(&b->nr_copying));
+	wait_event(log->worker.wait, !atomic_read(&b->nr_copying));
 	/* Pairs with copied() in cache-log-move.c. */
 	smp_rmb();
 }
@@ -254,8 +255,8 @@ static bool is_idle(struct cache *c)
 
 static bool can_go_home(struct cache_log *log)
 {
-	return READ_ONCE(log->state) != CACHE_LOG_OFF &&
-	       !READ_ONCE(log->failed) && cache_may_go_home(log->c) &&
+	return READ_ONCE(log->life.state) != CACHE_LOG_OFF &&
+	       !READ_ONCE(log->life.failed) && cache_may_go_home(log->c) &&
 	       !log_index_empty(&log->ix);
 }
 
@@ -270,16 +271,16 @@ bool cache_log_home_is_wanted(struct cache_log *log)
 	bool can = can_go_home(log) && !cache_log_backs_off(log);
 	struct cache *c = log->c;
 
-	cache_log_set_pace(log, fullness, can && log->state == CACHE_LOG_ON);
+	cache_log_set_pace(log, fullness, can && log->life.state == CACHE_LOG_ON);
 	if (!can)
 		return false;
 	if (cache_log_has_waiters(log))
 		return true;
-	if (log->leaves)
-		return time_before(jiffies, log->leave_until);
+	if (log->worker.leaves)
+		return time_before(jiffies, log->worker.leave_until);
 	if (READ_ONCE(c->life.quiescing))
 		return false;
-	return READ_ONCE(log->state) != CACHE_LOG_ON || full || is_idle(c);
+	return READ_ONCE(log->life.state) != CACHE_LOG_ON || full || is_idle(c);
 }
 
 /* ---- Home ---- */
@@ -315,7 +316,7 @@ static u64 end_batch(struct cache_log *log, struct log_batch *b)
 static void begin_batch(struct cache_log *log, struct log_batch *b)
 {
 	b->nr_begun = 0;
-	if (!log->leaves || time_before(jiffies, log->leave_until))
+	if (!log->worker.leaves || time_before(jiffies, log->worker.leave_until))
 		begin_copies(log, b);
 }
 
@@ -391,7 +392,7 @@ static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
 /* Is the block to go into the cache?  Not while somebody waits for the log. */
 static bool goes_into_cache(struct cache_log *log, u64 block)
 {
-	return !log->leaves && !cache_log_has_waiters(log) &&
+	return !log->worker.leaves && !cache_log_has_waiters(log) &&
 	       (cache_log_awaits_mapping(log, block) ||
 		cache_log_begin_move(log, block));
 }
@@ -634,7 +635,7 @@ void cache_log_serve_discards(struct cache_log *log)
 
 	while ((bio = pop_bio(log, &log->waiting.discards))) {
 		d = &cache_bio(bio)->discard;
-		while (d->cursor < d->last && !READ_ONCE(log->failed) &&
+		while (d->cursor < d->last && !READ_ONCE(log->life.failed) &&
 		       discard_some(log, d))
 			cond_resched();
 		d->left_log = d->cursor == d->last || !cache_log_counts(log);
@@ -711,17 +712,17 @@ bool cache_log_save_failed(struct cache_log *log)
 
 	/* A write that was counted in later has seen that the ring failed. */
 	smp_mb();
-	if (!log->all_home && cache_may_go_home(c) &&
+	if (!log->life.all_home && cache_may_go_home(c) &&
 	    !cache_log_backs_off(log) &&
 	    !atomic_read(&log->room.in_flight)) {
 		if (copy_all_home(log)) {
 			/* I2: the disk has older records of what went home. */
 			WRITE_ONCE(c->degrade.went_home_unsaid, true);
-			WRITE_ONCE(log->all_home, true);
+			WRITE_ONCE(log->life.all_home, true);
 		} else {
 			went_wrong("extents cannot be copied to the origin");
 			back_off(log);
 		}
 	}
-	return log->all_home;
+	return log->life.all_home;
 }

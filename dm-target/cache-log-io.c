@@ -36,8 +36,8 @@ static bool may_absorb(struct cache_log *log)
 {
 	struct cache *c = log->c;
 
-	return READ_ONCE(log->state) == CACHE_LOG_ON &&
-	       !READ_ONCE(log->failed) && cache_keeps_dirty(c) &&
+	return READ_ONCE(log->life.state) == CACHE_LOG_ON &&
+	       !READ_ONCE(log->life.failed) && cache_keeps_dirty(c) &&
 	       cache_writable(c) && !READ_ONCE(c->degrade.fast_dead) &&
 	       !cache_flush_failed(c);
 }

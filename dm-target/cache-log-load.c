@@ -69,8 +69,8 @@ int cache_log_open(struct cache *c, u32 nr_slots)
 		DMERR("write log: cannot be recovered: %s (error %d)", why_not(r), r);
 		return r;
 	}
-	c->log->state = CACHE_LOG_DRAINS;
-	c->log->has_place = true;
+	c->log->life.state = CACHE_LOG_DRAINS;
+	c->log->place.is_kept = true;
 	return 0;
 }
 
@@ -264,7 +264,7 @@ int cache_log_begin(struct cache *c)
 	if (!log)
 		return 0;
 	r = home_past_end(log);
-	log->begun = !r;
+	log->life.begun = !r;
 	if (r)
 		DMERR("write log: cannot be recovered: error %d", r);
 	else
@@ -281,17 +281,17 @@ void cache_log_stop(struct cache *c)
 	struct cache_log *log = c->log;
 
 	/* After a fence nothing believes the ring. */
-	if (!log || log->state == CACHE_LOG_OFF || cache_bypassed(c))
+	if (!log || log->life.state == CACHE_LOG_OFF || cache_bypassed(c))
 		return;
 	cache_log_write_ring(log);
 	/* A ring that failed just now has kicked the worker. */
-	cancel_work_sync(&log->work);
-	if (READ_ONCE(log->failed)) {
+	cancel_work_sync(&log->worker.work);
+	if (READ_ONCE(log->life.failed)) {
 		cache_log_save_at_stop(log);
 		return;
 	}
 	cache_log_reap(log);
-	if (log->state != CACHE_LOG_UNKNOWN)
+	if (log->life.state != CACHE_LOG_UNKNOWN)
 		cache_log_clear_flag(log);
 }
 
@@ -305,25 +305,25 @@ static void go_home_for_a_while(struct cache_log *log)
 {
 	u32 seconds = READ_ONCE(log->c->limits.settle_seconds);
 
-	log->leave_until = jiffies + (unsigned long)seconds * HZ;
-	log->leaves = true;
+	log->worker.leave_until = jiffies + (unsigned long)seconds * HZ;
+	log->worker.leaves = true;
 	do {
 		cache_log_kick(log);
-		flush_work(&log->work);
+		flush_work(&log->worker.work);
 	} while (cache_log_home_is_wanted(log));
 	/* The last run may have kicked it once more. */
-	cancel_work_sync(&log->work);
+	cancel_work_sync(&log->worker.work);
 }
 
 bool cache_log_leave(struct cache *c)
 {
 	struct cache_log *log = c->log;
 
-	if (!log || log->state == CACHE_LOG_OFF || cache_bypassed(c))
+	if (!log || log->life.state == CACHE_LOG_OFF || cache_bypassed(c))
 		return false;
-	if (log->state != CACHE_LOG_UNKNOWN && !READ_ONCE(log->failed)) {
+	if (log->life.state != CACHE_LOG_UNKNOWN && !READ_ONCE(log->life.failed)) {
 		go_home_for_a_while(log);
-		if (!READ_ONCE(log->failed) && cache_log_clear_flag(log))
+		if (!READ_ONCE(log->life.failed) && cache_log_clear_flag(log))
 			return true;
 	}
 	DMINFO("write log: %lld blocks stay in it; only hearth can open the cache",

@@ -37,7 +37,7 @@ static u32 copy_room(struct cache_log *log)
 	u32 room = min_t(u64, READ_ONCE(c->limits.migration_threshold),
 			 U32_MAX / 4);
 
-	if (READ_ONCE(log->state) != CACHE_LOG_ON || cache_log_is_pressed(log) ||
+	if (READ_ONCE(log->life.state) != CACHE_LOG_ON || cache_log_is_pressed(log) ||
 	    time_after(jiffies, READ_ONCE(c->tick.last_io) + 2 * HZ))
 		return 2 * room;
 	return READ_ONCE(log->pace.is_on) ? room / 4 : room / 2;
@@ -74,7 +74,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	atomic_sub(copy->sectors, &log->copying);
 	if (batch)
 		atomic_dec(&batch->nr_copying);
-	wake_up_all(&log->wait);
+	wake_up_all(&log->worker.wait);
 }
 
 /* Waits for room, and begins the copy.  The caller has set copy->move and copy->batch. */
@@ -83,7 +83,7 @@ static void begin_copy(struct cache_log *log, struct log_copy *copy,
 {
 	u32 room = copy_room(log), sectors = from->count;
 
-	wait_event(log->wait, !atomic_read(&log->copying) ||
+	wait_event(log->worker.wait, !atomic_read(&log->copying) ||
 		   atomic_read(&log->copying) + sectors <= room);
 	copy->log = log;
 	copy->sectors = sectors;
@@ -113,7 +113,7 @@ void cache_log_copy_run(struct cache_log *log, const struct log_run *run,
 
 void cache_log_wait_for_copies(struct cache_log *log)
 {
-	wait_event(log->wait, !atomic_read(&log->copying));
+	wait_event(log->worker.wait, !atomic_read(&log->copying));
 	/* Pairs with copied(). */
 	smp_rmb();
 }
@@ -207,11 +207,11 @@ static bool is_kept(struct cache_log *log, u64 block)
 
 /*
  * W13: true means that no write to the origin alone is in flight.  None begins while
- * readers find extents, and only log.work takes these away.
+ * readers find extents, and only log.worker takes these away.
  */
 static bool may_begin(struct cache_log *log, u64 block)
 {
-	if (READ_ONCE(log->state) != CACHE_LOG_ON || READ_ONCE(log->failed) ||
+	if (READ_ONCE(log->life.state) != CACHE_LOG_ON || READ_ONCE(log->life.failed) ||
 	    !is_kept(log, block))
 		return false;
 	/* Pairs with cache_gate_enter(): the extents were there before. */
@@ -378,7 +378,7 @@ static bool end_segment(struct log_move *m)
 
 	while (log_segment_close(&log->ix, m->slot, true) == -EBUSY) {
 		cache_log_write_ring(log);
-		if (READ_ONCE(log->failed))
+		if (READ_ONCE(log->life.failed))
 			return false;
 	}
 	atomic_dec(&log->room.nr_segments);
@@ -523,7 +523,7 @@ static void move_committed(struct cache *c, struct commit_op *op, int error)
 	else
 		stay(m, error);
 	if (atomic_dec_and_test(&log->committing))
-		wake_up_all(&log->wait);
+		wake_up_all(&log->worker.wait);
 }
 
 static void queue_mapping(struct log_move *m)
@@ -545,7 +545,7 @@ static void commit_mappings(struct cache_log *log)
 		if (log->moves[i].state == LOG_MOVE_PUBLISHED)
 			queue_mapping(&log->moves[i]);
 	cache_commit_kick_lingering(log->c);
-	wait_event(log->wait, !atomic_read(&log->committing));
+	wait_event(log->worker.wait, !atomic_read(&log->committing));
 	/* Pairs with move_committed(). */
 	smp_rmb();
 }
@@ -587,7 +587,7 @@ static bool leave(struct cache_log *log)
 		if (!nr) {
 			/* Writes to be recorded take all the room, or memory is short. */
 			cache_log_write_ring(log);
-			if (READ_ONCE(log->failed))
+			if (READ_ONCE(log->life.failed))
 				return false;
 			usleep_range(1000, 2000);
 			continue;

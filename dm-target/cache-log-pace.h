@@ -19,7 +19,7 @@ struct cache_log_pace {
 	bool is_on;		/* writes are paced */
 	/* So full that paced writes need small batches; written without the lock. */
 	bool is_tight;
-	bool gave_turns;	/* @work gave turns since log.work looked */
+	bool gave_turns;	/* @work gave turns since log.worker looked */
 	u32 earned;		/* by copies: sectors * percent, not handed out yet */
 	s32 credit;		/* sectors that paced writes may take */
 	unsigned long turn_at;	/* jiffies of the last turn, or of the first wait */
@@ -59,7 +59,7 @@ void cache_log_wait_for_room(struct cache_log *log, struct bio *bio);
  * @log: the log
  *
  * A round of turns ends before the next one begins, so no write is overtaken.  If a
- * round is under way, nothing happens, and its end kicks log.work.  While writes are
+ * round is under way, nothing happens, and its end kicks log.worker.  While writes are
  * paced and pace.work gives turns, only writes that had a turn in vain try again.
  *
  * Context: process, does not sleep; takes log.waiting.lock, then wait.deferred_lock.

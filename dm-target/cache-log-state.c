@@ -3,8 +3,8 @@
  * The write log is turned on and off: its ring gets a place, its flag is set in the
  * superblock and cleared again (W1).
  *
- * It owns log.state and the worker, which calls cache-log-home.c for all that leaves.
- * It must not know how extents leave, nor how a write is absorbed.
+ * It owns log.life, log.place and log.worker.  The worker calls cache-log-home.c for all
+ * that leaves.  It must not know how extents leave, nor how a write is absorbed.
  */
 #include "cache-bio.h"
 #include "cache-instant.h"
@@ -86,13 +86,13 @@ static bool choose_place(struct cache_log *log)
 		if (slots <= most || blocks / 2 < LOG_MIN_RING)
 			break;
 	}
-	if (slots > most || log->skipped + slots > c->map.nr_slots / 2)
+	if (slots > most || log->place.skipped + slots > c->map.nr_slots / 2)
 		return false;
 	log->geo = (struct log_geometry) {
 		.id = get_random_u64(),
 		.block_sectors = c->geo.block_sectors,
 		.nr_slots = c->map.nr_slots,
-		.ring_slot = c->map.nr_slots - slots - log->skipped,
+		.ring_slot = c->map.nr_slots - slots - log->place.skipped,
 		.ring_blocks = blocks,
 	};
 	return !log_geometry_check(&log->geo);
@@ -104,8 +104,8 @@ static void take_place(struct cache_log *log)
 
 	cache_log_kept_slots(&log->geo, kept);
 	slot_map_keep(&log->c->map, kept);
-	log->has_place = true;
-	log->place_waits = U32_MAX;
+	log->place.is_kept = true;
+	log->place.waits = U32_MAX;
 }
 
 static void give_place_back(struct cache_log *log)
@@ -113,18 +113,18 @@ static void give_place_back(struct cache_log *log)
 	static const struct slot_range none[SLOT_NR_KEPT];
 
 	slot_map_keep(&log->c->map, none);
-	log->has_place = false;
-	log->has_header = false;
+	log->place.is_kept = false;
+	log->place.has_header = false;
 }
 
 /* Give the place up.  The next one lies before it. */
 static void give_place_up(struct cache_log *log, const char *why)
 {
-	u32 end = log->c->map.nr_slots - log->skipped;
+	u32 end = log->c->map.nr_slots - log->place.skipped;
 
 	DMWARN("write log: its ring is to lie before the cache blocks %u to %u, because %s",
 	       log->geo.ring_slot, end - 1, why);
-	log->skipped += end - log->geo.ring_slot;
+	log->place.skipped += end - log->geo.ring_slot;
 	give_place_back(log);
 }
 
@@ -180,18 +180,18 @@ static void clear_range(struct cache *c, const struct slot_range *range,
 static void refuse(struct cache_log *log, const char *why)
 {
 	DMWARN("write log: %s; absorb stays off until the next activation", why);
-	log->refused = true;
+	log->place.refused = true;
 	give_place_back(log);
 }
 
 /* Have @waits slots of the place, and never fewer, been in use for too long? */
 static bool is_late(struct cache_log *log, u32 waits)
 {
-	if (waits < log->place_waits) {
-		log->place_waits = waits;
-		log->place_until = jiffies + PLACE_PATIENCE;
+	if (waits < log->place.waits) {
+		log->place.waits = waits;
+		log->place.until = jiffies + PLACE_PATIENCE;
 	}
-	return time_after(jiffies, log->place_until);
+	return time_after(jiffies, log->place.until);
 }
 
 /*
@@ -205,7 +205,7 @@ static bool clear_header(struct cache_log *log)
 	struct clearing cl = {};
 	int r;
 
-	if (log->has_header)
+	if (log->place.has_header)
 		return true;
 	clear_range(log->c, &range, &cl);
 	if (cl.unmaps)
@@ -219,14 +219,14 @@ static bool clear_header(struct cache_log *log)
 			refuse(log, "something in the last cache block is always in use");
 		return false;
 	}
-	log->place_waits = U32_MAX;
+	log->place.waits = U32_MAX;
 	r = log_header_write(&log->dev, &log->geo);
 	if (r == -EIO) {
 		cache_fast_error(log->c, STAT_CACHE_WRITE_ERRORS);
 		refuse(log, "its header cannot be written");
 	}
-	log->has_header = !r;
-	return log->has_header;
+	log->place.has_header = !r;
+	return log->place.has_header;
 }
 
 /* Is the place empty?  If not, what lies there is on its way out. */
@@ -259,7 +259,7 @@ static bool is_on_wanted(struct cache_log *log)
 	return READ_ONCE(c->limits.absorb) && cache_keeps_dirty(c) &&
 	       !cache_drain_is_asked(c) && cache_writable(c) &&
 	       !READ_ONCE(c->degrade.fast_dead) && !cache_flush_failed(c) &&
-	       !READ_ONCE(log->failed) && !log->refused && !log->leaves;
+	       !READ_ONCE(log->life.failed) && !log->place.refused && !log->worker.leaves;
 }
 
 static int make_ring(struct cache_log *log)
@@ -276,7 +276,7 @@ static int make_ring(struct cache_log *log)
 
 static void set_state(struct cache_log *log, enum cache_log_state state)
 {
-	WRITE_ONCE(log->state, state);
+	WRITE_ONCE(log->life.state, state);
 	/* W1: pairs with look_again(), which counts a write in and then looks. */
 	smp_mb();
 }
@@ -296,7 +296,7 @@ static void start(struct cache_log *log)
 {
 	int r = needs_check(log->c) ? -EBUSY : make_ring(log);
 
-	log->start_after = jiffies + START_BACKOFF;
+	log->place.start_after = jiffies + START_BACKOFF;
 	if (r == -EIO)
 		give_place_up(log, "not all of them can be written");
 	if (r)
@@ -306,18 +306,18 @@ static void start(struct cache_log *log)
 		set_state(log, CACHE_LOG_UNKNOWN);
 		return;
 	}
-	log->begun = true;
+	log->life.begun = true;
 	set_state(log, CACHE_LOG_ON);
 	DMINFO("write log: on, with a ring of %u blocks", log->geo.ring_blocks);
 }
 
 static void try_start(struct cache_log *log)
 {
-	if (instant_is_ahead(log->start_after, jiffies, START_BACKOFF))
+	if (instant_is_ahead(log->place.start_after, jiffies, START_BACKOFF))
 		return;
-	if (!log->has_place) {
+	if (!log->place.is_kept) {
 		if (!choose_place(log)) {
-			refuse(log, log->skipped ?
+			refuse(log, log->place.skipped ?
 				       "the cache has no place for its ring" :
 				       "the cache is too small for it");
 			return;
@@ -355,7 +355,7 @@ bool cache_log_clear_flag(struct cache_log *log)
 	cache_log_close_open(log);
 	cache_log_reap(log);
 	if (!is_empty(log) || atomic_read(&log->room.nr_segments) ||
-	    READ_ONCE(log->failed))
+	    READ_ONCE(log->life.failed))
 		return false;
 	if (commit_flag(log->c, false)) {
 		set_state(log, CACHE_LOG_UNKNOWN);
@@ -386,7 +386,7 @@ static void try_clear(struct cache_log *log)
  */
 static void forget(struct cache_log *log)
 {
-	if (log->forgotten)
+	if (log->life.forgotten)
 		return;
 	if (commit_flag(log->c, false)) {
 		set_state(log, CACHE_LOG_UNKNOWN);
@@ -394,7 +394,7 @@ static void forget(struct cache_log *log)
 	}
 	set_state(log, CACHE_LOG_OFF);
 	/* Pairs with cache_log_counts(). */
-	smp_store_release(&log->forgotten, true);
+	smp_store_release(&log->life.forgotten, true);
 	DMINFO("write log: off, because its ring failed; all that it had is on the origin or in the cache");
 }
 
@@ -414,10 +414,10 @@ static void save(struct cache_log *log)
 void cache_log_save_at_stop(struct cache_log *log)
 {
 	/* Nobody else can do it later. */
-	log->serves = false;
+	log->worker.serves = false;
 	log->backoff = jiffies;
 	save(log);
-	if (!log->forgotten && !cache_bypassed(log->c))
+	if (!log->life.forgotten && !cache_bypassed(log->c))
 		DMERR("write log: not all of it could be saved; the volume cannot be resumed, and what was written last will be lost");
 }
 
@@ -427,13 +427,13 @@ static void steer(struct cache_log *log)
 {
 	bool wanted = is_on_wanted(log);
 
-	switch (log->state) {
+	switch (log->life.state) {
 	case CACHE_LOG_OFF:
 		if (READ_ONCE(log->c->life.quiescing))
 			return;
 		if (wanted)
 			try_start(log);
-		else if (log->has_place)
+		else if (log->place.is_kept)
 			give_place_back(log);
 		return;
 	case CACHE_LOG_ON:
@@ -463,7 +463,7 @@ static bool pass(struct cache_log *log)
 {
 	bool progress = false;
 
-	if (READ_ONCE(log->failed)) {
+	if (READ_ONCE(log->life.failed)) {
 		save(log);
 		cache_log_release_moved(log);
 		cache_log_serve_discards(log);
@@ -483,13 +483,13 @@ static bool pass(struct cache_log *log)
 
 void cache_log_work(struct work_struct *work)
 {
-	struct cache_log *log = container_of(work, struct cache_log, work);
+	struct cache_log *log = container_of(work, struct cache_log, worker.work);
 	bool progress;
 
-	log->serves = true;
+	log->worker.serves = true;
 	steer(log);
 	progress = pass(log);
-	if (log->state == CACHE_LOG_DRAINS &&
+	if (log->life.state == CACHE_LOG_DRAINS &&
 	    !READ_ONCE(log->c->life.quiescing))
 		try_clear(log);
 	rest(log);

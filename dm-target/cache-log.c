@@ -47,7 +47,7 @@
 #define LOG_SHARE		8
 #define LOG_SPARE_SHARE		16
 /*
- * A discard looks for so many of its blocks itself.  The rest is left to log.work,
+ * A discard looks for so many of its blocks itself.  The rest is left to log.worker,
  * because a discard runs in the worker of deferred bios, behind which users' bios
  * wait.  Not chosen by measurement.
  */
@@ -410,7 +410,7 @@ static int write_ring_block(struct cache_log *log, const struct log_io *io)
 /* W2, W9: after a flush that failed nothing is recorded any more. */
 static bool ring_is_well(struct cache_log *log)
 {
-	return !READ_ONCE(log->failed) &&
+	return !READ_ONCE(log->life.failed) &&
 	       !READ_ONCE(log->c->degrade.fast_flush_failed);
 }
 
@@ -483,12 +483,12 @@ static void ring_failed(struct cache_log *log, int error)
 {
 	struct cache *c = log->c;
 
-	if (READ_ONCE(log->failed))
+	if (READ_ONCE(log->life.failed))
 		return;
 	WRITE_ONCE(c->degrade.fast_flush_failed, true);
-	WRITE_ONCE(log->failed, true);
+	WRITE_ONCE(log->life.failed, true);
 	/* During recovery the table is refused instead, and the disk keeps the log. */
-	if (!log->begun)
+	if (!log->life.begun)
 		return;
 	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
 	      error);
@@ -521,7 +521,7 @@ void cache_log_ring_work(struct work_struct *work)
 	/* All of the batch is durable, or the ring has failed. */
 	smp_store_release(&log->batch_runs, false);
 	end_flushes(log, &bios, r, began);
-	wake_up_all(&log->wait);
+	wake_up_all(&log->worker.wait);
 }
 
 void cache_log_write_ring(struct cache_log *log)
@@ -541,14 +541,14 @@ static void departure_ended(struct log_departure *d)
 
 int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr)
 {
-	if (READ_ONCE(log->failed))
+	if (READ_ONCE(log->life.failed))
 		return -EIO;
 	log->departed = false;
 	log->departure.runs = runs;
 	log->departure.nr = nr;
 	log->departure.ended = departure_ended;
 	log_ring_leave(&log->ring, &log->departure);
-	while (!READ_ONCE(log->departed) && !READ_ONCE(log->failed))
+	while (!READ_ONCE(log->departed) && !READ_ONCE(log->life.failed))
 		cache_log_write_ring(log);
 	return READ_ONCE(log->departed) ? 0 : -EIO;
 }
@@ -675,7 +675,7 @@ bool cache_log_discard(struct cache *c, struct bio *bio)
 
 void cache_log_kick(struct cache_log *log)
 {
-	queue_work(log->c->wq.bg, &log->work);
+	queue_work(log->c->wq.bg, &log->worker.work);
 }
 
 /* ---- The object ---- */
@@ -683,7 +683,7 @@ void cache_log_kick(struct cache_log *log)
 bool cache_log_counts(struct cache_log *log)
 {
 	/* Pairs with forget(): whatever is read next is read after all went home. */
-	return !smp_load_acquire(&log->forgotten) && !cache_bypassed(log->c);
+	return !smp_load_acquire(&log->life.forgotten) && !cache_bypassed(log->c);
 }
 
 bool cache_log_has_block(struct cache_log *log, u64 block)
@@ -704,7 +704,7 @@ bool cache_log_none_goes_home(struct cache_log *log)
 
 	if (!cache_may_go_home(c))
 		return true;
-	if (!READ_ONCE(log->failed))
+	if (!READ_ONCE(log->life.failed))
 		return false;
 	/*
 	 * Write-back may have to clean the cache first, and a suspend has stopped
@@ -722,7 +722,7 @@ bool cache_log_is_stuck(struct cache *c, u64 block)
 {
 	struct cache_log *log = READ_ONCE(c->log);
 
-	return unlikely(log) && READ_ONCE(log->failed) &&
+	return unlikely(log) && READ_ONCE(log->life.failed) &&
 	       cache_log_is_hopeless(log) && cache_log_has_block(log, block);
 }
 
@@ -763,12 +763,12 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	bio_list_init(&log->pace.again);
 	bio_list_init(&log->waiting.leavers);
 	bio_list_init(&log->waiting.discards);
-	init_waitqueue_head(&log->wait);
+	init_waitqueue_head(&log->worker.wait);
 	INIT_WORK(&log->ring_work, cache_log_ring_work);
-	INIT_WORK(&log->work, work);
+	INIT_WORK(&log->worker.work, work);
 	INIT_DELAYED_WORK(&log->pace.work, pace_work);
 	log->backoff = jiffies;
-	log->start_after = jiffies;
+	log->place.start_after = jiffies;
 	memset(log->large_ends, 0xff, sizeof(log->large_ends));
 }
 

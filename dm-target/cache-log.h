@@ -45,9 +45,9 @@ struct cache;
 #define LOG_WHOLE_BATCH	128U
 
 /*
- * The blocks that may wait for log.work, because reads want them in the cache.  A block
- * that finds no room keeps its mark, and goes into the cache when its turn to go home
- * comes.  Not chosen by measurement.
+ * The blocks that may wait for log.worker, because reads want them in the cache.  A
+ * block that finds no room keeps its mark, and goes into the cache when its turn to go
+ * home comes.  Not chosen by measurement.
  */
 #define LOG_NR_WANTED	64U
 
@@ -89,19 +89,8 @@ struct cache_log_wanted {
 
 struct cache_log {
 	struct cache *c;
-	enum cache_log_state state;	/* read anywhere */
-	bool failed;			/* the ring cannot be written; stays set (W9) */
-	bool all_home;			/* @failed, and the origin has everything */
-	bool begun;			/* recovery is over, or there was none */
-	bool forgotten;			/* @all_home, and the flag is cleared; read anywhere */
-	bool refused;			/* the cache has no place for ring or header */
-	bool has_place;			/* slots are kept for the ring that @geo describes */
-	bool has_header;		/* the header was written */
-	u32 skipped;			/* slots at the end where the ring could not lie */
-	u32 place_waits;		/* the least of the place's slots in use so far */
-	unsigned long place_until;	/* jiffies: by then one more must become empty */
-	unsigned long start_after;	/* jiffies: the log is not turned on before */
-
+	struct cache_log_life life;
+	struct cache_log_place place;
 	struct log_index ix;
 	struct log_geometry geo;	/* the shape of the log */
 	struct log_dev dev;		/* the cache device, for @ring and the header */
@@ -121,10 +110,7 @@ struct cache_log {
 	struct cache_log_pace pace;
 	struct cache_log_wanted wanted;
 
-	wait_queue_head_t wait;		/* log.work waits for copies, commits, the ring */
-
-	/* The members from here to @nr_unsaved are log.work's own, but for some reads. */
-	struct work_struct work;	/* cache_log_work(), on wq.bg */
+	struct cache_log_worker worker;
 	u64 *blocks;			/* LOG_HOME_BLOCKS: picked to go home, sorted */
 	u32 nr_picked;			/* of @blocks */
 	u32 next_pick;			/* the first of @blocks that was not tried yet */
@@ -138,7 +124,6 @@ struct cache_log {
 	struct log_copy *copies;	/* one for each of @runs */
 	struct log_departure departure;	/* of runs that leave; @departed: they have left */
 	bool departed;
-	bool serves;			/* users do I/O, or did: set by the first kick */
 	atomic_t copying;		/* sectors of all copies that have not ended */
 	struct log_move *moves;		/* LOG_NR_MOVES */
 	u32 nr_moves;			/* of @moves */
@@ -147,8 +132,6 @@ struct cache_log {
 	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
 	bool above_mark;		/* too full, and not empty enough yet; read anywhere */
 	unsigned long backoff;		/* jiffies: nothing goes home before */
-	bool leaves;			/* the cache is being removed; stays set */
-	unsigned long leave_until;	/* jiffies: so long extents go home then */
 	u64 home_next;			/* the next pass goes on with this block */
 	u64 fruitless;			/* runs that were tried since one left the log */
 	u32 pick_from;			/* the bucket of the index where picking begins */
@@ -181,7 +164,7 @@ int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work);
 void cache_log_free(struct cache_log *log);
 
 /**
- * cache_log_kick() - have log.work look for work
+ * cache_log_kick() - have log.worker look for work
  * @log: the log
  *
  * Context: any, never sleeps.
@@ -351,8 +334,8 @@ void cache_log_close_open(struct cache_log *log);
  * cache_log_reap() - give back the slots of all listed segments that hold nothing
  * @log: the log
  *
- * Context: log.work, or a caller while that cannot run; may sleep; takes log.room.lock,
- * locks of the index and map.free_lock, one after the other.
+ * Context: log.worker, or a caller while that cannot run; may sleep; takes
+ * log.room.lock, locks of the index and map.free_lock, one after the other.
  */
 void cache_log_reap(struct cache_log *log);
 
@@ -380,7 +363,7 @@ void cache_log_write_ring(struct cache_log *log);
  * @runs: the runs, which log_index_collect() found with its @leaving
  * @nr: the number of runs, at least 1
  *
- * Context: log.work, or a caller while that cannot run; sleeps, does I/O; takes
+ * Context: log.worker, or a caller while that cannot run; sleeps, does I/O; takes
  * log.ring.lock.
  *
  * Return: 0: readers do not find the runs any more.  -EIO: the ring has failed.

@@ -362,8 +362,8 @@ static unsigned int emit_log(struct cache *c, char *result, unsigned int maxlen)
 
 	if (!log)
 		return 0;
-	DMEMIT("log %s\n", READ_ONCE(log->failed) ? "failed" :
-	       log_state_names[READ_ONCE(log->state)]);
+	DMEMIT("log %s\n", READ_ONCE(log->life.failed) ? "failed" :
+	       log_state_names[READ_ONCE(log->life.state)]);
 	DMEMIT("log_segments %d\n", atomic_read(&log->room.nr_segments));
 	DMEMIT("log_blocks %lld\n", (s64)atomic64_read(&log->ix.nr_blocks));
 	DMEMIT("log_extents %llu\n", READ_ONCE(log->ix.nr_ring));

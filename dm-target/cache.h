@@ -321,7 +321,7 @@ static inline u32 cache_log_unsaved(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
 
-	return unlikely(log) && !READ_ONCE(log->all_home) ?
+	return unlikely(log) && !READ_ONCE(log->life.all_home) ?
 		atomic_read(&log->room.nr_segments) : 0;
 }
 
@@ -354,7 +354,7 @@ static inline u32 cache_nr_unsaved(const struct cache *c)
 	u32 nr = cache_nr_dirty_and_log(c);
 
 	return nr || likely(!log) ||
-	       READ_ONCE(log->state) != CACHE_LOG_DRAINS ? nr : 1;
+	       READ_ONCE(log->life.state) != CACHE_LOG_DRAINS ? nr : 1;
 }
 
 /**
@@ -416,8 +416,8 @@ static inline bool cache_log_alone_knows(const struct cache *c)
 {
 	const struct cache_log *log = READ_ONCE(c->log);
 
-	return unlikely(log) && READ_ONCE(log->failed) &&
-	       !READ_ONCE(log->forgotten) && atomic_read(&log->room.nr_segments) &&
+	return unlikely(log) && READ_ONCE(log->life.failed) &&
+	       !READ_ONCE(log->life.forgotten) && atomic_read(&log->room.nr_segments) &&
 	       !cache_bypassed(c);
 }
 
