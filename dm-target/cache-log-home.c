@@ -122,7 +122,7 @@ static void went_wrong(const char *what)
 
 static void back_off(struct cache_log *log)
 {
-	WRITE_ONCE(log->backoff, jiffies + LOG_HOME_BACKOFF);
+	WRITE_ONCE(log->home.backoff, jiffies + LOG_HOME_BACKOFF);
 }
 
 /*
@@ -202,10 +202,10 @@ static u32 pick_blocks(struct cache_log *log, u64 *blocks, u32 max)
 {
 	struct picked p = { .blocks = blocks, .max = max };
 
-	log_index_visit_from(&log->ix, pick, &p, log->pick_from);
+	log_index_visit_from(&log->ix, pick, &p, log->home.pick_from);
 	/* If all of these stay, the next pass picks others. */
 	if (p.nr == max)
-		log->pick_from = log_index_bucket(&log->ix, blocks[max - 1]) + 1;
+		log->home.pick_from = log_index_bucket(&log->ix, blocks[max - 1]) + 1;
 	cache_log_sort_blocks(blocks, p.nr);
 	return p.nr;
 }
@@ -238,11 +238,11 @@ static bool too_full(struct cache_log *log, u32 fullness)
 
 	if (fullness >= LOG_HIGH_MARK ||
 	    cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_high)))
-		WRITE_ONCE(log->above_mark, true);
+		WRITE_ONCE(log->home.above_mark, true);
 	else if (fullness < LOW_MARK &&
 		 !cache_blocks_exceed(c, dirty, READ_ONCE(c->limits.dirty_low)))
-		WRITE_ONCE(log->above_mark, false);
-	return log->above_mark;
+		WRITE_ONCE(log->home.above_mark, false);
+	return log->home.above_mark;
 }
 
 static bool is_idle(struct cache *c)
@@ -304,9 +304,9 @@ static u64 end_batch(struct cache_log *log, struct log_batch *b)
 	if (!b->nr)
 		return 0;
 	left = end_copies(log, b, &failed);
-	log->fruitless = left || !failed ? 0 : log->fruitless + b->nr;
+	log->home.fruitless = left || !failed ? 0 : log->home.fruitless + b->nr;
 	b->nr = 0;
-	if (log->fruitless > min_t(u64, nr_runs(log), FRUITLESS_MAX))
+	if (log->home.fruitless > min_t(u64, nr_runs(log), FRUITLESS_MAX))
 		back_off(log);
 	cache_log_reap(log);
 	return left;
@@ -323,13 +323,13 @@ static void begin_batch(struct cache_log *log, struct log_batch *b)
 /* The batch that was filled begins; the one that was begun before ends, and is filled next. */
 static u64 send_batch(struct cache_log *log)
 {
-	struct log_batch *b = &log->home[log->filling];
+	struct log_batch *b = &log->home.batches[log->home.filling];
 
 	if (b->nr)
-		log->home_next = b->runs[b->nr - 1].block + 1;
+		log->home.next = b->runs[b->nr - 1].block + 1;
 	begin_batch(log, b);
-	log->filling ^= 1;
-	return end_batch(log, &log->home[log->filling]);
+	log->home.filling ^= 1;
+	return end_batch(log, &log->home.batches[log->home.filling]);
 }
 
 /*
@@ -344,7 +344,7 @@ static u64 end_all(struct cache_log *log)
 	moved = cache_log_end_moves(log);
 	if (!moved)
 		return left;
-	log->fruitless = 0;
+	log->home.fruitless = 0;
 	cache_log_reap(log);
 	return left + moved;
 }
@@ -356,7 +356,7 @@ static u64 end_all(struct cache_log *log)
  */
 static bool make_room(struct cache_log *log, u64 block, u64 *left)
 {
-	struct log_batch *b = &log->home[log->filling];
+	struct log_batch *b = &log->home.batches[log->home.filling];
 	u64 some;
 
 	if (b->runs[b->nr - 1].block != block) {
@@ -378,13 +378,13 @@ static bool add_block(struct cache_log *log, u64 block, u32 max, u64 *left)
 	u32 taken;
 
 	do {
-		if (log->home[log->filling].nr > max - WHOLE_BLOCK) {
+		if (log->home.batches[log->home.filling].nr > max - WHOLE_BLOCK) {
 			sent = true;
 			if (!make_room(log, block, left))
 				break;
 		}
-		taken = take_block(log, block, &log->home[log->filling], max);
-	} while (taken && log->home[log->filling].nr == max &&
+		taken = take_block(log, block, &log->home.batches[log->home.filling], max);
+	} while (taken && log->home.batches[log->home.filling].nr == max &&
 		 log_index_has(&log->ix, block));
 	return sent;
 }
@@ -406,19 +406,20 @@ static u64 blocks_go_home(struct cache_log *log)
 	u64 left = 0, block;
 	bool sent = false;
 
-	while (log->next_pick < log->nr_picked && cache_log_home_is_wanted(log) &&
+	while (log->home.next_pick < log->home.nr_picked &&
+	       cache_log_home_is_wanted(log) &&
 	       !(sent && cache_log_is_pressed(log))) {
-		if (log->nr_moves == LOG_NR_COPIED)
+		if (log->moves.nr == LOG_NR_COPIED)
 			left += end_all(log);
-		block = log->blocks[log->next_pick++];
+		block = log->home.blocks[log->home.next_pick++];
 		if (!goes_into_cache(log, block))
 			sent = add_block(log, block,
 					 is_in_haste(log) ? URGENT_RUNS : LOG_HOME_RUNS,
 					 &left);
 	}
 	left += end_all(log);
-	if (log->next_pick == log->nr_picked)
-		log->home_next = 0;
+	if (log->home.next_pick == log->home.nr_picked)
+		log->home.next = 0;
 	return left;
 }
 
@@ -432,10 +433,11 @@ bool cache_log_map_whole(struct cache_log *log)
 
 	u32 nr = READ_ONCE(log->room.nr_whole);
 
-	if (!nr || (nr < LOG_WHOLE_BATCH && instant_is_ahead(log->whole_after, jiffies, HZ) &&
+	if (!nr || (nr < LOG_WHOLE_BATCH &&
+		    instant_is_ahead(log->home.whole_after, jiffies, HZ) &&
 		    !cache_log_home_is_wanted(log)))
 		return false;
-	log->whole_after = jiffies + HZ;
+	log->home.whole_after = jiffies + HZ;
 	if (!cache_log_begin_whole(log))
 		return false;
 	moved = cache_log_end_moves(log);
@@ -456,7 +458,7 @@ void cache_log_serve_wanted(struct cache_log *log)
 	cache_log_sort_blocks(blocks, nr);
 	for (i = 0; i < nr && !cache_log_has_waiters(log); i++) {
 		cache_log_begin_move(log, blocks[i]);
-		if (log->nr_moves == LOG_NR_COPIED)
+		if (log->moves.nr == LOG_NR_COPIED)
 			cache_log_end_moves(log);
 	}
 	if (cache_log_end_moves(log))
@@ -469,21 +471,23 @@ void cache_log_serve_wanted(struct cache_log *log)
  */
 static void pick_again(struct cache_log *log)
 {
-	log->nr_picked = pick_blocks(log, log->blocks, LOG_HOME_BLOCKS);
-	log->next_pick = first_from(log->blocks, log->nr_picked, log->home_next);
-	if (log->nr_picked < LOG_HOME_BLOCKS)
-		log->pick_from = 0;
+	struct cache_log_home *home = &log->home;
+
+	home->nr_picked = pick_blocks(log, home->blocks, LOG_HOME_BLOCKS);
+	home->next_pick = first_from(home->blocks, home->nr_picked, home->next);
+	if (home->nr_picked < LOG_HOME_BLOCKS)
+		home->pick_from = 0;
 }
 
 bool cache_log_go_home(struct cache_log *log)
 {
 	u64 left;
 
-	if (log->next_pick == log->nr_picked)
+	if (log->home.next_pick == log->home.nr_picked)
 		pick_again(log);
 	left = blocks_go_home(log);
 	if (left)
-		log->pick_from = 0;
+		log->home.pick_from = 0;
 	/*
 	 * Nothing has left.  So the ring records which extents were superseded, because
 	 * that frees segments, too.
@@ -520,7 +524,7 @@ static void push_bios_back(struct cache_log *log, struct bio_list *list,
  */
 static int empty_block(struct cache_log *log, u64 block)
 {
-	struct log_batch *b = &log->home[0];
+	struct log_batch *b = &log->home.batches[0];
 	bool failed;
 	u32 left;
 
@@ -592,7 +596,7 @@ static u32 collect_discarded(struct cache_log *log, struct cache_discard *d)
 
 	for (; d->cursor < d->last && nr < LOG_HOME_RUNS; d->cursor++) {
 		cond_resched();
-		n = log_index_collect(&log->ix, d->cursor, log->runs + nr,
+		n = log_index_collect(&log->ix, d->cursor, log->copying.runs + nr,
 				      LOG_HOME_RUNS - nr, true);
 		if (n < 0)
 			break;
@@ -614,8 +618,8 @@ static bool discard_some(struct cache_log *log, struct cache_discard *d)
 		nr = collect_discarded(log, d);
 		if (!nr)
 			break;
-		r = cache_log_leave_runs(log, log->runs, nr);
-		cache_log_unpin_runs(log, log->runs, nr);
+		r = cache_log_leave_runs(log, log->copying.runs, nr);
+		cache_log_unpin_runs(log, log->copying.runs, nr);
 		if (r)
 			return false;
 		while (first < d->cursor && !log_index_has(&log->ix, first))
@@ -656,7 +660,7 @@ void cache_log_serve_discards(struct cache_log *log)
  */
 static bool copy_block(struct cache_log *log, u64 block)
 {
-	struct log_batch *b = &log->home[0];
+	struct log_batch *b = &log->home.batches[0];
 	bool all;
 	u32 i;
 	int n;
@@ -683,12 +687,12 @@ static bool pick_unsaved(struct cache_log *log)
 {
 	u64 max = atomic64_read(&log->ix.nr_blocks) + 1;
 
-	if (log->unsaved)
+	if (log->home.unsaved)
 		return true;
-	log->unsaved = kvmalloc_array(max, sizeof(*log->unsaved), GFP_NOIO);
-	if (!log->unsaved)
+	log->home.unsaved = kvmalloc_array(max, sizeof(*log->home.unsaved), GFP_NOIO);
+	if (!log->home.unsaved)
 		return false;
-	log->nr_unsaved = pick_blocks(log, log->unsaved, max);
+	log->home.nr_unsaved = pick_blocks(log, log->home.unsaved, max);
 	return true;
 }
 
@@ -699,10 +703,10 @@ static bool copy_all_home(struct cache_log *log)
 
 	if (!pick_unsaved(log))
 		return false;
-	for (i = 0; i < log->nr_unsaved; i++)
-		if (!copy_block(log, log->unsaved[i]))
-			log->unsaved[nr++] = log->unsaved[i];
-	log->nr_unsaved = nr;
+	for (i = 0; i < log->home.nr_unsaved; i++)
+		if (!copy_block(log, log->home.unsaved[i]))
+			log->home.unsaved[nr++] = log->home.unsaved[i];
+	log->home.nr_unsaved = nr;
 	return !cache_flush_origin(log->c) && !nr;
 }
 

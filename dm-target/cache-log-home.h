@@ -35,6 +35,28 @@ struct log_batch {
 	atomic_t nr_copying;	/* copies that were begun and have not ended */
 };
 
+/* The way home.  log.worker's own, but for reads of @above_mark and @backoff. */
+struct cache_log_home {
+	u64 *blocks;		/* LOG_HOME_BLOCKS: picked to go home, sorted */
+	u32 nr_picked;		/* of @blocks */
+	u32 next_pick;		/* the first of @blocks that was not tried yet */
+	/*
+	 * While the copies of one batch end, the copies of the other run.  So the disk
+	 * never has only the last few copies of a batch.  No block has runs in both.
+	 */
+	struct log_batch batches[2];
+	u32 filling;		/* the index of the batch that takes runs */
+	bool above_mark;	/* too full, and not empty enough yet */
+	u32 pick_from;		/* the bucket of the index where picking begins */
+	u64 next;		/* the next pass goes on with this block */
+	u64 fruitless;		/* runs that were tried since one left the log */
+	unsigned long backoff;	/* jiffies: nothing goes home before */
+	/* In jiffies: then even few whole blocks are mapped. */
+	unsigned long whole_after;
+	u64 *unsaved;		/* if the ring failed: blocks that are to be copied home */
+	u32 nr_unsaved;		/* of @unsaved */
+};
+
 /**
  * cache_log_home_is_wanted() - whether extents are to go home now, and can
  * @log: the log

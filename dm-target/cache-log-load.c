@@ -140,13 +140,13 @@ static int leave_block(struct cache_log *log, u64 block)
 	int n, i, r;
 
 	while (log_index_has(&log->ix, block)) {
-		n = log_index_collect(&log->ix, block, log->runs, LOG_HOME_RUNS,
+		n = log_index_collect(&log->ix, block, log->copying.runs, LOG_HOME_RUNS,
 				      true);
 		if (n < 0)
 			return n;
-		r = cache_log_leave_runs(log, log->runs, n);
+		r = cache_log_leave_runs(log, log->copying.runs, n);
 		for (i = 0; i < n; i++)
-			unpin(log, &log->runs[i]);
+			unpin(log, &log->copying.runs[i]);
 		if (r)
 			return r;
 	}
@@ -200,9 +200,9 @@ static int find_past_end(void *ctx, const struct log_run *run)
 	struct cache_log *log = pe->log;
 
 	if (run->block < log->c->geo.origin_blocks ||
-	    (pe->nr && log->blocks[pe->nr - 1] == run->block))
+	    (pe->nr && log->home.blocks[pe->nr - 1] == run->block))
 		return 0;
-	log->blocks[pe->nr++] = run->block;
+	log->home.blocks[pe->nr++] = run->block;
 	return pe->nr == LOG_HOME_BLOCKS;
 }
 
@@ -216,10 +216,10 @@ static int home_past_end(struct cache_log *log)
 		pe.nr = 0;
 		log_index_for_each(&log->ix, find_past_end, &pe);
 		for (i = 0; i < pe.nr; i++) {
-			if (cache_log_empty_block(log, log->blocks[i]))
+			if (cache_log_empty_block(log, log->home.blocks[i]))
 				continue;
 			DMERR("write log: origin block %llu, past the end of the table, cannot go home",
-			      log->blocks[i]);
+			      log->home.blocks[i]);
 			return -EIO;
 		}
 	} while (pe.nr);

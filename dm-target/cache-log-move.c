@@ -71,7 +71,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 		cache_log_went_home(log, copy->sectors);
 	/* The result is there before the copy counts as ended. */
 	smp_mb__before_atomic();
-	atomic_sub(copy->sectors, &log->copying);
+	atomic_sub(copy->sectors, &log->copying.sectors);
 	if (batch)
 		atomic_dec(&batch->nr_copying);
 	wake_up_all(&log->worker.wait);
@@ -83,13 +83,13 @@ static void begin_copy(struct cache_log *log, struct log_copy *copy,
 {
 	u32 room = copy_room(log), sectors = from->count;
 
-	wait_event(log->worker.wait, !atomic_read(&log->copying) ||
-		   atomic_read(&log->copying) + sectors <= room);
+	wait_event(log->worker.wait, !atomic_read(&log->copying.sectors) ||
+		   atomic_read(&log->copying.sectors) + sectors <= room);
 	copy->log = log;
 	copy->sectors = sectors;
 	copy->from_fast = from->bdev == log->c->dev.fast;
 	copy->to_fast = to->bdev == log->c->dev.fast;
-	atomic_add(sectors, &log->copying);
+	atomic_add(sectors, &log->copying.sectors);
 	dm_kcopyd_copy(log->c->clients.copier, from, 1, to, 0, copied, copy);
 }
 
@@ -113,7 +113,7 @@ void cache_log_copy_run(struct cache_log *log, const struct log_run *run,
 
 void cache_log_wait_for_copies(struct cache_log *log)
 {
-	wait_event(log->worker.wait, !atomic_read(&log->copying));
+	wait_event(log->worker.wait, !atomic_read(&log->copying.sectors));
 	/* Pairs with copied(). */
 	smp_rmb();
 }
@@ -221,7 +221,7 @@ static bool may_begin(struct cache_log *log, u64 block)
 
 static struct log_move *begin(struct cache_log *log, u64 block, u32 slot)
 {
-	struct log_move *m = &log->moves[log->nr_moves++];
+	struct log_move *m = &log->moves.all[log->moves.nr++];
 
 	*m = (struct log_move) {
 		.log = log,
@@ -335,7 +335,7 @@ bool cache_log_begin_whole(struct cache_log *log)
 {
 	u32 later = SLOT_NONE, slot;
 
-	while (log->nr_moves < LOG_NR_MOVES &&
+	while (log->moves.nr < LOG_NR_MOVES &&
 	       (slot = cache_log_pop_whole(log)) != SLOT_NONE) {
 		switch (begin_in_place(log, slot)) {
 		case WHOLE_BEGUN:
@@ -349,7 +349,7 @@ bool cache_log_begin_whole(struct cache_log *log)
 		}
 	}
 	put_back(log, later);
-	return log->nr_moves;
+	return log->moves.nr;
 }
 
 /* A write that was in flight may have superseded some of the extent. */
@@ -357,8 +357,8 @@ static void check_in_place(struct cache_log *log)
 {
 	u32 i;
 
-	for (i = 0; i < log->nr_moves; i++) {
-		struct log_move *m = &log->moves[i];
+	for (i = 0; i < log->moves.nr; i++) {
+		struct log_move *m = &log->moves.all[i];
 
 		if (!m->in_place || m->state != LOG_MOVE_PUBLISHED)
 			continue;
@@ -404,37 +404,37 @@ static void publish(struct log_move *m)
 static void copy_extent(struct log_move *m, u32 i)
 {
 	struct cache_log *log = m->log;
-	const struct log_run *run = &log->runs[i];
+	const struct log_run *run = &log->copying.runs[i];
 	struct cache *c = log->c;
 
 	m->parts |= slot_parts(run->sector >> c->geo.part_shift,
 			       (run->sector + run->sectors - 1) >>
 			       c->geo.part_shift);
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, run->sectors);
-	log->copies[i].move = m;
-	log->copies[i].batch = NULL;
-	cache_log_copy_run(log, run, c->dev.fast, m->slot, &log->copies[i]);
+	log->copying.copies[i].move = m;
+	log->copying.copies[i].batch = NULL;
+	cache_log_copy_run(log, run, c->dev.fast, m->slot, &log->copying.copies[i]);
 }
 
-/* Wait for the copies of the first @nr of log->runs, and drop their pins. */
+/* Wait for the copies of the first @nr of log->copying.runs, and drop their pins. */
 static void end_extents(struct cache_log *log, u32 nr)
 {
 	cache_log_wait_for_copies(log);
-	cache_log_unpin_runs(log, log->runs, nr);
+	cache_log_unpin_runs(log, log->copying.runs, nr);
 }
 
 /* Appends runs behind the @nr of other blocks.  Returns the new number. */
 static u32 copy_extents(struct log_move *m, u32 nr)
 {
 	struct cache_log *log = m->log;
-	int n = log_index_collect(&log->ix, m->block, log->runs + nr,
+	int n = log_index_collect(&log->ix, m->block, log->copying.runs + nr,
 				  LOG_HOME_RUNS - nr, false);
 	int i;
 
 	if (n == -E2BIG && nr) {
 		end_extents(log, nr);
 		nr = 0;
-		n = log_index_collect(&log->ix, m->block, log->runs,
+		n = log_index_collect(&log->ix, m->block, log->copying.runs,
 				      LOG_HOME_RUNS, false);
 	}
 	if (n < 0) {
@@ -452,8 +452,8 @@ static void lay_over(struct cache_log *log)
 	u32 i, nr = 0;
 
 	cache_admit_write_begins(c);
-	for (i = 0; i < log->nr_moves; i++) {
-		struct log_move *m = &log->moves[i];
+	for (i = 0; i < log->moves.nr; i++) {
+		struct log_move *m = &log->moves.all[i];
 
 		if (m->in_place || m->state != LOG_MOVE_PUBLISHED)
 			continue;
@@ -462,10 +462,10 @@ static void lay_over(struct cache_log *log)
 	}
 	end_extents(log, nr);
 	cache_admit_write_ends(c);
-	for (i = 0; i < log->nr_moves; i++)
-		if (log->moves[i].state == LOG_MOVE_PUBLISHED &&
-		    log->moves[i].failed)
-			stay(&log->moves[i], -EIO);
+	for (i = 0; i < log->moves.nr; i++)
+		if (log->moves.all[i].state == LOG_MOVE_PUBLISHED &&
+		    log->moves.all[i].failed)
+			stay(&log->moves.all[i], -EIO);
 }
 
 /* ---- The mapping ---- */
@@ -522,7 +522,7 @@ static void move_committed(struct cache *c, struct commit_op *op, int error)
 		stay_in_both(m, error);
 	else
 		stay(m, error);
-	if (atomic_dec_and_test(&log->committing))
+	if (atomic_dec_and_test(&log->moves.committing))
 		wake_up_all(&log->worker.wait);
 }
 
@@ -532,7 +532,7 @@ static void queue_mapping(struct log_move *m)
 	m->op.slot = m->slot;
 	m->op.block = m->block;
 	m->op.done = move_committed;
-	atomic_inc(&m->log->committing);
+	atomic_inc(&m->log->moves.committing);
 	cache_commit_linger(m->log->c, &m->op);
 }
 
@@ -541,11 +541,11 @@ static void commit_mappings(struct cache_log *log)
 {
 	u32 i;
 
-	for (i = 0; i < log->nr_moves; i++)
-		if (log->moves[i].state == LOG_MOVE_PUBLISHED)
-			queue_mapping(&log->moves[i]);
+	for (i = 0; i < log->moves.nr; i++)
+		if (log->moves.all[i].state == LOG_MOVE_PUBLISHED)
+			queue_mapping(&log->moves.all[i]);
 	cache_commit_kick_lingering(log->c);
-	wait_event(log->worker.wait, !atomic_read(&log->committing));
+	wait_event(log->worker.wait, !atomic_read(&log->moves.committing));
 	/* Pairs with move_committed(). */
 	smp_rmb();
 }
@@ -559,14 +559,14 @@ static u32 collect_mapped(struct cache_log *log, bool *any)
 	int n;
 
 	*any = false;
-	for (i = 0; i < log->nr_moves; i++) {
-		struct log_move *m = &log->moves[i];
+	for (i = 0; i < log->moves.nr; i++) {
+		struct log_move *m = &log->moves.all[i];
 
 		if (m->state == LOG_MOVE_OVER ||
 		    !log_index_has(&log->ix, m->block))
 			continue;
 		*any = true;
-		n = log_index_collect(&log->ix, m->block, log->runs + nr,
+		n = log_index_collect(&log->ix, m->block, log->copying.runs + nr,
 				      LOG_HOME_RUNS - nr, true);
 		nr += max(n, 0);
 	}
@@ -592,8 +592,8 @@ static bool leave(struct cache_log *log)
 			usleep_range(1000, 2000);
 			continue;
 		}
-		r = cache_log_leave_runs(log, log->runs, nr);
-		cache_log_unpin_runs(log, log->runs, nr);
+		r = cache_log_leave_runs(log, log->copying.runs, nr);
+		cache_log_unpin_runs(log, log->copying.runs, nr);
 		if (r)
 			return false;
 	}
@@ -603,10 +603,10 @@ static u32 unpin_mapped(struct cache_log *log)
 {
 	u32 i, nr = 0;
 
-	for (i = 0; i < log->nr_moves; i++) {
-		if (log->moves[i].state != LOG_MOVE_MAPPED)
+	for (i = 0; i < log->moves.nr; i++) {
+		if (log->moves.all[i].state != LOG_MOVE_MAPPED)
 			continue;
-		cache_unpin(log->c, log->moves[i].slot, SLOT_PIN);
+		cache_unpin(log->c, log->moves.all[i].slot, SLOT_PIN);
 		nr++;
 	}
 	return nr;
@@ -617,10 +617,10 @@ static bool end_segments(struct cache_log *log)
 {
 	u32 i;
 
-	for (i = 0; i < log->nr_moves; i++)
-		if (log->moves[i].in_place &&
-		    log->moves[i].state == LOG_MOVE_MAPPED &&
-		    !end_segment(&log->moves[i]))
+	for (i = 0; i < log->moves.nr; i++)
+		if (log->moves.all[i].in_place &&
+		    log->moves.all[i].state == LOG_MOVE_MAPPED &&
+		    !end_segment(&log->moves.all[i]))
 			return false;
 	return true;
 }
@@ -629,23 +629,23 @@ static bool end_segments(struct cache_log *log)
 
 u32 cache_log_end_moves(struct cache_log *log)
 {
-	u32 i, nr = log->nr_moves, left = 0;
+	u32 i, nr = log->moves.nr, left = 0;
 	bool gone;
 
-	if (!nr || log->moves_stay)
+	if (!nr || log->moves.stay)
 		return 0;
 	cache_log_wait_for_copies(log);
 	for (i = 0; i < nr; i++)
-		publish(&log->moves[i]);
+		publish(&log->moves.all[i]);
 	lay_over(log);
 	check_in_place(log);
 	commit_mappings(log);
 	gone = leave(log) && end_segments(log);
 	if (gone) {
 		left = unpin_mapped(log);
-		log->nr_moves = 0;
+		log->moves.nr = 0;
 	}
-	log->moves_stay = !gone;
+	log->moves.stay = !gone;
 	cache_stat_add(log->c, STAT_LOG_MOVED, left);
 	while (nr--)
 		cache_migration_done(log->c);
@@ -656,9 +656,9 @@ bool cache_log_is_moved(struct cache_log *log, u64 block)
 {
 	u32 i;
 
-	for (i = 0; i < log->nr_moves; i++)
-		if (log->moves[i].state == LOG_MOVE_MAPPED &&
-		    log->moves[i].block == block)
+	for (i = 0; i < log->moves.nr; i++)
+		if (log->moves.all[i].state == LOG_MOVE_MAPPED &&
+		    log->moves.all[i].block == block)
 			return true;
 	return false;
 }
@@ -683,13 +683,13 @@ void cache_log_release_moved(struct cache_log *log)
 
 	if (!cache_log_counts(log)) {
 		unpin_mapped(log);
-		log->nr_moves = 0;
-		log->moves_stay = false;
+		log->moves.nr = 0;
+		log->moves.stay = false;
 		return;
 	}
 	if (!cache_log_is_hopeless(log))
 		return;
-	for (i = 0; i < log->nr_moves; i++)
-		if (log->moves[i].state == LOG_MOVE_MAPPED)
-			wake_waiters(&log->moves[i]);
+	for (i = 0; i < log->moves.nr; i++)
+		if (log->moves.all[i].state == LOG_MOVE_MAPPED)
+			wake_waiters(&log->moves.all[i]);
 }

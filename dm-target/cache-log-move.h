@@ -65,6 +65,24 @@ struct log_move {
 	struct log_copy copy;	/* of the whole block, from the origin */
 };
 
+/* The copies.  log.worker's own, but the end of a copy counts @sectors down. */
+struct cache_log_copying {
+	struct log_run *runs;	/* LOG_HOME_RUNS: for moves and discards */
+	struct log_copy *copies;	/* one for each of @runs */
+	atomic_t sectors;	/* of all copies that have not ended */
+};
+
+/*
+ * Blocks on their way into the cache.  log.worker's own, but the end of a commit counts
+ * @committing down.
+ */
+struct cache_log_moves {
+	struct log_move *all;	/* LOG_NR_MOVES */
+	u32 nr;			/* of @all */
+	bool stay;		/* they are mapped, but the ring failed before GONE */
+	atomic_t committing;	/* moves whose mapping is being committed */
+};
+
 /**
  * cache_log_copy_run() - wait for room to copy, and begin to copy a run
  * @log: the log
@@ -116,7 +134,7 @@ bool cache_log_awaits_mapping(struct cache_log *log, u64 block);
 
 /**
  * cache_log_end_moves() - end all moves: each block is in the cache, or stays in the log
- * @log: the log; log->runs and log->copies are not in use
+ * @log: the log; log->copying.runs and log->copying.copies are not in use
  *
  * Return: how many blocks have left the log for the cache.
  */

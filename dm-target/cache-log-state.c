@@ -415,7 +415,7 @@ void cache_log_save_at_stop(struct cache_log *log)
 {
 	/* Nobody else can do it later. */
 	log->worker.serves = false;
-	log->backoff = jiffies;
+	log->home.backoff = jiffies;
 	save(log);
 	if (!log->life.forgotten && !cache_bypassed(log->c))
 		DMERR("write log: not all of it could be saved; the volume cannot be resumed, and what was written last will be lost");

@@ -162,7 +162,7 @@ static bool has_spare(struct cache_log *log)
 
 bool cache_log_has_spare(struct cache_log *log)
 {
-	return !READ_ONCE(log->above_mark) && has_spare(log);
+	return !READ_ONCE(log->home.above_mark) && has_spare(log);
 }
 
 /* May the log have one more slot?  Racy. */
@@ -209,7 +209,7 @@ static u32 new_segment(struct cache_log *log)
 	 */
 	atomic_inc(&log->room.nr_segments);
 	if (!log_segment_open(&log->ix, slot, true)) {
-		if (!READ_ONCE(log->above_mark) && cache_log_share(log) >= LOG_HIGH_MARK)
+		if (!READ_ONCE(log->home.above_mark) && cache_log_share(log) >= LOG_HIGH_MARK)
 			cache_log_kick(log);
 		return slot;
 	}
@@ -694,7 +694,7 @@ bool cache_log_has_block(struct cache_log *log, u64 block)
 
 bool cache_log_backs_off(struct cache_log *log)
 {
-	return instant_is_ahead(READ_ONCE(log->backoff), jiffies,
+	return instant_is_ahead(READ_ONCE(log->home.backoff), jiffies,
 				LOG_HOME_BACKOFF);
 }
 
@@ -755,7 +755,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	cache_log_init_open(log, c->map.nr_slots / LOG_SHARE);
 	log->room.full = SLOT_NONE;
 	log->room.whole = SLOT_NONE;
-	log->whole_after = jiffies;
+	log->home.whole_after = jiffies;
 	log->room.reaping = SLOT_NONE;
 	spin_lock_init(&log->waiting.lock);
 	bio_list_init(&log->waiting.flushes);
@@ -767,7 +767,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	INIT_WORK(&log->ring_work, cache_log_ring_work);
 	INIT_WORK(&log->worker.work, work);
 	INIT_DELAYED_WORK(&log->pace.work, pace_work);
-	log->backoff = jiffies;
+	log->home.backoff = jiffies;
 	log->place.start_after = jiffies;
 	memset(log->large_ends, 0xff, sizeof(log->large_ends));
 }
@@ -783,32 +783,32 @@ static bool alloc_all_runs(struct cache_log *log)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(log->home); i++)
-		if (!alloc_runs(&log->home[i].runs, &log->home[i].copies))
+	for (i = 0; i < ARRAY_SIZE(log->home.batches); i++)
+		if (!alloc_runs(&log->home.batches[i].runs, &log->home.batches[i].copies))
 			return false;
-	return alloc_runs(&log->runs, &log->copies);
+	return alloc_runs(&log->copying.runs, &log->copying.copies);
 }
 
 static void free_all_runs(struct cache_log *log)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(log->home); i++) {
-		kvfree(log->home[i].copies);
-		kvfree(log->home[i].runs);
+	for (i = 0; i < ARRAY_SIZE(log->home.batches); i++) {
+		kvfree(log->home.batches[i].copies);
+		kvfree(log->home.batches[i].runs);
 	}
-	kvfree(log->copies);
-	kvfree(log->runs);
+	kvfree(log->copying.copies);
+	kvfree(log->copying.runs);
 }
 
 static int alloc_parts(struct cache_log *log)
 {
-	log->blocks = kvmalloc_array(LOG_HOME_BLOCKS, sizeof(*log->blocks),
-				     GFP_KERNEL);
-	log->moves = kvmalloc_array(LOG_NR_MOVES, sizeof(*log->moves), GFP_KERNEL);
+	log->home.blocks = kvmalloc_array(LOG_HOME_BLOCKS, sizeof(*log->home.blocks),
+					  GFP_KERNEL);
+	log->moves.all = kvmalloc_array(LOG_NR_MOVES, sizeof(*log->moves.all), GFP_KERNEL);
 	log->wq = alloc_ordered_workqueue("hearth-log",
 					  WQ_MEM_RECLAIM | WQ_HIGHPRI);
-	if (!alloc_all_runs(log) || !log->blocks || !log->moves || !log->wq)
+	if (!alloc_all_runs(log) || !log->home.blocks || !log->moves.all || !log->wq)
 		return -ENOMEM;
 	return bioset_init(&log->pieces, LOG_NR_PIECES,
 			   offsetof(struct log_piece, bio), 0);
@@ -857,9 +857,9 @@ void cache_log_free(struct cache_log *log)
 	if (log->io)
 		dm_io_client_destroy(log->io);
 	bioset_exit(&log->pieces);
-	kvfree(log->unsaved);
-	kvfree(log->moves);
+	kvfree(log->home.unsaved);
+	kvfree(log->moves.all);
 	free_all_runs(log);
-	kvfree(log->blocks);
+	kvfree(log->home.blocks);
 	kvfree(log);
 }

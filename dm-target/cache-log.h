@@ -111,32 +111,11 @@ struct cache_log {
 	struct cache_log_wanted wanted;
 
 	struct cache_log_worker worker;
-	u64 *blocks;			/* LOG_HOME_BLOCKS: picked to go home, sorted */
-	u32 nr_picked;			/* of @blocks */
-	u32 next_pick;			/* the first of @blocks that was not tried yet */
-	/*
-	 * While the copies of one batch end, the copies of the other run.  So the disk
-	 * never has only the last few copies of a batch.  No block has runs in both.
-	 */
-	struct log_batch home[2];
-	u32 filling;			/* the index of the batch that takes runs */
-	struct log_run *runs;		/* LOG_HOME_RUNS: for moves and discards */
-	struct log_copy *copies;	/* one for each of @runs */
+	struct cache_log_home home;
+	struct cache_log_copying copying;
+	struct cache_log_moves moves;
 	struct log_departure departure;	/* of runs that leave; @departed: they have left */
 	bool departed;
-	atomic_t copying;		/* sectors of all copies that have not ended */
-	struct log_move *moves;		/* LOG_NR_MOVES */
-	u32 nr_moves;			/* of @moves */
-	bool moves_stay;		/* they are mapped, but the ring failed before GONE */
-	atomic_t committing;		/* moves whose mapping is being committed */
-	unsigned long whole_after;	/* jiffies: then even few whole blocks are mapped */
-	bool above_mark;		/* too full, and not empty enough yet; read anywhere */
-	unsigned long backoff;		/* jiffies: nothing goes home before */
-	u64 home_next;			/* the next pass goes on with this block */
-	u64 fruitless;			/* runs that were tried since one left the log */
-	u32 pick_from;			/* the bucket of the index where picking begins */
-	u64 *unsaved;			/* if @failed: blocks that are to be copied home */
-	u32 nr_unsaved;			/* of @unsaved */
 
 	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
