@@ -95,7 +95,7 @@ struct cache_clients {
 	struct dm_kcopyd_client *copier;	/* copies between the devices */
 };
 
-/* The workqueues of the engine, except log.wq.  Built with the engine. */
+/* The workqueues of the engine, except log.recorder.wq.  Built with the engine. */
 struct cache_queues {
 	/* Deferred bios, promotions, the tick.  Its work waits for no other work. */
 	struct workqueue_struct *main;

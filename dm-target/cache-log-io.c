@@ -49,7 +49,7 @@ static bool may_absorb(struct cache_log *log)
 static bool is_large(struct cache_log *log, struct bio *bio)
 {
 	u64 begin = bio->bi_iter.bi_sector, end = bio_end_sector(bio);
-	u64 *ends = log->large_ends;
+	u64 *ends = log->io.large_ends;
 	u32 bits = ilog2(LOG_NR_LARGE);
 
 	if (bio_sectors(bio) < LARGE_SECTORS &&
@@ -283,7 +283,7 @@ int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
 		return DM_ENDIO_INCOMPLETE;
 	}
 	if (atomic64_read(&log->ix.nr_unlogged) > UNLOGGED_MAX)
-		queue_work(log->wq, &log->ring_work);
+		queue_work(log->recorder.wq, &log->recorder.work);
 	return DM_ENDIO_DONE;
 }
 
@@ -316,7 +316,7 @@ static void send_to(struct cache *c, struct bio *bio, const struct log_run *run)
 static bool split_off(struct cache_log *log, struct bio *bio,
 		      const struct log_run *run)
 {
-	struct bio *part = bio_split(bio, run->sectors, GFP_NOIO, &log->pieces);
+	struct bio *part = bio_split(bio, run->sectors, GFP_NOIO, &log->io.pieces);
 	struct log_piece *piece;
 
 	if (IS_ERR_OR_NULL(part))

@@ -31,6 +31,11 @@ struct log_piece {
 	struct bio bio;		/* last, because its vectors may follow */
 };
 
+struct cache_log_io {
+	struct bio_set pieces;	/* of struct log_piece */
+	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
+};
+
 /**
  * cache_log_write() - absorb a write that has found no slot, if it is to be absorbed
  * @c: the engine; has a log

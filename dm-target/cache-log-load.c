@@ -42,11 +42,11 @@ static int recover_ring(struct cache_log *log, u32 nr_slots)
 	r = blkdev_issue_flush(c->dev.fast);
 	if (r)
 		return r;
-	r = log_load_header(&log->dev, c->geo.block_sectors, nr_slots,
+	r = log_load_header(&log->device.dev, c->geo.block_sectors, nr_slots,
 			    &log->geo);
 	if (r)
 		return r;
-	r = log_load(&log->dev, &log->geo, bdev_nr_sectors(c->dev.origin),
+	r = log_load(&log->device.dev, &log->geo, bdev_nr_sectors(c->dev.origin),
 		     LOG_RECORDS, &log->ix, &pos);
 	if (r)
 		return r;
@@ -92,7 +92,7 @@ int cache_log_fit(struct cache *c, u32 nr_slots)
 		return -EFBIG;
 	}
 	log->geo.nr_slots = nr_slots;
-	r = log_header_write(&log->dev, &log->geo);
+	r = log_header_write(&log->device.dev, &log->geo);
 	if (r)
 		DMERR("write log: its header cannot be written at the new end: error %d",
 		      r);

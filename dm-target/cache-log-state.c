@@ -220,7 +220,7 @@ static bool clear_header(struct cache_log *log)
 		return false;
 	}
 	log->place.waits = U32_MAX;
-	r = log_header_write(&log->dev, &log->geo);
+	r = log_header_write(&log->device.dev, &log->geo);
 	if (r == -EIO) {
 		cache_fast_error(log->c, STAT_CACHE_WRITE_ERRORS);
 		refuse(log, "its header cannot be written");
@@ -264,7 +264,7 @@ static bool is_on_wanted(struct cache_log *log)
 
 static int make_ring(struct cache_log *log)
 {
-	int r = log_ring_create(&log->dev, &log->geo);
+	int r = log_ring_create(&log->device.dev, &log->geo);
 
 	if (r) {
 		cache_fast_error(log->c, STAT_CACHE_WRITE_ERRORS);
@@ -363,7 +363,7 @@ bool cache_log_clear_flag(struct cache_log *log)
 	}
 	set_state(log, CACHE_LOG_OFF);
 	/* A flush that comes late finds no ring, and goes to the device. */
-	flush_work(&log->ring_work);
+	flush_work(&log->recorder.work);
 	log_ring_exit(&log->ring);
 	give_place_back(log);
 	return true;

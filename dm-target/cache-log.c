@@ -93,7 +93,7 @@ static void begin_io(struct cache_log *log, struct dm_io_request *req,
 {
 	*req = (struct dm_io_request) {
 		.bi_opf = opf,
-		.client = log->io,
+		.client = log->device.client,
 	};
 	if (is_vmalloc_addr(data)) {
 		req->mem.type = DM_IO_VMA;
@@ -498,7 +498,7 @@ static void ring_failed(struct cache_log *log, int error)
 
 void cache_log_ring_work(struct work_struct *work)
 {
-	struct cache_log *log = container_of(work, struct cache_log, ring_work);
+	struct cache_log *log = container_of(work, struct cache_log, recorder.work);
 	struct bio_list bios;
 	bool began;
 	int r;
@@ -507,7 +507,7 @@ void cache_log_ring_work(struct work_struct *work)
 	 * If a flush does not see this, the writes that it waits for are unlogged, or
 	 * durable.
 	 */
-	WRITE_ONCE(log->batch_runs, true);
+	WRITE_ONCE(log->recorder.batch_runs, true);
 	/* Pairs with is_recorded(). */
 	smp_mb();
 	spin_lock_irq(&log->waiting.lock);
@@ -519,38 +519,39 @@ void cache_log_ring_work(struct work_struct *work)
 	if (r)
 		ring_failed(log, r);
 	/* All of the batch is durable, or the ring has failed. */
-	smp_store_release(&log->batch_runs, false);
+	smp_store_release(&log->recorder.batch_runs, false);
 	end_flushes(log, &bios, r, began);
 	wake_up_all(&log->worker.wait);
 }
 
 void cache_log_write_ring(struct cache_log *log)
 {
-	queue_work(log->wq, &log->ring_work);
-	flush_work(&log->ring_work);
+	queue_work(log->recorder.wq, &log->recorder.work);
+	flush_work(&log->recorder.work);
 }
 
 /* ---- Runs leave ---- */
 
 static void departure_ended(struct log_departure *d)
 {
-	struct cache_log *log = container_of(d, struct cache_log, departure);
+	struct cache_log *log = container_of(d, struct cache_log,
+						recorder.departure);
 
-	WRITE_ONCE(log->departed, true);
+	WRITE_ONCE(log->recorder.departed, true);
 }
 
 int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr)
 {
 	if (READ_ONCE(log->life.failed))
 		return -EIO;
-	log->departed = false;
-	log->departure.runs = runs;
-	log->departure.nr = nr;
-	log->departure.ended = departure_ended;
-	log_ring_leave(&log->ring, &log->departure);
-	while (!READ_ONCE(log->departed) && !READ_ONCE(log->life.failed))
+	log->recorder.departed = false;
+	log->recorder.departure.runs = runs;
+	log->recorder.departure.nr = nr;
+	log->recorder.departure.ended = departure_ended;
+	log_ring_leave(&log->ring, &log->recorder.departure);
+	while (!READ_ONCE(log->recorder.departed) && !READ_ONCE(log->life.failed))
 		cache_log_write_ring(log);
-	return READ_ONCE(log->departed) ? 0 : -EIO;
+	return READ_ONCE(log->recorder.departed) ? 0 : -EIO;
 }
 
 void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr)
@@ -568,7 +569,7 @@ static bool is_recorded(struct cache_log *log)
 		return false;
 	/* Pairs with cache_log_ring_work(). */
 	smp_rmb();
-	return !READ_ONCE(log->batch_runs);
+	return !READ_ONCE(log->recorder.batch_runs);
 }
 
 bool cache_log_flush(struct cache *c, struct bio *bio)
@@ -592,7 +593,7 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio)
 	 */
 	spin_lock_irqsave(&log->waiting.lock, flags);
 	bio_list_add(&log->waiting.flushes, bio);
-	queue_work(log->wq, &log->ring_work);
+	queue_work(log->recorder.wq, &log->recorder.work);
 	spin_unlock_irqrestore(&log->waiting.lock, flags);
 }
 
@@ -748,9 +749,9 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 		     work_func_t pace_work)
 {
 	log->c = c;
-	log->dev.read = dev_read;
-	log->dev.write = dev_write;
-	log->dev.ctx = log;
+	log->device.dev.read = dev_read;
+	log->device.dev.write = dev_write;
+	log->device.dev.ctx = log;
 	spin_lock_init(&log->room.lock);
 	cache_log_init_open(log, c->map.nr_slots / LOG_SHARE);
 	log->room.full = SLOT_NONE;
@@ -764,12 +765,12 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	bio_list_init(&log->waiting.leavers);
 	bio_list_init(&log->waiting.discards);
 	init_waitqueue_head(&log->worker.wait);
-	INIT_WORK(&log->ring_work, cache_log_ring_work);
+	INIT_WORK(&log->recorder.work, cache_log_ring_work);
 	INIT_WORK(&log->worker.work, work);
 	INIT_DELAYED_WORK(&log->pace.work, pace_work);
 	log->home.backoff = jiffies;
 	log->place.start_after = jiffies;
-	memset(log->large_ends, 0xff, sizeof(log->large_ends));
+	memset(log->io.large_ends, 0xff, sizeof(log->io.large_ends));
 }
 
 static bool alloc_runs(struct log_run **runs, struct log_copy **copies)
@@ -806,11 +807,12 @@ static int alloc_parts(struct cache_log *log)
 	log->home.blocks = kvmalloc_array(LOG_HOME_BLOCKS, sizeof(*log->home.blocks),
 					  GFP_KERNEL);
 	log->moves.all = kvmalloc_array(LOG_NR_MOVES, sizeof(*log->moves.all), GFP_KERNEL);
-	log->wq = alloc_ordered_workqueue("hearth-log",
-					  WQ_MEM_RECLAIM | WQ_HIGHPRI);
-	if (!alloc_all_runs(log) || !log->home.blocks || !log->moves.all || !log->wq)
+	log->recorder.wq = alloc_ordered_workqueue("hearth-log",
+						   WQ_MEM_RECLAIM | WQ_HIGHPRI);
+	if (!alloc_all_runs(log) || !log->home.blocks || !log->moves.all ||
+	    !log->recorder.wq)
 		return -ENOMEM;
-	return bioset_init(&log->pieces, LOG_NR_PIECES,
+	return bioset_init(&log->io.pieces, LOG_NR_PIECES,
 			   offsetof(struct log_piece, bio), 0);
 }
 
@@ -825,10 +827,10 @@ int cache_log_make(struct cache *c, work_func_t work, work_func_t pace_work)
 	init_log(log, c, work, pace_work);
 	r = alloc_parts(log);
 	if (!r) {
-		log->io = dm_io_client_create();
-		r = PTR_ERR_OR_ZERO(log->io);
+		log->device.client = dm_io_client_create();
+		r = PTR_ERR_OR_ZERO(log->device.client);
 		if (r)
-			log->io = NULL;
+			log->device.client = NULL;
 	}
 	if (!r)
 		r = log_index_init(&log->ix, &index_ops, c,
@@ -848,15 +850,15 @@ void cache_log_free(struct cache_log *log)
 {
 	if (!log)
 		return;
-	if (log->wq)
-		destroy_workqueue(log->wq);
+	if (log->recorder.wq)
+		destroy_workqueue(log->recorder.wq);
 	if (log->ring.blocks)
 		log_ring_exit(&log->ring);
 	if (log->ix.buckets)
 		log_index_exit(&log->ix);
-	if (log->io)
-		dm_io_client_destroy(log->io);
-	bioset_exit(&log->pieces);
+	if (log->device.client)
+		dm_io_client_destroy(log->device.client);
+	bioset_exit(&log->io.pieces);
 	kvfree(log->home.unsaved);
 	kvfree(log->moves.all);
 	free_all_runs(log);

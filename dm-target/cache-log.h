@@ -15,9 +15,7 @@
 #define HEARTH_CACHE_LOG_H
 
 #include <linux/bio.h>
-#include <linux/dm-io.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "../write-log/log-ring.h"
@@ -29,6 +27,7 @@
 #include "cache-log-state.h"
 
 struct cache;
+struct dm_io_client;
 
 /*
  * Percent of the log's room, its ring or its memory.  When one of them is so full, the
@@ -50,6 +49,25 @@ struct cache;
  * home comes.  Not chosen by measurement.
  */
 #define LOG_NR_WANTED	64U
+
+/* The cache device, for the ring and the header. */
+struct cache_log_device {
+	struct log_dev dev;
+	struct dm_io_client *client;	/* for I/O of @dev */
+};
+
+/*
+ * The worker that writes the ring.  Others begin a batch, or make the ring or free it,
+ * only while the worker cannot run.
+ */
+struct cache_log_recorder {
+	/* For @work alone, which waits for devices and for nothing else. */
+	struct workqueue_struct *wq;
+	struct work_struct work;	/* cache_log_ring_work() */
+	bool batch_runs;	/* read anywhere */
+	bool departed;		/* the runs of @departure have left; read by log.worker */
+	struct log_departure departure;	/* log.worker's: of runs that leave */
+};
 
 /* The room for writes: the log's segments. */
 struct cache_log_room {
@@ -75,7 +93,7 @@ struct cache_log_waiting {
 	 * without it say so.
 	 */
 	spinlock_t lock;
-	struct bio_list flushes;	/* for @ring_work: flushes, writes with FUA */
+	struct bio_list flushes;	/* for log.recorder: flushes, writes with FUA */
 	/* Whether these two are empty is read anywhere. */
 	struct bio_list leavers;	/* writes: their block has to leave the log first */
 	struct bio_list discards;	/* their blocks have to leave the log first */
@@ -87,23 +105,22 @@ struct cache_log_wanted {
 	u32 nr;			/* read anywhere */
 };
 
+/*
+ * The log of an engine.  Its members are groups; the header of a group's owner declares
+ * and explains it.  A write that is absorbed uses life, ix, io, room, and the
+ * counts of pace.
+ */
 struct cache_log {
 	struct cache *c;
 	struct cache_log_life life;
 	struct cache_log_place place;
 	struct log_index ix;
 	struct log_geometry geo;	/* the shape of the log */
-	struct log_dev dev;		/* the cache device, for @ring and the header */
-	struct dm_io_client *io;	/* for I/O of @dev */
-	struct bio_set pieces;		/* of struct log_piece */
+	struct cache_log_device device;
+	struct cache_log_io io;
 
-	/* @ring_work has the ring to itself; others only while that cannot run. */
-	struct log_ring ring;
-	/* For @ring_work alone, which waits for devices and for nothing else. */
-	struct workqueue_struct *wq;
-	struct work_struct ring_work;
-	bool batch_runs;		/* written by @ring_work, read anywhere */
-
+	struct log_ring ring;		/* its batches are log.recorder's own */
+	struct cache_log_recorder recorder;
 	struct cache_log_room room;
 
 	struct cache_log_waiting waiting;
@@ -114,10 +131,6 @@ struct cache_log {
 	struct cache_log_home home;
 	struct cache_log_copying copying;
 	struct cache_log_moves moves;
-	struct log_departure departure;	/* of runs that leave; @departed: they have left */
-	bool departed;
-
-	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
 
 /* ---- The object ---- */
@@ -322,9 +335,9 @@ void cache_log_reap(struct cache_log *log);
 
 /**
  * cache_log_ring_work() - write one batch of the ring, and end the bios that wait for it
- * @work: ring_work of the log
+ * @work: recorder.work of the log
  *
- * Context: log.wq; sleeps, does I/O; takes log.waiting.lock.
+ * Context: log.recorder.wq; sleeps, does I/O; takes log.waiting.lock.
  */
 void cache_log_ring_work(struct work_struct *work);
 
@@ -332,7 +345,7 @@ void cache_log_ring_work(struct work_struct *work);
  * cache_log_write_ring() - have a batch of the ring written, and wait for its end
  * @log: the log
  *
- * Context: process, sleeps; not on log.wq, because it waits for work there.
+ * Context: process, sleeps; not on log.recorder.wq, because it waits for work there.
  */
 void cache_log_write_ring(struct cache_log *log);
 
