@@ -107,8 +107,8 @@ struct cache_log_wanted {
 
 /*
  * The log of an engine.  Its members are groups; the header of a group's owner declares
- * and explains it.  A write that is absorbed uses life, ix, io, room, and the
- * counts of pace.
+ * and explains it.  A write that is absorbed uses life, ix, io, room, and the counts
+ * of pace.
  */
 struct cache_log {
 	struct cache *c;

@@ -5,9 +5,10 @@
  *
  * It owns the list of policy modules that are loaded and the rules by which a
  * setting is accepted: the key and the range come from the policy's table, so that
- * every policy refuses alike. It must not know any policy by name, nor what a key
- * means. policies/known-keys.h and policies/shipped-keys.h list the keys that it
- * lets pass although the policy does not have them.
+ * every policy refuses alike. It also owns the step in which a slot becomes VALID and
+ * the policy learns of its block. It must not know any policy by name, nor what a key
+ * means. policies/known-keys.h and policies/shipped-keys.h list the keys that it lets
+ * pass although the policy does not have them.
  */
 #include "cache.h"
 #include "../policies/known-keys.h"
