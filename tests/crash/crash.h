@@ -273,6 +273,8 @@ struct load *load_new(const char *node, const struct crash_head *head,
 /* Limits the load to the first @sectors.  May be called while the load runs. */
 void load_set_limit(struct load *l, uint64_t sectors);
 void load_expect(struct load *l, const uint8_t *content, uint64_t sectors);
+/* For a quarter of the requests one thread is alone, and flushes after every write or two. */
+void load_has_quiet_phases(struct load *l);
 void load_start(struct load *l, bool discards);
 /*
  * Stops the load, and returns the number of faults that its reads have found.

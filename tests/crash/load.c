@@ -24,6 +24,7 @@
 #define MAX_IO		128u	/* sectors */
 #define TAIL		256u	/* sectors */
 #define MAX_THREADS	8u
+#define PHASE		128u	/* requests; see is_quiet() */
 #define UNKNOWN		UINT64_MAX	/* version of a discarded sector */
 
 struct worker {
@@ -50,6 +51,7 @@ struct load {
 	uint64_t begun;		/* atomic; requests */
 	unsigned int stop;	/* atomic */
 	bool discards;
+	bool has_quiet_phases;
 };
 
 static void fill(uint8_t *to, uint64_t version, uint64_t sector)
@@ -180,9 +182,33 @@ static void any_request(struct worker *w)
 	}
 }
 
+/*
+ * In a quiet phase the first thread is alone, and flushes after every write or two,
+ * because a write log treats such a load differently.
+ */
+static bool is_quiet(const struct load *l)
+{
+	return l->has_quiet_phases && load_requests(l) / PHASE % 4 == 3;
+}
+
+static void write_and_flush(struct worker *w)
+{
+	uint32_t n, writes = 1 + !rng_below(&w->rng, 3);
+	uint64_t at;
+
+	while (writes--) {
+		at = pick_range(w, &n);
+		do_write(w, at, n, !rng_below(&w->rng, 8));
+	}
+	if (fdatasync(w->l->fd))
+		die("fdatasync: %s", strerror(errno));
+}
+
 static void one_request(struct worker *w)
 {
-	if (!meet(w))
+	if (is_quiet(w->l))
+		write_and_flush(w);
+	else if (!meet(w))
 		any_request(w);
 	w->requests++;
 }
@@ -197,10 +223,12 @@ static void *work(void *arg)
 	struct worker *w = arg;
 
 	while (!__atomic_load_n(&w->l->stop, __ATOMIC_ACQUIRE)) {
-		if (log_room(w->l))
-			one_request(w);
-		else
+		if (!log_room(w->l))
 			usleep(10000);
+		else if (w->index && is_quiet(w->l))
+			usleep(1000);
+		else
+			one_request(w);
 	}
 	return NULL;
 }
@@ -254,6 +282,11 @@ void load_expect(struct load *l, const uint8_t *content, uint64_t sectors)
 			l->version = w[0];
 	}
 	l->version += 1u << 24;
+}
+
+void load_has_quiet_phases(struct load *l)
+{
+	l->has_quiet_phases = true;
 }
 
 void load_start(struct load *l, bool discards)

@@ -324,6 +324,8 @@ void record(struct world *w, struct recording *rec, uint64_t seed)
 	if (rec->absorbs && !world_wait_log(w, 60))
 		die("nothing is absorbed");
 	s.load = load_new(w->top.node, w->head, seed, 4);
+	if (rec->absorbs)
+		load_has_quiet_phases(s.load);
 	start_load(&s);
 	script->run(&s);
 	stop_load(&s);
