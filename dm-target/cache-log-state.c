@@ -276,7 +276,8 @@ static int make_ring(struct cache_log *log)
 
 static void set_state(struct cache_log *log, enum cache_log_state state)
 {
-	WRITE_ONCE(log->life.state, state);
+	/* Pairs with write_batch(): the ring was made before. */
+	smp_store_release(&log->life.state, state);
 	/* W1: pairs with look_again(), which counts a write in and then looks. */
 	smp_mb();
 }

@@ -423,7 +423,11 @@ static int write_batch(struct cache_log *log, bool *began)
 	*began = false;
 	if (!ring_is_well(log))
 		return -EIO;
-	if (!log->ring.blocks)
+	/*
+	 * A flush may come so late that the log is off: then there is no ring, or one
+	 * that is being made.  Pairs with set_state().
+	 */
+	if (smp_load_acquire(&log->life.state) == CACHE_LOG_OFF)
 		return 0;
 	*began = log_ring_begin(&log->ring);
 	if (!*began)

@@ -39,12 +39,12 @@ MUTANTS = {
         "if (!c) {"),
     "origin-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(&origin, c->dev.origin,",
-        "submit_flush(&origin, c->dev.fast,"),
+        "submit_flush(flush, &flush->origin, c->dev.origin,",
+        "submit_flush(flush, &flush->origin, c->dev.fast,"),
     "cache-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(&fast, c->dev.fast,",
-        "submit_flush(&fast, c->dev.origin,"),
+        "submit_flush(flush, &flush->fast, c->dev.fast,",
+        "submit_flush(flush, &flush->fast, c->dev.origin,"),
     "users-flush-not-of-cache": (
         "dm-target/cache-io.c",
         "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
@@ -107,6 +107,14 @@ MUTANTS = {
         "dm-target/cache-log.c",
         "if (flags & LOG_PREFLUSH)",
         "if (!flags)"),
+    "log-record-beside-its-data": (
+        "dm-target/cache-log-io.c",
+        "if (w->durable)\n\t\tbio->bi_opf |= REQ_FUA;\n\telse\n\t\tbio->bi_opf &= ~REQ_FUA;",
+        "bio->bi_opf &= ~REQ_FUA;"),
+    "log-flush-left-out": (
+        "dm-target/cache-commit.c",
+        "begin_flush(c, flush, FLUSH_FAST);",
+        "begin_flush(c, flush, 0);"),
     "log-flush-before-records": (
         "dm-target/cache-log.c",
         "if (is_recorded(log) || !ring_is_well(log))",
