@@ -156,6 +156,16 @@ static enum log_keep keeps(struct cache_log *log, struct bio *bio,
 	return cb->io.op == CACHE_OP_WRITE ? LOG_KEEP_IF_COVERED : LOG_KEEP_IF_FREE;
 }
 
+/* Is this write to be durable when it ends, so that its ring block needs no flush (W2)? */
+static bool needs_fua(struct cache_log *log, struct bio *bio)
+{
+	if (!bdev_fua(log->c->dev.fast))
+		return false;
+	return bio->bi_opf & REQ_FUA ||
+	       (READ_ONCE(log->recorder.few_a_flush) &&
+		atomic64_read(&log->ix.nr_unlogged) <= LOG_FUA_WRITES);
+}
+
 static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 		  struct log_write *w)
 {
@@ -167,7 +177,11 @@ static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 	cb->kind = BIO_ABSORBED;
 	cb->logged.write = w;
 	cb->logged.fua = bio->bi_opf & REQ_FUA;
-	bio->bi_opf &= ~REQ_FUA;
+	w->durable = needs_fua(log, bio);
+	if (w->durable)
+		bio->bi_opf |= REQ_FUA;
+	else
+		bio->bi_opf &= ~REQ_FUA;
 	bio->bi_iter.bi_sector = cache_block_start(c, w->run.slot) + w->run.at;
 	bio_set_dev(bio, c->dev.fast);
 }

@@ -390,17 +390,36 @@ static int flush_and_write(struct cache_log *log, const struct log_io *io)
 	return w.error;
 }
 
+/* The block does not need the flush, but users wait for one (W3). */
+static int flush_beside(struct cache_log *log, const struct log_io *io)
+{
+	struct cache_flush flush;
+	int r, flushed;
+
+	cache_begin_flush_fast(log->c, &flush);
+	r = dev_write(log, io->sector, io->sectors, io->data, io->flags);
+	flushed = cache_end_flush_fast(log->c, &flush);
+	return flushed ? flushed : r;
+}
+
 /*
  * W9: a block whose write needed a flush is not tried again, because the next flush
  * proves nothing about what the first one dropped.  Its failure counts as a flush
  * that failed.
  */
-static int write_ring_block(struct cache_log *log, const struct log_io *io)
+static int write_ring_block(struct cache_log *log, const struct log_io *io,
+			    bool *flush)
 {
 	int tries = LOG_TRIES, r;
 
-	if (io->flags & LOG_PREFLUSH)
+	if (io->flags & LOG_PREFLUSH) {
+		*flush = false;
 		return flush_and_write(log, io);
+	}
+	if (*flush) {
+		*flush = false;
+		return flush_beside(log, io);
+	}
 	do {
 		r = dev_write(log, io->sector, io->sectors, io->data, io->flags);
 	} while (r && --tries);
@@ -414,13 +433,26 @@ static bool ring_is_well(struct cache_log *log)
 	       !READ_ONCE(log->c->degrade.fast_flush_failed);
 }
 
-/* *@began: was there anything to record? */
-static int write_batch(struct cache_log *log, bool *began)
+static void count_writes(struct cache_log *log, bool flush)
+{
+	const struct log_write *w = log->ring.pending;
+	u32 nr = 0;
+
+	for (; w && nr <= LOG_FUA_WRITES; w = w->next)
+		nr++;
+	if (nr)
+		WRITE_ONCE(log->recorder.few_a_flush, flush && nr <= LOG_FUA_WRITES);
+}
+
+/*
+ * *@flush: does a bio wait for a flush of the device?  It becomes false when the device was
+ * flushed.
+ */
+static int write_batch(struct cache_log *log, bool *flush)
 {
 	struct log_io io;
 	int r;
 
-	*began = false;
 	if (!ring_is_well(log))
 		return -EIO;
 	/*
@@ -429,12 +461,12 @@ static int write_batch(struct cache_log *log, bool *began)
 	 */
 	if (smp_load_acquire(&log->life.state) == CACHE_LOG_OFF)
 		return 0;
-	*began = log_ring_begin(&log->ring);
-	if (!*began)
+	if (!log_ring_begin(&log->ring))
 		return 0;
+	count_writes(log, *flush);
 	while ((r = log_ring_next(&log->ring, &io)) > 0) {
 		/* A flush of others may have failed since, and lost the data. */
-		r = ring_is_well(log) ? write_ring_block(log, &io) : -EIO;
+		r = ring_is_well(log) ? write_ring_block(log, &io, flush) : -EIO;
 		log_ring_end(&log->ring, r);
 		if (r)
 			return r;
@@ -451,15 +483,15 @@ static void end_logged(struct bio *bio, int error)
 	bio_endio(bio);
 }
 
-/* If nothing had to be recorded (!@began), the device itself serves the flush. */
-static void end_flush(struct cache *c, struct bio *bio, int error, bool began)
+/* If the batch did not flush the device, the device itself serves the flush. */
+static void end_flush(struct cache *c, struct bio *bio, int error, bool flushed)
 {
 	if (error) {
 		cache_bio(bio)->kind = BIO_PLAIN;
 		cache_hold_bio(c, bio, STEP_END_FLUSH);
 		return;
 	}
-	if (began) {
+	if (flushed) {
 		cache_bio(bio)->kind = BIO_PLAIN;
 		bio_endio(bio);
 		return;
@@ -469,18 +501,29 @@ static void end_flush(struct cache *c, struct bio *bio, int error, bool began)
 }
 
 static void end_flushes(struct cache_log *log, struct bio_list *bios, int error,
-			bool began)
+			bool flushed)
 {
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(bios))) {
 		if (cache_bio(bio)->kind == BIO_FLUSH) {
-			end_flush(log->c, bio, error, began);
+			end_flush(log->c, bio, error, flushed);
 			continue;
 		}
 		cache_bio(bio)->kind = BIO_PLAIN;
 		end_logged(bio, error);
 	}
+}
+
+/* Does a bio wait for a flush, and not only for the record of its own data? */
+static bool has_flush(struct bio_list *bios)
+{
+	struct bio *bio;
+
+	bio_list_for_each(bio, bios)
+		if (cache_bio(bio)->kind == BIO_FLUSH)
+			return true;
+	return false;
 }
 
 static void ring_failed(struct cache_log *log, int error)
@@ -503,8 +546,8 @@ static void ring_failed(struct cache_log *log, int error)
 void cache_log_ring_work(struct work_struct *work)
 {
 	struct cache_log *log = container_of(work, struct cache_log, recorder.work);
+	bool wanted, flush;
 	struct bio_list bios;
-	bool began;
 	int r;
 
 	/*
@@ -519,12 +562,14 @@ void cache_log_ring_work(struct work_struct *work)
 	bio_list_init(&log->waiting.flushes);
 	spin_unlock_irq(&log->waiting.lock);
 
-	r = write_batch(log, &began);
+	wanted = has_flush(&bios);
+	flush = wanted;
+	r = write_batch(log, &flush);
 	if (r)
 		ring_failed(log, r);
 	/* All of the batch is durable, or the ring has failed. */
 	smp_store_release(&log->recorder.batch_runs, false);
-	end_flushes(log, &bios, r, began);
+	end_flushes(log, &bios, r, wanted && !flush);
 	wake_up_all(&log->worker.wait);
 }
 

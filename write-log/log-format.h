@@ -80,19 +80,12 @@ struct log_disk_record {
 	__le64 origin;		/* first sector on the origin; 16 spare bits, 0 */
 } __packed;
 
-/* The form with a checksum of the data. Version 1 has none of these. */
-struct log_disk_record_csum {
-	struct log_disk_record record;
-	__le32 data_csum;
-} __packed;
-
 #define LOG_RECORD_BYTES	16u
-#define LOG_RECORD_CSUM_BYTES	20u
 
 static_assert(sizeof(struct log_disk_record) == LOG_RECORD_BYTES);
-static_assert(sizeof(struct log_disk_record_csum) == LOG_RECORD_CSUM_BYTES);
 
-#define LOG_BLOCK_SYNC		1u	/* written with PREFLUSH and FUA */
+/* Written with FUA, and after all data that it names were durable. */
+#define LOG_BLOCK_SYNC		1u
 
 /* As many as a block has room for behind its first 64 bytes. */
 #define LOG_RECORDS		252u
@@ -111,7 +104,6 @@ struct log_disk_block {
 
 static_assert(offsetof(struct log_disk_block, records) == 64);
 static_assert(sizeof(struct log_disk_block) == LOG_BLOCK_BYTES);
-static_assert((LOG_BLOCK_BYTES - 64) / LOG_RECORD_CSUM_BYTES >= 200);
 
 /**
  * log_block_csum() - the checksum that a block of the ring has to have

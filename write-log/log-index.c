@@ -44,6 +44,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 		.sector = sector, .sectors = sectors,
 	};
 	w->keep = LOG_KEEP_NOT;
+	w->durable = false;
 	r = log_block_lock_room(ix, block, LOG_WRITE_ROOM, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
@@ -103,6 +104,7 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 	longer = lengthened_by(ix, &w->run);
 	if (longer) {
 		longer->run.sectors += w->run.sectors;
+		longer->durable &= w->durable;
 	} else {
 		w->next = NULL;
 		if (ix->newest)

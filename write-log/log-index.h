@@ -114,8 +114,11 @@ struct log_run {
 struct log_write {
 	struct log_write *next;
 	struct log_run run;
-	enum log_keep keep;	/* once it is seen, as log_index_keep() */
+	u8 keep;		/* enum log_keep: once it is seen, as log_index_keep() */
+	bool durable;		/* the data were written with FUA */
 };
+
+static_assert(sizeof(struct log_write) == 40);
 
 /*
  * The functions that the index calls. alloc() returns memory of any

@@ -229,6 +229,7 @@ static void add_seen(struct log_ring *ring, struct log_disk_block *b, u32 keep)
 
 		ring->pending = w->next;
 		add_record(b, LOG_VALID, &w->run, ring->geo.block_sectors);
+		ring->durable &= w->durable || !log_keeps(W2_DURABLE);
 		log_index_put(ring->ix, w);
 	}
 }
@@ -304,7 +305,7 @@ static u64 next_tail(struct log_ring *ring, u64 seq)
 	return ring->round_from;
 }
 
-static void set_io(struct log_ring *ring, u32 nr, u64 tail, bool sync)
+static void set_io(struct log_ring *ring, u32 nr, u64 tail, bool sync, bool flush)
 {
 	/*
 	 * Repeats alone have FUA, too: a device that fails to flush may drop
@@ -316,7 +317,7 @@ static void set_io(struct log_ring *ring, u32 nr, u64 tail, bool sync)
 	ring->io = (struct log_io) {
 		.sector = log_ring_sector(&ring->geo, ring->seq + 1),
 		.sectors = nr * LOG_BLOCK_SECTORS,
-		.flags = sync ? LOG_PREFLUSH | fua : fua,
+		.flags = (flush ? LOG_PREFLUSH : 0) | fua,
 		.data = ring->blocks,
 	};
 	ring->io_tail = tail;
@@ -341,6 +342,7 @@ static void build_records(struct log_ring *ring)
 	u32 repeats, early = 0;
 
 	ring->rounds_alone = 0;
+	ring->durable = true;
 	start_block(b, &ring->geo, seq);
 	begin_round(ring);
 	repeats = min_t(u64, ring->records - 1,
@@ -362,7 +364,7 @@ static void build_records(struct log_ring *ring)
 		move_to_end(ring, b, early);
 	tail = next_tail(ring, seq);
 	seal_block(b, tail, true);
-	set_io(ring, 1, tail, true);
+	set_io(ring, 1, tail, true, !ring->durable);
 	if (!log_keeps(W6_SETTLE))
 		log_index_settle(ring->ix);
 }
@@ -391,7 +393,7 @@ static int build_repeats(struct log_ring *ring)
 	}
 	for (i = 0; i < nr; i++)
 		seal_block(&ring->blocks[i], tail, sync);
-	set_io(ring, nr, tail, sync);
+	set_io(ring, nr, tail, sync, sync);
 	return 0;
 }
 

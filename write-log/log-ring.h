@@ -18,6 +18,9 @@
  * ended, all of it is durable. A failed write does not end it: the same io comes
  * again (W9), now or when the caller tries once more.
  *
+ * A block is written after a flush of the device, because the data that it names have
+ * to be durable first. It needs none if all of them were written with FUA.
+ *
  * There is no checkpoint. Every block repeats some runs that the ring relies
  * on; when all were repeated, the blocks before that round are obsolete.
  *
@@ -91,6 +94,7 @@ struct log_ring {
 	u64 io_tail;
 	struct log_disk_block *blocks;	/* memory of LOG_BURST blocks */
 	struct log_write *pending;	/* seen, to be put */
+	bool durable;		/* the data of all writes in @blocks are */
 	struct list_head leaving;	/* the batch's departures, to be put */
 	struct list_head put;		/* these were put, all of their runs */
 

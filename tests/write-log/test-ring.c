@@ -132,6 +132,7 @@ static bool absorb(struct rig *r)
 		return false;
 	}
 	log_write_place(&r->ix, w, r->slot, r->at);
+	w->durable = one_in(&r->rng, 2);
 	r->at += n;
 	log_index_seen(&r->ix, w);
 	return true;
@@ -282,7 +283,7 @@ static void batch_with_cuts(struct rig *r, struct list *list, u64 *head)
 			assert_int_equal(le64_to_cpu(b[i].seq), list->nr + 1);
 			list->blocks[list->nr++] = b[i];
 		}
-		if (io.flags & LOG_PREFLUSH)
+		if (le32_to_cpu(b->flags) & LOG_BLOCK_SYNC)
 			*head = list->nr;
 		assert_replays(r, list, *head);
 		log_ring_end(&r->ring, 0);

@@ -101,6 +101,7 @@ static struct {
 	struct log_ring ring;
 	struct log_geometry geo;
 	bool has_log, has_ring, batch_runs;
+	bool batch_flushed;		/* a block of the last batch had a PREFLUSH */
 	struct fiber *creator;		/* writes a header, or an empty ring */
 	bool growing;
 	bool creation_ends;		/* by a cut */
@@ -583,6 +584,14 @@ static void spoil(struct log_disk_block *b, u32 seen)
 	b->csum = cpu_to_le32(log_block_csum(b));
 }
 
+/* Are all data that this block names durable already? */
+static bool is_without_flush(const struct log_io *io)
+{
+	const struct log_disk_block *b = io->data;
+
+	return le32_to_cpu(b->flags) & LOG_BLOCK_SYNC && !(io->flags & LOG_PREFLUSH);
+}
+
 /* Waits for the batch that runs, then begins one; false if none was needed. */
 static bool write_batch(const struct log_dev *dev)
 {
@@ -594,6 +603,7 @@ static bool write_batch(const struct log_dev *dev)
 	while (w.batch_runs)
 		yield();
 	w.batch_runs = true;
+	w.batch_flushed = false;
 	yield();
 	began = log_ring_begin(&w.ring);
 	if (one_in(&w.rng, 2))
@@ -611,6 +621,8 @@ static bool write_batch(const struct log_dev *dev)
 				      before - atomic64_read(&w.ix.nr_unlogged));
 			r = dev->write(dev->ctx, io.sector, io.sectors, io.data, io.flags);
 			w.result->ring_blocks += io.sectors / LOG_BLOCK_SECTORS;
+			w.result->without_flush += is_without_flush(&io);
+			w.batch_flushed |= !r && io.flags & LOG_PREFLUSH;
 			log_ring_end(&w.ring, r);
 		}
 		if (r)
@@ -796,17 +808,20 @@ static struct log_write *count_in(const struct user_write *u)
 
 static bool write_absorbed(const struct user_write *u, struct log_write *t)
 {
-	bool fails = one_in(&w.rng, 30);
-	u32 ids[SECTORS];
+	bool fails = one_in(&w.rng, 30), durable = below(&w.rng, 3);
+	u32 at = on_ssd(t->run.slot, t->run.at), ids[SECTORS];
 
 	yield();
-	put_values(u, &w.ssd, on_ssd(t->run.slot, t->run.at), ids);
+	put_values(u, &w.ssd, at, ids);
 	yield();
 	drop_token(t);
 	if (fails) {
 		log_index_cancel(&w.ix, t);
 	} else {
 		end_values(u, &w.ssd, ids);
+		if (durable)
+			disk_flush_some(&w.ssd, at, u->n);
+		t->durable = durable;
 		log_index_seen(&w.ix, t);
 		w.result->absorbed++;
 	}
@@ -894,13 +909,21 @@ static void user_write(void)
 
 static void user_flush(void)
 {
+	bool early = one_in(&w.rng, 2);
 	u64 from = tick();
 
 	yield();
 	if (!w.has_ring || !keeps(W3_RING) ||
-	    (!w.ix.unlogged && (!w.batch_runs || !keeps(W3_IN_FLIGHT))) ||
-	    !write_batch(&failing_dev))
+	    (!w.ix.unlogged && (!w.batch_runs || !keeps(W3_IN_FLIGHT)))) {
 		disk_flush(&w.ssd);
+	} else {
+		/* The ring's block and the flush are on their way together. */
+		if (early && keeps(W3_DEVICE))
+			disk_flush(&w.ssd);
+		if (!write_batch(&failing_dev) ||
+		    (!early && !w.batch_flushed && keeps(W3_DEVICE)))
+			disk_flush(&w.ssd);
+	}
 	yield();
 	disk_flush(&w.origin);
 	yield();

@@ -26,6 +26,7 @@
 	X(W1_FAILED_CLEAR)	/* nothing is absorbed when clearing the flag failed */ \
 	X(W2_PREFLUSH)		/* a block with records goes out with a PREFLUSH */ \
 	X(W3_RING)		/* a flush writes the ring */ \
+	X(W3_DEVICE)		/* and flushes the device, even if the ring does not need it */ \
 	X(W3_IN_FLIGHT)		/* and waits for the block in flight */ \
 	X(W4_FLUSH_FIRST)	/* the origin is flushed before GONE */ \
 	X(W5_DIRTY)		/* into the cache: the mapping is committed dirty */ \
@@ -60,7 +61,7 @@ extern const char *const world_rule_names[];	/* by enum world_rule */
 extern const char *const log_rule_names[];	/* by enum log_rule */
 
 struct world_result {
-	u32 cuts, ring_blocks, absorbed, homes, moves, replayed, mapped_and_logged;
+	u32 cuts, ring_blocks, without_flush, absorbed, homes, moves, replayed, mapped_and_logged;
 	char fault[96];		/* empty if there was none */
 };
 

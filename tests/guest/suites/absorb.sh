@@ -714,12 +714,24 @@ test_ssd_fails_to_write_its_log() {
 	flag_is 0
 }
 
-# A flush that needs a record fails when the ring cannot be written.
-#@ slow hearth-only timeout=180
+# flushed_each MIB: writes 64 KiB from there on, 4 KiB at a time, with an fsync after each.
+# Later writes have FUA then, so their records need no flush.
+flushed_each() {
+	fio --name=each --filename=/dev/mapper/c --rw=write --bs=4k --size=64k --offset="$1m" \
+		--fsync=1 --direct=1 --output="$T/fio"
+}
+
+# A flush that needs a record fails when the ring cannot be written, also if the record
+# does not need the flush.
+#@ slow hearth-only timeout=180 on=many,few
 test_flush_fails_with_the_ring() {
 	WRITE_CACHE=64 breakable_devices 16 32
 	log_begins
 	small_writes 1 0 4
+	if [ "$1" = few ]; then
+		flushed_each 8
+		dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 seek=2560 oflag=direct status=none
+	fi
 	now FAST failing_writes
 	sync /dev/mapper/c || true
 	until_true 60 health_is c bypass || fail "health: $(health c)"
