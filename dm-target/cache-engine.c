@@ -529,11 +529,16 @@ void cache_engine_unquiesce(struct cache_table *t)
 static void drain_work(struct cache *c)
 {
 	cancel_delayed_work_sync(&c->tick.work);
-	flush_work(&c->writeback.work);
-	flush_work(&c->evict.work);
+	/*
+	 * A worker that read "quiescing" before it was set may still begin migrations.
+	 * So all workers end before the migrations are awaited.  A worker that is queued
+	 * later begins none.
+	 */
+	flush_workqueue(c->wq.bg);
 	/* No change begins to linger any more: the cache is quiescing. */
 	cache_commit_kick_lingering(c);
 	wait_event(c->wait.migrations, !atomic_read(&c->wait.nr_migrations));
+	/* The end of a migration may have queued a worker. */
 	flush_workqueue(c->wq.bg);
 	flush_workqueue(c->wq.main);
 	flush_delayed_work(&c->commit.work);

@@ -104,6 +104,11 @@ until_true() {
 	done
 }
 
+# stops_in PID FUNCTION: the task sleeps in this function of the kernel.
+stops_in() {
+	grep -q "$2" "/proc/$1/stack"
+}
+
 is_stock() {
 	[ "$HEARTH_ENGINE" = stock ]
 }

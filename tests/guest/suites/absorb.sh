@@ -649,7 +649,7 @@ test_ssd_fails_while_blocks_come_in() {
 	every_other_4k 2
 	now FAST slow_before_the_ring
 	message c writeback_idle 1
-	until_true 30 are_coming_in || fail "no block comes into the cache"
+	until_true 30 writes_wait fast || fail "no block comes into the cache"
 	becomes ring "$(ring_table flakey '0 60 1 error_writes')"
 	sync -d /dev/mapper/c &
 	until_true 30 in_the_kernel_log 'cache device failed: only its'
@@ -670,9 +670,14 @@ given_up_and_right() {
 	health_is c bypass
 }
 
-# dm-delay has writes that wait: copies into the cache are under way.
-are_coming_in() {
-	[ "$(dmsetup status fast | awk '$3 == "delay" { print $5 }')" -gt 0 ]
+# writes_wait DEVICE: dm-delay has writes that wait.
+writes_wait() {
+	[ "$(delayed_writes "$1")" -gt 0 ]
+}
+
+# delayed_writes DEVICE: prints how many writes wait in dm-delay.
+delayed_writes() {
+	dmsetup status "$1" | awk '$3 == "delay" { print $5 }'
 }
 
 # Writes of data take six seconds, and the ring is on the device ring.
@@ -1070,6 +1075,68 @@ slow_to_read_and_dead() {
 	echo "$(($2 + 128)) $(($3 - $2 - 128)) linear $real $(($2 + 128))"
 	echo "$3 128 delay $real $3 18000 $real $3 0"
 	echo "$(($3 + 128)) $(($(sectors "$real") - $3 - 128)) linear $real $(($3 + 128))"
+}
+
+# A suspend begins while the log's worker writes the header. The worker then sends home the
+# dirty blocks in whose slots the ring is to lie. The suspend has to wait for these write-backs,
+# because after it another table may write the origin.
+# shellcheck disable=SC2154
+#@ fast hearth-only timeout=120
+test_suspend_waits_for_blocks_where_the_ring_is_to_lie() {
+	local last written
+	breakable_devices 16 32
+	dd if=/dev/urandom of="$FAST" bs=64k count=256 oflag=direct status=none
+	dd if="$FAST" of="$T/dirty" bs=64k skip=192 count=63 iflag=direct status=none
+	dirty_blocks 192 254 >"$T/map"
+	cache_restore -i "$T/map" -o "$META"
+	by_hand c 128 writeback "default 2 writeback_idle 0"
+	stays_dirty c
+	assert_eq "$(stat_of c dirty)" 63 dirty
+	udevadm settle
+	now FAST header_waits
+	now SLOW slow_to_write 6000
+	written=$(sectors_written "$real_SLOW")
+	message c absorb 1
+	until_true 20 writes_wait fast || fail "the log's header is not written"
+	"$(type -P dmsetup)" suspend c &
+	last=$!
+	trap 'now FAST working; wait' EXIT
+	until_true 20 waits_for_workers $last || fail "the suspend does not wait for the log's worker"
+	assert_eq "$(sectors_written "$real_SLOW")" "$written" "the origin, before the header is written"
+	now FAST working
+	wait $last
+	trap - EXIT
+	assert_eq "$(delayed_writes slow)" 0 "writes to the origin under way while the cache is suspended"
+	assert_ge "$(sectors_written "$real_SLOW")" $((written + 8 * 128)) "the origin, when the suspend has ended"
+	now SLOW working
+	dmsetup resume c
+	until_true 60 log_is on
+	dd if=/dev/mapper/c bs=64k skip=192 count=63 iflag=direct status=none | cmp - "$T/dirty"
+}
+
+# dirty_blocks FIRST LAST: prints the metadata of a cache of 256 blocks. These are dirty, and
+# lie at the same place of the cache device and of the origin.
+dirty_blocks() {
+	awk -v first="$1" -v last="$2" 'BEGIN {
+		print "<superblock uuid=\"\" block_size=\"128\" nr_cache_blocks=\"256\" policy=\"smq\" hint_width=\"4\">\n<mappings>"
+		for (i = first; i <= last; i++)
+			printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"true\"/>\n", i, i
+		print "</mappings>\n</superblock>"
+	}'
+}
+
+# waits_for_workers PID: the task that suspends a cache has no more bios to wait for.
+waits_for_workers() {
+	stops_in "$1" cache_engine_suspend && stops_in "$1" flush_workqueue
+}
+
+# A write to the last block of the device waits ten minutes, or until the device is another.
+header_waits() {
+	local -n real=real_$1
+	local from=$(($(sectors "$real") - 128))
+	modprobe -q dm-delay
+	echo "0 $from linear $real 0"
+	echo "$from 128 delay $real $from 0 $real $from 600000"
 }
 
 # nr_ring_slots: the slots of the ring and its header, which are the last ones

@@ -483,11 +483,6 @@ is_held() {
 	[ "$(cat /sys/module/heldlock/parameters/held)" = Y ]
 }
 
-# stops_in PID FUNCTION
-stops_in() {
-	grep -q "$2" "/proc/$1/stack"
-}
-
 # A second table joins a running engine while the engine's last table is being
 # suspended. The kernel must not give it an engine that is stopping.
 #@ smp hearth-only fast timeout=90
