@@ -85,12 +85,15 @@ empty_cache() {
 }
 
 # cache_with ENGINE MODE SLOTS <NUMBERS: as empty_cache, but the first of the SLOTS slots
-# hold the origin blocks NUMBERS, all clean.
+# hold the origin blocks NUMBERS, all clean. hearth is told not to compare them, because
+# the devices have what was there before.
 cache_with() {
+	local settings=0
 	engine_is "$1" || load_engine "$1"
+	[ "$1" = stock ] || settings="2 origin_check 0"
 	zero "$META" 1
 	metadata_of "$META" 128 "$3"
-	by_hand c 128 "metadata2 $2" "smq 0"
+	by_hand c 128 "metadata2 $2" "smq $settings"
 }
 
 # make_writecache: makes c, an empty dm-writecache of FAST and SLOW.
