@@ -18,6 +18,7 @@
  */
 #include "cache-trace.h"
 
+#include <linux/completion.h>
 #include <linux/sched/mm.h>
 
 /*
@@ -41,10 +42,21 @@
 #define FLUSH_FAST	BIT(1)
 #define FLUSH_BOTH	(FLUSH_ORIGIN | FLUSH_FAST)
 
+struct flush_wait {
+	atomic_t pending;
+	struct completion done;
+};
+
+struct flush_leg {
+	struct bio bio;
+	bool *failed;
+	struct flush_wait *fw;
+};
+
 static void flush_end_io(struct bio *bio)
 {
-	struct cache_flush_leg *leg = container_of(bio, struct cache_flush_leg, bio);
-	struct cache_flush *flush = leg->flush;
+	struct flush_leg *leg = container_of(bio, struct flush_leg, bio);
+	struct flush_wait *fw = leg->fw;
 
 	/*
 	 * Noted here, because the device may serve a user's flush next, which has
@@ -53,16 +65,16 @@ static void flush_end_io(struct bio *bio)
 	if (bio->bi_status)
 		WRITE_ONCE(*leg->failed, true);
 	bio_uninit(bio);
-	if (atomic_dec_and_test(&flush->pending))
-		complete(&flush->done);
+	if (atomic_dec_and_test(&fw->pending))
+		complete(&fw->done);
 }
 
-static void submit_flush(struct cache_flush *flush, struct cache_flush_leg *leg,
-			 struct block_device *bdev, bool *failed)
+static void submit_flush(struct flush_leg *leg, struct block_device *bdev,
+			 bool *failed, struct flush_wait *fw)
 {
 	leg->failed = failed;
-	leg->flush = flush;
-	atomic_inc(&flush->pending);
+	leg->fw = fw;
+	atomic_inc(&fw->pending);
 	bio_init(&leg->bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
 	leg->bio.bi_end_io = flush_end_io;
 	submit_bio(&leg->bio);
@@ -75,36 +87,25 @@ static unsigned int unflushed(const struct cache *c)
 	       (READ_ONCE(c->degrade.fast_flush_failed) ? FLUSH_FAST : 0);
 }
 
-/* Begin to flush those of @devices that could flush so far. */
-static void begin_flush(struct cache *c, struct cache_flush *flush, unsigned int devices)
-{
-	atomic_set(&flush->pending, 1);
-	init_completion(&flush->done);
-	flush->failed_before = unflushed(c);
-	devices &= ~flush->failed_before;
-	if (devices & FLUSH_ORIGIN)
-		submit_flush(flush, &flush->origin, c->dev.origin,
-			     &c->degrade.origin_flush_failed);
-	if (devices & FLUSH_FAST)
-		submit_flush(flush, &flush->fast, c->dev.fast,
-			     &c->degrade.fast_flush_failed);
-}
-
-/* unflushed() is the result. */
-static void end_flush(struct cache *c, struct cache_flush *flush)
-{
-	if (!atomic_dec_and_test(&flush->pending))
-		wait_for_completion_io(&flush->done);
-	if (~flush->failed_before & unflushed(c) & FLUSH_FAST)
-		queue_work(c->wq.commit, &c->degrade.work);
-}
-
+/* Flush those of @devices that could flush so far.  unflushed() is the result. */
 static void flush_devices(struct cache *c, unsigned int devices)
 {
-	struct cache_flush flush;
+	struct flush_wait fw = { .pending = ATOMIC_INIT(1) };
+	unsigned int before = unflushed(c);
+	struct flush_leg origin, fast;
 
-	begin_flush(c, &flush, devices);
-	end_flush(c, &flush);
+	init_completion(&fw.done);
+	devices &= ~before;
+	if (devices & FLUSH_ORIGIN)
+		submit_flush(&origin, c->dev.origin,
+			     &c->degrade.origin_flush_failed, &fw);
+	if (devices & FLUSH_FAST)
+		submit_flush(&fast, c->dev.fast, &c->degrade.fast_flush_failed,
+			     &fw);
+	if (!atomic_dec_and_test(&fw.pending))
+		wait_for_completion_io(&fw.done);
+	if (~before & unflushed(c) & FLUSH_FAST)
+		queue_work(c->wq.commit, &c->degrade.work);
 }
 
 int cache_flush_devices(struct cache *c)
@@ -116,17 +117,6 @@ int cache_flush_devices(struct cache *c)
 int cache_flush_fast(struct cache *c)
 {
 	flush_devices(c, FLUSH_FAST);
-	return unflushed(c) & FLUSH_FAST ? -EIO : 0;
-}
-
-void cache_begin_flush_fast(struct cache *c, struct cache_flush *flush)
-{
-	begin_flush(c, flush, FLUSH_FAST);
-}
-
-int cache_end_flush_fast(struct cache *c, struct cache_flush *flush)
-{
-	end_flush(c, flush);
 	return unflushed(c) & FLUSH_FAST ? -EIO : 0;
 }
 

@@ -3,8 +3,6 @@
 #ifndef HEARTH_CACHE_COMMIT_H
 #define HEARTH_CACHE_COMMIT_H
 
-#include <linux/bio.h>
-#include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -37,23 +35,6 @@ struct commit_op {
 	 * group; the others end in the order of queueing.
 	 */
 	void (*done)(struct cache *c, struct commit_op *op, int error);
-};
-
-struct cache_flush;
-
-/* The flush of one device. */
-struct cache_flush_leg {
-	struct bio bio;
-	bool *failed;		/* of struct cache_degrade: set if the device fails */
-	struct cache_flush *flush;
-};
-
-/* A flush of both devices, or of one, that is under way.  It may lie on a stack. */
-struct cache_flush {
-	atomic_t pending;	/* legs, and one for the caller */
-	struct completion done;	/* the last leg has ended */
-	unsigned int failed_before;	/* devices: FLUSH_* of cache-commit.c */
-	struct cache_flush_leg origin, fast;
 };
 
 struct cache_commit {
@@ -167,28 +148,6 @@ int cache_flush_devices(struct cache *c);
  * Return: 0; -EIO if it failed to flush, now or since the engine was built.
  */
 int cache_flush_fast(struct cache *c);
-
-/**
- * cache_begin_flush_fast() - begin to flush the cache device
- * @c: the engine
- * @flush: the caller's, until cache_end_flush_fast() returns
- *
- * The caller may write to the device meanwhile.
- *
- * Context: process, may sleep.
- */
-void cache_begin_flush_fast(struct cache *c, struct cache_flush *flush);
-
-/**
- * cache_end_flush_fast() - wait for a flush of the cache device
- * @c: the engine
- * @flush: the flush
- *
- * Context: process, sleeps.
- *
- * Return: as cache_flush_fast().
- */
-int cache_end_flush_fast(struct cache *c, struct cache_flush *flush);
 
 /**
  * cache_flush_origin() - flush the origin

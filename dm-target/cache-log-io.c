@@ -159,11 +159,13 @@ static enum log_keep keeps(struct cache_log *log, struct bio *bio,
 /* Is this write to be durable when it ends, so that its ring block needs no flush (W2)? */
 static bool needs_fua(struct cache_log *log, struct bio *bio)
 {
-	if (!bdev_fua(log->c->dev.fast))
+	struct block_device *fast = log->c->dev.fast;
+
+	/* Without a write cache the block layer strips FUA. */
+	if (!bdev_write_cache(fast) || !bdev_fua(fast))
 		return false;
-	return bio->bi_opf & REQ_FUA ||
-	       (READ_ONCE(log->recorder.few_a_flush) &&
-		atomic64_read(&log->ix.nr_unlogged) <= LOG_FUA_WRITES);
+	return (bio->bi_opf & REQ_FUA || READ_ONCE(log->recorder.has_pairs)) &&
+	       atomic64_read(&log->ix.nr_unlogged) <= LOG_FUA_WRITES;
 }
 
 static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,

@@ -51,12 +51,17 @@ struct dm_io_client;
 #define LOG_NR_WANTED	64U
 
 /*
- * While no more writes than this come between two flushes, they have FUA.  Then no ring
- * block has to wait for a flush: a write and its fsync took 118 us instead of 144.  With
- * a limit of 2, 16 writers with an fsync each were slower by a fifth, because fewer of
- * them shared a ring block and a flush.
+ * While a single writer flushes after no more writes than this, they have FUA.  Then no
+ * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
+ * its fsync took 118 us instead of 144.  16 writers were slower by a third if theirs had
+ * FUA, because fewer of them shared a ring block and a flush.
  */
 #define LOG_FUA_WRITES	1U
+/*
+ * Microseconds for which a batch waits for other writers, at most.  On a slower device a
+ * batch takes long enough for others to join the next one.  Not chosen by measurement.
+ */
+#define LOG_JOIN_US	100U
 
 /* The cache device, for the ring and the header. */
 struct cache_log_device {
@@ -73,7 +78,9 @@ struct cache_log_recorder {
 	struct workqueue_struct *wq;
 	struct work_struct work;	/* cache_log_ring_work() */
 	bool batch_runs;	/* read anywhere */
-	bool few_a_flush;	/* the last flush had LOG_FUA_WRITES at most; read anywhere */
+	bool has_pairs;		/* a single writer flushes after each write; read anywhere */
+	bool has_company;	/* several writers flush */
+	unsigned int batch_us;	/* the microseconds that the last batch took */
 	bool departed;		/* the runs of @departure have left; read by log.worker */
 	struct log_departure departure;	/* log.worker's: of runs that leave */
 };

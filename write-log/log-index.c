@@ -45,6 +45,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 	};
 	w->keep = LOG_KEEP_NOT;
 	w->durable = false;
+	w->nr = 1;
 	r = log_block_lock_room(ix, block, LOG_WRITE_ROOM, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
@@ -105,6 +106,7 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 	if (longer) {
 		longer->run.sectors += w->run.sectors;
 		longer->durable &= w->durable;
+		longer->nr = min_t(u32, longer->nr + w->nr, U16_MAX);
 	} else {
 		w->next = NULL;
 		if (ix->newest)

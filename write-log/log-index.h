@@ -116,6 +116,7 @@ struct log_write {
 	struct log_run run;
 	u8 keep;		/* enum log_keep: once it is seen, as log_index_keep() */
 	bool durable;		/* the data were written with FUA */
+	u16 nr;			/* writes that became this one, U16_MAX at most */
 };
 
 static_assert(sizeof(struct log_write) == 40);

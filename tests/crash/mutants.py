@@ -39,12 +39,12 @@ MUTANTS = {
         "if (!c) {"),
     "origin-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(flush, &flush->origin, c->dev.origin,",
-        "submit_flush(flush, &flush->origin, c->dev.fast,"),
+        "submit_flush(&origin, c->dev.origin,",
+        "submit_flush(&origin, c->dev.fast,"),
     "cache-not-flushed": (
         "dm-target/cache-commit.c",
-        "submit_flush(flush, &flush->fast, c->dev.fast,",
-        "submit_flush(flush, &flush->fast, c->dev.origin,"),
+        "submit_flush(&fast, c->dev.fast,",
+        "submit_flush(&fast, c->dev.origin,"),
     "users-flush-not-of-cache": (
         "dm-target/cache-io.c",
         "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
@@ -105,16 +105,16 @@ MUTANTS = {
         "if (!is_empty(log) && !commit_flag(log->c, false))\n\t\treturn false;\n\t/* The last block"),
     "log-record-before-its-data": (
         "dm-target/cache-log.c",
-        "if (flags & LOG_PREFLUSH)",
-        "if (!flags)"),
+        "r = first ? cache_flush_fast(log->c) : 0;",
+        "r = 0;"),
     "log-record-beside-its-data": (
         "dm-target/cache-log-io.c",
         "if (w->durable)\n\t\tbio->bi_opf |= REQ_FUA;\n\telse\n\t\tbio->bi_opf &= ~REQ_FUA;",
         "bio->bi_opf &= ~REQ_FUA;"),
     "log-flush-left-out": (
-        "dm-target/cache-commit.c",
-        "begin_flush(c, flush, FLUSH_FAST);",
-        "begin_flush(c, flush, 0);"),
+        "dm-target/cache-log.c",
+        "if (beside)\n\t\tr = cache_flush_fast(log->c);",
+        "if (beside)\n\t\tr = 0;"),
     "log-flush-before-records": (
         "dm-target/cache-log.c",
         "if (is_recorded(log) || !ring_is_well(log))",
