@@ -746,6 +746,20 @@ test_flush_fails_with_the_ring() {
 	flag_is 0
 }
 
+# The flush before a ring block fails, and the block itself would be written well. The
+# writes that it names may be lost, so the user's flush fails.
+#@ fast hearth-only timeout=120
+test_flush_fails_before_the_ring() {
+	WRITE_CACHE=64 breakable_devices 16 32
+	log_begins
+	flushed_each 8
+	dd if=/dev/zero of=/dev/mapper/c bs=4k count=4 seek=2560 oflag=direct status=none
+	now FAST failing_flushes
+	sync -d /dev/mapper/c && fail "a flush ended well, although the SSD cannot flush"
+	until_true 60 health_is c bypass || fail "health: $(health c)"
+	flag_is 0
+}
+
 # An extent that cannot go home stays in the log, is read from there, and is tried again.
 #@ fast hearth-only timeout=240
 test_origin_refuses_what_the_log_has() {

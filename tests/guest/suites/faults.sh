@@ -36,6 +36,16 @@ failing_writes() {
 	echo "0 $(sectors "$real") flakey $real 0 0 60 1 error_writes"
 }
 
+# Flushes fail; reads and writes work, but for writes to the last 4 KiB. device-mapper sends
+# a flush to each target of a table.
+failing_flushes() {
+	local -n real=real_$1
+	local end=$(($(sectors "$real") - 8))
+	modprobe -q dm-flakey
+	echo "0 $end linear $real 0"
+	echo "$end 8 flakey $real $end 0 60 1 error_writes"
+}
+
 # Reads take 400 ms, writes fail, flushes work. The caller runs losetup -D once the
 # device is in use.
 slow_and_read_only() {
