@@ -200,8 +200,10 @@ static inline void os_free(const void *p)
 
 static inline void *kvcalloc(size_t n, size_t len, gfp_t gfp)
 {
+	size_t bytes;
+
 	(void)gfp;
-	return os_zalloc(n * len);
+	return __builtin_mul_overflow(n, len, &bytes) ? NULL : os_zalloc(bytes);
 }
 
 static inline void *kzalloc(size_t len, gfp_t gfp)
@@ -255,6 +257,8 @@ static inline long strscpy(char *dst, const char *src, size_t size)
 {
 	size_t n = strnlen(src, size);
 
+	if (!size)
+		return -E2BIG;
 	if (n == size) {
 		memcpy(dst, src, size - 1);
 		dst[size - 1] = '\0';
