@@ -47,7 +47,28 @@ static inline bool os_spin_is_held(const spinlock_t *lock)
 	do { if (!os_spin_is_held(lock)) abort(); } while (0)
 #define WARN_ON_ONCE(c)		({ if (c) abort(); 0; })
 
-/* ---- Atomics ---- */
+/*
+ * ---- Atomics ----
+ *
+ * Each addition and subtraction orders all accesses around it. Some of the kernel's do
+ * not, and have a barrier before them. But ThreadSanitizer does not know barriers.
+ */
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_set(a, v)	__atomic_store_n(&(a)->counter, v, __ATOMIC_RELAXED)
+#define atomic_set_release(a, v) smp_store_release(&(a)->counter, v)
+#define atomic_read(a)		__atomic_load_n(&(a)->counter, __ATOMIC_RELAXED)
+#define atomic_add(n, a)	((void)__atomic_add_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST))
+#define atomic_sub(n, a)	((void)__atomic_sub_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST))
+#define atomic_fetch_sub(n, a)	__atomic_fetch_sub(&(a)->counter, n, __ATOMIC_SEQ_CST)
+#define atomic_try_cmpxchg(a, old, new) \
+	__atomic_compare_exchange_n(&(a)->counter, old, new, false, \
+				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+#define smp_mb__before_atomic()	do { } while (0)
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 typedef struct {
 	s64 counter;

@@ -86,6 +86,9 @@ typedef __s64 s64;
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define DIV_ROUND_UP_ULL(n, d)	DIV_ROUND_UP((u64)(n), (u64)(d))
 
+#define lower_32_bits(v)	((u32)(v))
+#define upper_32_bits(v)	((u32)((v) >> 32))
+
 #define ilog2(n)		(63 - __builtin_clzll((unsigned long long)(n)))
 
 static inline unsigned long roundup_pow_of_two(unsigned long n)
@@ -206,6 +209,12 @@ static inline void *kvcalloc(size_t n, size_t len, gfp_t gfp)
 	return __builtin_mul_overflow(n, len, &bytes) ? NULL : os_zalloc(bytes);
 }
 
+/* Zeroed, which the kernel's is not. */
+static inline void *kvmalloc_array(size_t n, size_t len, gfp_t gfp)
+{
+	return kvcalloc(n, len, gfp);
+}
+
 static inline void *kzalloc(size_t len, gfp_t gfp)
 {
 	(void)gfp;
@@ -279,6 +288,7 @@ extern bool os_quiet;	/* a test that provokes errors sets this: no messages */
 	} while (0)
 
 #define cond_resched()		do { } while (0)
+#define cpu_relax()		do { } while (0)
 
 /* ---- Modules ---- */
 

@@ -71,6 +71,7 @@ static void an_array_above_all_memory_fails(void **state)
 {
 	(void)state;
 	assert_null(kvcalloc(SIZE_MAX / 4 + 2, 4, GFP_KERNEL));
+	assert_null(kvmalloc_array(SIZE_MAX / 4 + 2, 4, GFP_KERNEL));
 }
 
 /* ---- Errors in the place of a pointer ---- */

@@ -82,6 +82,13 @@ static void division(void **state)
 	assert_true(mul_u32_u32(U32_MAX, U32_MAX) == (u64)U32_MAX * U32_MAX);
 }
 
+static void halves(void **state)
+{
+	(void)state;
+	assert_int_equal(lower_32_bits(0x0102030405060708), 0x05060708);
+	assert_int_equal(upper_32_bits(0x0102030405060708), 0x01020304);
+}
+
 static void logarithms_and_powers(void **state)
 {
 	(void)state;
@@ -206,6 +213,7 @@ int main(void)
 		cmocka_unit_test(least_and_greatest),
 		cmocka_unit_test(comparison_in_another_type),
 		cmocka_unit_test(division),
+		cmocka_unit_test(halves),
 		cmocka_unit_test(logarithms_and_powers),
 		cmocka_unit_test(little_endian),
 		cmocka_unit_test(masks),

@@ -65,6 +65,7 @@ static void a_lock_excludes_others(void **state)
 }
 
 static atomic64_t sum, returned;
+static atomic_t word;
 
 /* So often that a thread is preempted within an addition, if that is not one step. */
 #define ADDITIONS	(20 * TIMES)
@@ -76,6 +77,8 @@ static void *add_and_subtract(void *arg)
 		atomic64_add(3, &sum);
 		atomic64_sub(2, &sum);
 		atomic64_add(atomic64_add_return(1, &returned), &sum);
+		atomic_add(3, &word);
+		atomic_sub(2, &word);
 	}
 	return arg;
 }
@@ -86,11 +89,85 @@ static void no_addition_is_lost(void **state)
 	s64 n = (s64)THREADS * ADDITIONS;
 
 	(void)state;
+	atomic_set(&word, 7);
 	atomic64_set(&sum, 5);
 	atomic64_set(&returned, 0);
 	in_threads(add_and_subtract);
+	assert_int_equal(atomic_read(&word), 7 + n);
 	assert_int_equal(atomic64_read(&returned), n);
 	assert_int_equal(atomic64_read(&sum), 5 + n + n * (n + 1) / 2);
+}
+
+/* From @word to @sum in steps of 1, until nothing is left. */
+static void *move(void *arg)
+{
+	int old;
+
+	pthread_barrier_wait(&together);
+	for (;;) {
+		old = atomic_read(&word);
+		do {
+			if (!old)
+				return arg;
+		} while (!atomic_try_cmpxchg(&word, &old, old - 1));
+		atomic64_add(1, &sum);
+	}
+}
+
+static void a_word_is_changed_by_one_at_a_time(void **state)
+{
+	(void)state;
+	atomic_set_release(&word, ADDITIONS);
+	atomic64_set(&sum, 0);
+	in_threads(move);
+	assert_int_equal(atomic64_read(&sum), ADDITIONS);
+	assert_int_equal(atomic_read(&word), 0);
+}
+
+/* @word counts down, and each value is returned once. */
+static void *subtract(void *arg)
+{
+	pthread_barrier_wait(&together);
+	for (int i = 0; i < TIMES; i++)
+		atomic64_add(atomic_fetch_sub(1, &word), &sum);
+	return arg;
+}
+
+static void each_subtraction_returns_the_value_before(void **state)
+{
+	s64 n = THREADS * TIMES;
+
+	(void)state;
+	atomic_set(&word, n);
+	atomic64_set(&sum, 0);
+	in_threads(subtract);
+	assert_int_equal(atomic_read(&word), 0);
+	assert_int_equal(atomic64_read(&sum), n * (n + 1) / 2);
+}
+
+/* A thread that takes a published pointer may read what it points to. */
+static u64 *published;
+
+static void *publish_or_take(void *arg)
+{
+	static u64 text;
+	u64 *p;
+
+	if (pthread_barrier_wait(&together) == PTHREAD_BARRIER_SERIAL_THREAD) {
+		text = 5;
+		smp_store_release(&published, &text);
+		return arg;
+	}
+	while (!(p = __atomic_load_n(&published, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	assert_int_equal(*p, 5);
+	return arg;
+}
+
+static void a_release_publishes(void **state)
+{
+	(void)state;
+	in_threads(publish_or_take);
 }
 
 static u64 declared;
@@ -180,6 +257,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lock_excludes_others),
 		cmocka_unit_test(no_addition_is_lost),
+		cmocka_unit_test(a_word_is_changed_by_one_at_a_time),
+		cmocka_unit_test(each_subtraction_returns_the_value_before),
+		cmocka_unit_test(a_release_publishes),
 		cmocka_unit_test(a_declared_race_is_no_race),
 		cmocka_unit_test(a_missing_lock_ends_the_program),
 		cmocka_unit_test(a_warning_ends_the_program),
