@@ -41,22 +41,52 @@ struct absorb;
  */
 struct absorb *absorb_create(const struct accesses *accesses, u32 most);
 
-/** absorb_destroy() - free the log; NULL is allowed */
+/**
+ * absorb_destroy() - free a log
+ * @log: the log; NULL is allowed
+ */
 void absorb_destroy(struct absorb *log);
 
-/** absorb_has() - whether the log has any sector of block @id */
+/**
+ * absorb_has() - whether the log has any sector of a block
+ * @log: the log
+ * @id: the block
+ *
+ * Return: true if it has.
+ */
 bool absorb_has(const struct absorb *log, u32 id);
 
-/** absorb_covers() - whether the log has all sectors that @a touches */
+/**
+ * absorb_covers() - whether the log has all sectors that an access touches
+ * @log: the log
+ * @a: the access
+ *
+ * Return: true if it has.
+ */
 bool absorb_covers(const struct absorb *log, const struct access *a);
 
-/** absorb_fits() - whether the open segment has room for the write @a */
+/**
+ * absorb_fits() - whether the open segment has room for a write
+ * @log: the log
+ * @a: the write
+ *
+ * Return: true if it has; false also if no segment is open.
+ */
 bool absorb_fits(const struct absorb *log, const struct access *a);
 
-/** absorb_is_full() - whether the log has all the segments that it may have */
+/**
+ * absorb_is_full() - whether the log has all the segments that it may have
+ * @log: the log
+ *
+ * Return: true if it has.
+ */
 bool absorb_is_full(const struct absorb *log);
 
-/** absorb_lend() - make @slot the open segment; the log is not full */
+/**
+ * absorb_lend() - open a segment, and close the one that was open
+ * @log: the log, which is not full
+ * @slot: the slot that the segment takes
+ */
 void absorb_lend(struct absorb *log, u32 slot);
 
 /**
@@ -68,10 +98,21 @@ void absorb_lend(struct absorb *log, u32 slot);
  */
 bool absorb_take_back(struct absorb *log, u32 *slot);
 
-/** absorb_write() - append the write @a, which must fit */
+/**
+ * absorb_write() - append a write to the open segment
+ * @log: the log
+ * @a: the write, for which absorb_fits() is true
+ *
+ * Sectors that the log had of the block before are no longer live.
+ */
 void absorb_write(struct absorb *log, const struct access *a);
 
-/** absorb_keep() - mark block @id, which the log has, with @why */
+/**
+ * absorb_keep() - mark a block as one that shall go into the cache
+ * @log: the log
+ * @id: the block, which the log has
+ * @why: a value that struct absorbed gives back
+ */
 void absorb_keep(struct absorb *log, u32 id, u8 why);
 
 /**

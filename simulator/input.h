@@ -22,10 +22,18 @@ struct input;
  */
 struct input *input_open(const char *path, const char **why);
 
-/** input_close() - close the file and free @in */
+/**
+ * input_close() - close the file, and free the input
+ * @in: the input
+ */
 void input_close(struct input *in);
 
-/** input_is_binary() - whether @in begins with bytes that no text has */
+/**
+ * input_is_binary() - whether a file begins with bytes that no text has
+ * @in: the input, of which nothing was read yet
+ *
+ * Return: true if one of the first 512 bytes is such a byte.
+ */
 bool input_is_binary(struct input *in);
 
 /**
@@ -48,7 +56,12 @@ size_t input_bytes(struct input *in, void *bytes, size_t len);
  */
 bool input_line(struct input *in, char *line, size_t len);
 
-/** input_error() - after the end: NULL, or a text that says why it ended early */
+/**
+ * input_error() - why an input ended early
+ * @in: the input, at its end
+ *
+ * Return: NULL if it did not; or a text that stays until input_close().
+ */
 const char *input_error(struct input *in);
 
 #endif

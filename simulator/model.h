@@ -85,10 +85,49 @@ struct model {
  */
 struct model *model_create(const char *name, const struct model_params *params);
 
-/* The kinds of models, for model_create(). NULL, without a message, for a name of another kind. */
+/* ---- The kinds of models, for model_create() ---- */
+
+/**
+ * classic_create() - make a textbook algorithm
+ * @name: one of classic_names
+ * @params: what it is made for
+ *
+ * Return: the model, or NULL, without a message, for another name.
+ */
 struct model *classic_create(const char *name, const struct model_params *params);
+
+/**
+ * optimum_create() - make an algorithm that knows the future
+ * @name: "MIN" or "MIN-bypass"
+ * @params: what it is made for
+ *
+ * Source: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer",
+ * IBM Systems Journal 5, 1966. "MIN-bypass" lets a miss pass if every cached block is used
+ * sooner.
+ *
+ * Return: the model, or NULL, without a message, for another name.
+ */
 struct model *optimum_create(const char *name, const struct model_params *params);
+
+/**
+ * smq_like_create() - make an approximation of the kernel's smq
+ * @name: "smq-like"
+ * @params: what it is made for
+ *
+ * Written from the behaviour of the kernel's policy; smq-like.c says what is left out.
+ *
+ * Return: the model, or NULL, without a message, for another name.
+ */
 struct model *smq_like_create(const char *name, const struct model_params *params);
+
+/**
+ * hosted_create() - make the host of one of hearth's policies
+ * @name: name or alias of a policy that is linked in
+ * @params: what it is made for
+ *
+ * Return: the model; NULL, without a message, for another name; NULL, after a message on
+ * standard error, if the policy does not take the settings.
+ */
 struct model *hosted_create(const char *name, const struct model_params *params);
 
 /* Names that classic_create() knows, ended by NULL. */

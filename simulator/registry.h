@@ -9,10 +9,20 @@
 
 #include "cache-policy.h"
 
-/** policy_find() - a policy by its name or an alias; NULL if none has it */
+/**
+ * policy_find() - find a policy
+ * @name: its name, or an alias
+ *
+ * Return: the policy; NULL if none has the name.
+ */
 const struct cache_policy_ops *policy_find(const char *name);
 
-/** policy_nth() - the @i-th registered policy, NULL after the last */
+/**
+ * policy_nth() - find a policy by its number
+ * @i: the number, from 0, in the order of registration
+ *
+ * Return: the policy; NULL after the last.
+ */
 const struct cache_policy_ops *policy_nth(unsigned int i);
 
 /**
@@ -25,14 +35,34 @@ const struct cache_policy_ops *policy_nth(unsigned int i);
 struct cache_policy *policy_make(const struct cache_policy_ops *ops,
 				 const struct cache_policy_params *params);
 
-/** policy_tunable() - the tunable of @ops named @key, or NULL */
+/**
+ * policy_tunable() - find a tunable of a policy
+ * @ops: the policy
+ * @key: the name of the tunable
+ *
+ * Return: the tunable; NULL if the policy has none of this name.
+ */
 const struct cache_tunable *policy_tunable(const struct cache_policy_ops *ops,
 					   const char *key);
 
-/** policy_get() - the value of @p's tunable @t */
+/**
+ * policy_get() - read a tunable
+ * @p: the instance
+ * @t: the tunable, one of its policy
+ *
+ * Return: the value.
+ */
 u64 policy_get(struct cache_policy *p, const struct cache_tunable *t);
 
-/** policy_set() - set @p's tunable @key; 0, -ENOENT if unknown, -ERANGE */
+/**
+ * policy_set() - set a tunable
+ * @p: the instance
+ * @key: the name of the tunable
+ * @value: the value
+ *
+ * Return: 0; -ENOENT if the policy has no such tunable; -ERANGE if the value is below the
+ * least or above the greatest.
+ */
 int policy_set(struct cache_policy *p, const char *key, u64 value);
 
 /**

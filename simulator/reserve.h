@@ -21,19 +21,44 @@ struct reserve {
 	bool lacking;		/* a block has found no free slot since the last eviction */
 };
 
-/** reserve_init() - begin without a reserve, for a cache of @nr_slots */
+/**
+ * reserve_init() - begin without a reserve
+ * @r: the reserve
+ * @nr_slots: slots of the cache
+ */
 void reserve_init(struct reserve *r, u32 nr_slots);
 
-/** reserve_has_more() - whether more than the reserve is free, if @nr_free is */
+/**
+ * reserve_has_more() - whether more slots are free than the reserve keeps
+ * @r: the reserve
+ * @nr_free: free slots
+ *
+ * Return: true if a slot is free, and not needed for the reserve.
+ */
 bool reserve_has_more(const struct reserve *r, u32 nr_free);
 
-/** reserve_used() - a block took a slot, which left @nr_free */
+/**
+ * reserve_used() - a block has taken a slot
+ * @r: the reserve
+ * @nr_free: slots that are free after that
+ *
+ * An eviction begins if fewer slots than the reserve are free.
+ */
 void reserve_used(struct reserve *r, u32 nr_free);
 
-/** reserve_lacks() - a block found no free slot */
+/**
+ * reserve_lacks() - a block has found no free slot
+ * @r: the reserve
+ *
+ * An eviction begins. The reserve grows when it ends.
+ */
 void reserve_lacks(struct reserve *r);
 
-/** reserve_clock() - set the present time to @now_s seconds */
+/**
+ * reserve_clock() - set the present time
+ * @r: the reserve
+ * @now_s: seconds of the disk's time; never less than before
+ */
 void reserve_clock(struct reserve *r, double now_s);
 
 /**

@@ -55,10 +55,19 @@ struct figures {
 void run(struct model *m, struct account *acc,
 	 void (*progress)(double done));
 
-/** account_add() - add the account @from to @to */
+/**
+ * account_add() - add an account to another
+ * @to: the account that grows
+ * @from: the account that is added
+ */
 void account_add(struct account *to, const struct account *from);
 
-/** account_figures() - what @acc comes to */
+/**
+ * account_figures() - what an account comes to
+ * @acc: the account
+ *
+ * Return: the figures; a ratio to nothing is 0.
+ */
 struct figures account_figures(const struct account *acc);
 
 #endif

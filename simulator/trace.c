@@ -533,7 +533,7 @@ static void find_next(struct accesses *a)
 	free(last);
 }
 
-int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
+void accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
 {
 	struct detector *d = calloc(1, sizeof(*d));
 	size_t room = 1024, block_room = 1024, i;
@@ -583,7 +583,6 @@ int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size)
 	ids_exit(&ids);
 	free(d);
 	find_next(a);
-	return 0;
 }
 
 void accesses_free(struct accesses *a)

@@ -36,13 +36,24 @@ struct trace {
  */
 int trace_read(struct trace *t, const char *path, const char *format);
 
-/** trace_format_known() - whether trace_read() knows @format */
+/**
+ * trace_format_known() - whether trace_read() knows a format
+ * @format: its name
+ *
+ * Return: true if it does.
+ */
 bool trace_format_known(const char *format);
 
-/** trace_formats() - the names of all formats, for people */
+/** trace_formats() - the names of all formats, for people. Return: a static text. */
 const char *trace_formats(void);
 
-/** trace_add() - append a request; aborts without memory */
+/**
+ * trace_add() - append a request to a trace
+ * @t: the trace
+ * @r: the request, which is copied
+ *
+ * Aborts without memory.
+ */
 void trace_add(struct trace *t, const struct request *r);
 
 /**
@@ -54,7 +65,10 @@ void trace_add(struct trace *t, const struct request *r);
  */
 void trace_mix(struct trace *t, const struct trace *parts, unsigned int nr);
 
-/** trace_free() - free the requests of @t */
+/**
+ * trace_free() - free the requests of a trace
+ * @t: the trace
+ */
 void trace_free(struct trace *t);
 
 /* The part of one request that lies in one block. */
@@ -93,11 +107,14 @@ struct accesses {
  * @t: the trace
  * @block_size: in bytes, a multiple of 512
  *
- * Aborts without memory. Return: 0.
+ * Aborts without memory.
  */
-int accesses_cut(struct accesses *a, const struct trace *t, u32 block_size);
+void accesses_cut(struct accesses *a, const struct trace *t, u32 block_size);
 
-/** accesses_free() - free what accesses_cut() made */
+/**
+ * accesses_free() - free what accesses_cut() has made
+ * @a: the accesses
+ */
 void accesses_free(struct accesses *a);
 
 #endif

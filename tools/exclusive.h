@@ -26,7 +26,13 @@
 int exclusive_open(const char *path, int flags, int *fd, char *why,
 		   size_t room);
 
-/** exclusive_same() - whether two paths lead to one device, or to one file */
+/**
+ * exclusive_same() - whether two paths lead to one device, or to one file
+ * @a: one path
+ * @b: the other path
+ *
+ * Return: true if they do; false also if one of them leads to nothing.
+ */
 bool exclusive_same(const char *a, const char *b);
 
 #endif

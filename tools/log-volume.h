@@ -59,7 +59,11 @@ int volume_log_load(struct volume_log *l, struct cmd *cmd,
 		    const struct log_dev *cache, u64 cache_sectors,
 		    u64 origin_sectors,
 		    void (*report)(void *ctx, const char *msg), void *ctx);
-/** volume_log_free() - free what volume_log_load() allocated */
+
+/**
+ * volume_log_free() - free what volume_log_load() has allocated
+ * @l: the contents
+ */
 void volume_log_free(struct volume_log *l);
 
 /* ---- The way home ---- */

@@ -59,14 +59,26 @@ struct repair_result {
 
 /**
  * struct salvage - what is certain of damaged metadata
+ * @format: version of the metadata: 1 or 2
+ * @block_size: sectors of a cache block
+ * @cache_blocks: number of cache blocks
  * @clean: CLEAN_SHUTDOWN was set; if not, hints and discards are void and every
  *	mapped block is dirty
+ * @damage: whether anything was found that could not be used
+ * @write_log: a write log is in use; its data are on the cache device
+ * @policy: name of the policy that wrote the hints; empty if it is not known
+ * @policy_version: its version
+ * @stats: the counters of hits and misses
+ * @record: the record of the superblock, see metadata/cache-record.h
+ * @record_length: bytes of @record; 0: there is none
+ * @discard_sectors: sectors that a bit of @discards stands for
+ * @discard_bits: number of the bits; 0: there are none
  * @state: by cache block, bits SALVAGE_*
  * @oblock: by cache block, its origin block; valid if SALVAGE_MAPPED is set
  * @hint: by cache block; NULL if there are none
  * @discards: bits in words of 64; NULL if there are none
- * @damage: whether anything was found that could not be used
- * @write_log: a write log is in use; its data are on the cache device
+ * @o: the options of the repair
+ * @result: the result of the repair, in which the readers count
  */
 struct salvage {
 	unsigned int format;
@@ -90,13 +102,39 @@ struct salvage {
 	struct repair_result *result;
 };
 
-/* Passes one line to the option @say. */
+/**
+ * salvage_say() - pass a line of the report to the option @say
+ * @s: the salvage
+ * @fmt: the line, without a newline, as of printf()
+ */
 void __printf(2, 3) salvage_say(struct salvage *s, const char *fmt, ...);
-/* Stores the line that says why the repair fails in the result.  Returns @r. */
+
+/**
+ * salvage_fail() - store why the repair fails in the result
+ * @s: the salvage
+ * @r: the error
+ * @fmt: the line that says why, without a newline, as of printf()
+ *
+ * Return: @r.
+ */
 int __printf(3, 4) salvage_fail(struct salvage *s, int r, const char *fmt, ...);
-/* Passes @done of @all, as a percentage, to the option @progress. */
+
+/**
+ * salvage_progress() - pass how much is done to the option @progress, as a percentage
+ * @s: the salvage
+ * @what: the name of the work
+ * @done: how much is done
+ * @all: how much there is, in the same unit; not 0
+ */
 void salvage_progress(struct salvage *s, const char *what, u64 done, u64 all);
-/* Allocates @state and @oblock; nothing is known of any block then.  0 or -ENOMEM. */
+
+/**
+ * salvage_room() - allocate @state and @oblock, in which nothing is known of any block
+ * @s: the salvage
+ * @cache_blocks: number of cache blocks
+ *
+ * Return: 0; or -ENOMEM, and the result says why.
+ */
 int salvage_room(struct salvage *s, u32 cache_blocks);
 
 /**
@@ -108,10 +146,22 @@ int salvage_room(struct salvage *s, u32 cache_blocks);
  */
 int salvage_read(struct salvage *s, struct pd_device *in);
 
-/** salvage_scan() - salvage_read() for a device without a superblock */
+/**
+ * salvage_scan() - salvage_read() for a device without a superblock
+ * @s: as of salvage_read()
+ * @in: the device; is only read
+ *
+ * It looks at every block, and takes what all complete mappings agree on.
+ *
+ * Return: as salvage_read(). -EILSEQ if any block is damaged, or no complete mapping is found;
+ * -EINVAL if the device is too small for the number of cache blocks in the options.
+ */
 int salvage_scan(struct salvage *s, struct pd_device *in);
 
-/** salvage_free() - free the arrays that the readers have allocated */
+/**
+ * salvage_free() - free the arrays that the readers have allocated
+ * @s: the salvage
+ */
 void salvage_free(struct salvage *s);
 
 /**

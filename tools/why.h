@@ -9,7 +9,15 @@
 
 #include "../os/os.h"
 
-/* Stores the line in @why, which has @room bytes.  Returns @r. */
+/**
+ * why_failed() - store the line that says why something failed
+ * @why: receives the line; what does not fit is cut off
+ * @room: bytes of @why
+ * @r: the error
+ * @fmt: the line, without a newline, as of printf()
+ *
+ * Return: @r.
+ */
 static inline int __printf(4, 5) why_failed(char *why, size_t room, int r,
 					    const char *fmt, ...)
 {
@@ -21,7 +29,13 @@ static inline int __printf(4, 5) why_failed(char *why, size_t room, int r,
 	return r;
 }
 
-/* Passes a line of a report, without a newline, to @say, which may be NULL. */
+/**
+ * say_line() - pass a line of a report on
+ * @say: is called with the line, which is cut off at 511 bytes; may be NULL
+ * @ctx: first argument of @say
+ * @fmt: the line, without a newline, as of vprintf()
+ * @ap: its arguments
+ */
 static inline void __printf(3, 0) say_line(void (*say)(void *ctx,
 						       const char *msg),
 					   void *ctx, const char *fmt,
