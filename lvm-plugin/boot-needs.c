@@ -219,11 +219,9 @@ static bool word_needs(const struct search *s, const char *word)
 static bool command_line_needs(const struct search *s)
 {
 	char line[4096], *word, *save = NULL;
-	char *name = root_path("/proc/cmdline");
-	FILE *f = fopen(name, "re");
+	FILE *f = root_open("/proc/cmdline");
 	bool hit = false;
 
-	free(name);
 	if (!f)
 		return false;
 	if (!fgets(line, sizeof(line), f))

@@ -95,10 +95,8 @@ static bool means_no_dm(int r)
 /* The version of hearth's module, or that of the kernel's own target, @v. */
 static void version_text(char *text, size_t len, const uint32_t v[3], bool own)
 {
-	char *path = root_path("/sys/module/dm_cache/version");
-	FILE *f = own ? fopen(path, "re") : NULL;
+	FILE *f = own ? root_open("/sys/module/dm_cache/version") : NULL;
 
-	free(path);
 	if (!f || !fgets(text, len, f))
 		snprintf(text, len, "%u.%u.%u", v[0], v[1], v[2]);
 	text[strcspn(text, "\n")] = '\0';

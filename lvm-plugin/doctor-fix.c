@@ -86,14 +86,14 @@ static int fix_policy(const char *subject)
 #define REPAIR_LINE	"global/cache_repair_executable"
 #define BACKUP		".before-hearth"
 
-static void local_conf(char *path, size_t len)
+/* The caller frees it. */
+static char *local_conf(void)
 {
 	const char *directory = getenv("LVM_SYSTEM_DIR");
 
 	if (directory && directory[0])
-		snprintf(path, len, "%s/" LVM_CONF, directory);
-	else
-		snprintf(path, len, "%s/etc/lvm/" LVM_CONF, dm_root());
+		return xasprintf("%s/" LVM_CONF, directory);
+	return root_path("/etc/lvm/" LVM_CONF);
 }
 
 /*
@@ -120,13 +120,10 @@ static bool copy_conf(FILE *from, FILE *to)
 }
 
 /* The former configuration becomes the backup.  If the new one then fails, it goes back. */
-static int put_in_place(const char *path, const char *made)
+static int put_in_place(const char *path, const char *made, const char *backup)
 {
-	char backup[720];
-	bool moved;
+	bool moved = !rename(path, backup);
 
-	snprintf(backup, sizeof(backup), "%s" BACKUP, path);
-	moved = !rename(path, backup);
 	if ((moved || errno == ENOENT) && !rename(made, path))
 		return EXIT_OK;
 	complain("%s: %s", path, strerror(errno));
@@ -154,15 +151,12 @@ static int write_conf(const char *path, FILE *from, FILE *to)
 	return EXIT_FAILED;
 }
 
-static int fix_repair(const char *subject)
+/* Writes the new configuration to the file @made, which is gone again after an error. */
+static int make_conf(const char *path, const char *made)
 {
-	char path[700], made[720];
-	FILE *from, *to;
+	FILE *from = fopen(path, "re"), *to;
 	int r = EXIT_FAILED;
 
-	local_conf(path, sizeof(path));
-	snprintf(made, sizeof(made), "%s.hearth-new", path);
-	from = fopen(path, "re");
 	if (!from && errno != ENOENT) {
 		complain("%s: %s", path, strerror(errno));
 		return EXIT_FAILED;
@@ -174,10 +168,22 @@ static int fix_repair(const char *subject)
 		complain("%s: %s", made, strerror(errno));
 	if (from)
 		fclose(from);
-	if (!r)
-		return put_in_place(path, made);
-	if (to)
+	if (r && to)
 		unlink(made);
+	return r;
+}
+
+static int fix_repair(const char *subject)
+{
+	char *path = local_conf();
+	char *made = xasprintf("%s.hearth-new", path), *backup = xasprintf("%s" BACKUP, path);
+	int r = make_conf(path, made);
+
+	if (!r)
+		r = put_in_place(path, made, backup);
+	free(backup);
+	free(made);
+	free(path);
 	return r;
 }
 

@@ -14,6 +14,7 @@
 #include "kernels.h"
 #include "latency.h"
 #include "text.h"
+#include "util.h"
 
 /* Timed requests; the mean of fewer says little.  Chosen, not measured. */
 #define ENOUGH_TIMED	100
@@ -47,11 +48,7 @@ static void kernels_without(char *text, size_t len)
 /* Has hearth's DKMS package put its source where DKMS looks for it? */
 static bool is_in_dkms(void)
 {
-	char path[400];
-
-	snprintf(path, sizeof(path), "%s/usr/src/hearth-" HEARTH_VERSION "/dkms.conf",
-		 dm_root());
-	return !access(path, F_OK);
+	return !root_access(F_OK, "/usr/src/hearth-" HEARTH_VERSION "/dkms.conf");
 }
 
 /* Finds that a kernel refuses the cache.  @when is the finding's text before the release. */

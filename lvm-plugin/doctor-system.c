@@ -26,26 +26,21 @@ static bool is_on_disk(void)
 {
 	static const char * const where[] = { "updates", "updates/dkms", "extra" };
 	static const char * const ends[] = { "", ".xz", ".zst", ".gz" };
-	char path[512];
 	unsigned int i;
 
-	for (i = 0; i < 12; i++) {
-		snprintf(path, sizeof(path), "%s/lib/modules/%s/%s/dm-cache.ko%s",
-			 dm_root(), kernel_release(), where[i / 4],
-			 ends[i % 4]);
-		if (!access(path, F_OK))
+	for (i = 0; i < 12; i++)
+		if (!root_access(F_OK, "/lib/modules/%s/%s/dm-cache.ko%s",
+				 kernel_release(), where[i / 4], ends[i % 4]))
 			return true;
-	}
 	return false;
 }
 
 /* An upgrade replaces the commands at once, but the former module stays loaded. */
 static void examine_version(void)
 {
-	char *path = root_path("/sys/module/dm_cache/version"), version[32] = "";
-	FILE *f = fopen(path, "re");
+	FILE *f = root_open("/sys/module/dm_cache/version");
+	char version[32] = "";
 
-	free(path);
 	if (!f)
 		return;
 	if (fscanf(f, "%31s", version) == 1 && strcmp(version, HEARTH_VERSION))
@@ -118,14 +113,12 @@ static void take_source(const char *line, struct device *d)
 /* Finds the device that is mounted at @where.  False if none is. */
 static bool mounted(const char *where, struct device *d)
 {
-	char path[400], *line = NULL, point[256];
+	FILE *f = root_open("/proc/self/mountinfo");
+	char *line = NULL, point[256];
 	struct device here;
 	bool hit = false;
 	size_t room = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", dm_root());
-	f = fopen(path, "r");
 	while (f && getline(&line, &room, f) > 0) {
 		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &here.major,
 			   &here.minor, point) != 3 || strcmp(point, where))
@@ -211,12 +204,10 @@ static int in_image(const char *path, enum where *w, bool *by_dracut)
 /* Only with hearth's hook would a new image hold hearth's module. */
 static void rebuild_if_possible(bool by_dracut)
 {
-	char hook[400];
+	const char *hook = by_dracut ? "lib/dracut/modules.d/90hearth/module-setup.sh" :
+				       "share/initramfs-tools/hooks/hearth";
 
-	snprintf(hook, sizeof(hook), "%s/usr/%s", dm_root(), by_dracut ?
-		 "lib/dracut/modules.d/90hearth/module-setup.sh" :
-		 "share/initramfs-tools/hooks/hearth");
-	if (!access(hook, X_OK))
+	if (!root_access(X_OK, "/usr/%s", hook))
 		fixable(fix_of(by_dracut ? FIX_DRACUT : FIX_INITRAMFS_TOOLS));
 }
 
@@ -379,7 +370,6 @@ static void examine_cache_repair(const struct caches *cs, const char *version,
 	static const char configure[] =
 		"global/cache_repair_executable = \"" HEARTH_REPAIR "\" in LVM's lvmlocal.conf";
 	enum repair repair = configured_repair();
-	char path[400];
 
 	if (repair == REPAIR_OURS) {
 		found(FINE, "cache-repair", "system", NULL,
@@ -395,8 +385,7 @@ static void examine_cache_repair(const struct caches *cs, const char *version,
 		      version);
 	else
 		return;
-	snprintf(path, sizeof(path), "%s" HEARTH_REPAIR, dm_root());
-	if (!access(path, X_OK))
+	if (!root_access(X_OK, HEARTH_REPAIR))
 		fixable(fix_of(FIX_REPAIR));
 }
 

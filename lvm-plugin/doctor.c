@@ -146,11 +146,7 @@ static int examine(void)
 
 static bool is_installed(const char *release)
 {
-	char *path = root_path("/lib/modules/%s", release);
-	bool there = !access(path, F_OK);
-
-	free(path);
-	return there;
+	return !root_access(F_OK, "/lib/modules/%s", release);
 }
 
 /* The hooks of kernel packages call this, by --kernel. */

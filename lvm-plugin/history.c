@@ -122,18 +122,19 @@ static void put_history(FILE *f, const void *history)
 void history_update(struct history *h, const struct cache_info *c)
 {
 	struct sample latest = sample_now(c);
-	bool kept = state_directory(HISTORY_DIRECTORY);
-	char path[512];
+	char *path = NULL;
 
+	if (state_directory(HISTORY_DIRECTORY))
+		path = try_root_path(HISTORY_DIRECTORY "/%s", c->dm->name);
 	h->nr = 0;
-	snprintf(path, sizeof(path), "%s" HISTORY_DIRECTORY "/%s", dm_root(), c->dm->name);
-	if (kept)
+	if (path)
 		read_history(h, path);
 	drop_stale(h, &latest);
 	thin_out(h, latest.when);
 	h->samples[h->nr++] = latest;
-	if (kept)
+	if (path)
 		state_file_refresh(path, put_history, h);
+	free(path);
 }
 
 struct window history_window(const struct history *h, double seconds)

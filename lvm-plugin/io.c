@@ -10,17 +10,14 @@
 #include <stdio.h>
 
 #include "cache-info.h"
+#include "util.h"
 
 /* Fills @to, of NR_IO_COUNTERS counters, if /sys has the device. */
 static void read_one(struct device d, uint64_t *to)
 {
 	uint64_t v[11] = { 0 };
-	char path[512];
-	FILE *f;
+	FILE *f = root_open("/sys/dev/block/%u:%u/stat", d.major, d.minor);
 
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u/stat", dm_root(),
-		 d.major, d.minor);
-	f = fopen(path, "re");
 	if (!f)
 		return;
 	if (fscanf(f, "%ju %ju %ju %ju %ju %ju %ju %ju %ju %ju %ju", &v[0],

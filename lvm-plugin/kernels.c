@@ -35,12 +35,10 @@ static bool names_module(const char *line, const char *module)
  */
 static char *module_file(const char *release, const char *module)
 {
-	char *path = root_path("/lib/modules/%s/modules.dep", release);
-	FILE *f = fopen(path, "re");
+	FILE *f = root_open("/lib/modules/%s/modules.dep", release);
 	char *line = NULL;
 	size_t room = 0;
 
-	free(path);
 	if (!f)
 		return NULL;
 	while (getline(&line, &room, f) > 0) {
@@ -85,11 +83,8 @@ time_t module_time(const char *release, const char *module)
  */
 static int is_kernel(const struct dirent *e)
 {
-	char *path = root_path("/lib/modules/%s/kernel", e->d_name);
-	bool there = e->d_name[0] != '.' && !access(path, F_OK);
-
-	free(path);
-	return there && strlen(e->d_name) < RELEASE_LEN;
+	return e->d_name[0] != '.' && strlen(e->d_name) < RELEASE_LEN &&
+	       !root_access(F_OK, "/lib/modules/%s/kernel", e->d_name);
 }
 
 unsigned int kernels_installed(char releases[MAX_KERNELS][RELEASE_LEN])

@@ -37,15 +37,14 @@ struct recording {
 
 int live_find(const char *volume, dev_t *dev)
 {
-	char path[500];
+	const char *directory = volume[0] == '/' ? "" :
+				strchr(volume, '/') ? "/dev/" : "/dev/mapper/";
+	char *path = xasprintf("%s%s", directory, volume);
 	struct stat st;
+	bool found = !stat(path, &st) && S_ISBLK(st.st_mode);
 
-	if (volume[0] == '/')
-		snprintf(path, sizeof(path), "%s", volume);
-	else
-		snprintf(path, sizeof(path), "/dev/%s%s",
-			 strchr(volume, '/') ? "" : "mapper/", volume);
-	if (stat(path, &st) || !S_ISBLK(st.st_mode)) {
+	free(path);
+	if (!found) {
 		complain("%s: no such volume, or not active", volume);
 		return EXIT_NO_CACHE;
 	}
@@ -110,12 +109,11 @@ static bool open_instance(struct recording *r, dev_t dev)
 
 static int begin(struct recording *r, dev_t dev)
 {
-	char path[500];
+	char *path = root_path("/sys/kernel/tracing");
 
-	if (dm_root()[0]) {
-		snprintf(path, sizeof(path), "%s/sys/kernel/tracing", dm_root());
+	if (dm_root()[0])
 		tracefs_set_tracing_dir(path);
-	}
+	free(path);
 	tracefs_set_loglevel(TEP_LOG_NONE);
 	errno = 0;
 	if (open_instance(r, dev))

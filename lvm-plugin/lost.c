@@ -6,21 +6,20 @@
  * dmeventd's plugin runs this as well: it must not print, end the program, or run a
  * command.
  */
-#include <stdio.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "lost.h"
+#include "util.h"
 
 #define MAX_DEPTH	16	/* levels of devices on devices. Chosen, so that a loop ends */
 #define MAX_BELOW	64	/* legs and stripes of one volume; more are not looked at */
 
+/* True also without memory, because then no device is known to be gone. */
 static bool has(struct device d, const char *file)
 {
-	char path[400];
-
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u%s", dm_root(), d.major,
-		 d.minor, file);
-	return !access(path, F_OK);
+	return !root_access(F_OK, "/sys/dev/block/%u:%u%s", d.major, d.minor, file) ||
+	       errno == ENOMEM;
 }
 
 /* Asks only device-mapper's devices, because libdevmapper logs an error for others. */

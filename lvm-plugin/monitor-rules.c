@@ -15,6 +15,7 @@
 #include "failures.h"
 #include "monitor.h"
 #include "text.h"
+#include "util.h"
 
 /* All were chosen, so that a notice is rare; none was measured. */
 #define CALM		3600.0	/* so many seconds without a new error end the condition */
@@ -110,10 +111,15 @@ unsigned int monitor_read_conf(struct monitor_conf *conf, const char *path)
 
 unsigned int monitor_read_the_conf(struct monitor_conf *conf)
 {
-	char path[400];
+	char *path = try_root_path(MONITOR_CONF);
+	unsigned int line = 0;
 
-	snprintf(path, sizeof(path), "%s" MONITOR_CONF, dm_root());
-	return monitor_read_conf(conf, path);
+	if (path)
+		line = monitor_read_conf(conf, path);
+	else
+		monitor_defaults(conf);
+	free(path);
+	return line;
 }
 
 /* ---- Conditions ---- */

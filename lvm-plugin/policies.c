@@ -13,6 +13,7 @@
 
 #include "policies.h"
 #include "sysfs.h"
+#include "util.h"
 
 #define PREFIX		"dm-cache-"
 #define MAX_POLICIES	64	/* hearth has a handful; policies past 64 are not found */
@@ -49,13 +50,10 @@ static void add(struct list *l, const char *name)
 /* Adds the policies of lines "DIRECTORIES/dm-cache-smq.ko: ..." or "alias dm-cache-heat ...". */
 static void add_lines(struct list *l, const char *file)
 {
-	char path[512], *line = NULL, *name;
+	FILE *f = root_open("/lib/modules/%s/%s", kernel_release(), file);
+	char *line = NULL, *name;
 	size_t room = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/lib/modules/%s/%s", dm_root(),
-		 kernel_release(), file);
-	f = fopen(path, "re");
 	while (f && getline(&line, &room, f) > 0) {
 		line[strcspn(line, ":\n")] = '\0';
 		if (!strncmp(line, "alias ", 6))
@@ -71,12 +69,11 @@ static void add_lines(struct list *l, const char *file)
 
 static void add_loaded(struct list *l)
 {
+	char *path = root_path("/sys/module");
+	DIR *dir = opendir(path);
 	struct dirent *e;
-	char path[512];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/sys/module", dm_root());
-	dir = opendir(path);
+	free(path);
 	while (dir && (e = readdir(dir)))
 		add(l, e->d_name);
 	if (dir)

@@ -25,6 +25,7 @@
 
 #include "record.h"
 #include "state-file.h"
+#include "util.h"
 
 #define DIRECTORY	STATE_DIRECTORY "/counters"
 #define FORMAT		"hearth-counters 1"
@@ -43,7 +44,7 @@ static const enum counter groups[] = {
 
 /* A record that is being read or written. */
 struct file {
-	char path[512];
+	char *path;
 	double began;		/* seconds since 1970 */
 	/* The state at the last line: base and raw add up to the sums. */
 	uint64_t base[NR_COUNTERS], raw[NR_COUNTERS];
@@ -68,10 +69,11 @@ static bool counters_known(const struct cache_info *c)
 	return !c->failed_line && c->total && !(c->own && !c->words[2]);
 }
 
+/* The caller frees the path, also if the result is false. */
 static bool set_path(struct file *f, const struct cache_info *c)
 {
-	snprintf(f->path, sizeof(f->path), "%s" DIRECTORY "/%s", dm_root(), c->dm->name);
-	return state_directory(DIRECTORY);
+	f->path = try_root_path(DIRECTORY "/%s", c->dm->name);
+	return f->path && state_directory(DIRECTORY);
 }
 
 /* ---- Lines ---- */
@@ -202,12 +204,9 @@ static bool fell(const struct file *f, const uint64_t *now, enum counter from,
 /* @boot, of BOOT_LEN bytes, becomes the kernel's boot ID, or "" if the kernel does not tell. */
 static void read_boot(char *boot)
 {
-	char path[512];
-	FILE *f;
+	FILE *f = root_open("/proc/sys/kernel/random/boot_id");
 
 	boot[0] = '\0';
-	snprintf(path, sizeof(path), "%s/proc/sys/kernel/random/boot_id", dm_root());
-	f = fopen(path, "re");
 	if (!f)
 		return;
 	if (fscanf(f, "%36s", boot) != 1)
@@ -382,20 +381,25 @@ static bool is_of(struct file *f, const struct cache_info *c)
 	return ok;
 }
 
+static void add_line(struct file *f, const struct cache_info *c)
+{
+	if (!read_file(f, c, NULL)) {
+		begin(f, c);
+		write_anew(f, c, NULL);
+	} else if (f->broken || f->lines >= MAX_LINES) {
+		drop_old(f, c);
+	} else {
+		append(f, advance(f, c));
+	}
+}
+
 void record_keep(const struct cache_info *c)
 {
 	struct file f = { .when = 0 };
 
-	if (!counters_known(c) || !set_path(&f, c) || (is_young(&f) && is_of(&f, c)))
-		return;
-	if (!read_file(&f, c, NULL)) {
-		begin(&f, c);
-		write_anew(&f, c, NULL);
-	} else if (f.broken || f.lines >= MAX_LINES) {
-		drop_old(&f, c);
-	} else {
-		append(&f, advance(&f, c));
-	}
+	if (counters_known(c) && set_path(&f, c) && !(is_young(&f) && is_of(&f, c)))
+		add_line(&f, c);
+	free(f.path);
 }
 
 /* ---- For others ---- */
@@ -412,6 +416,7 @@ bool record_read(struct record *r, const struct cache_info *c)
 		advance(&f, c);
 		add_sums(r, &f);
 	}
+	free(f.path);
 	return ok;
 }
 

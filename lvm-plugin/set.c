@@ -135,11 +135,10 @@ static const char *mode_in_table(const char *mode)
 
 static int open_log(void)
 {
-	char path[300];
-	int fd;
+	char *path = root_path("/dev/kmsg");
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/dev/kmsg", dm_root());
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	free(path);
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_END);
 	return fd;

@@ -6,6 +6,7 @@
  * It must not know caches.
  */
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,28 +18,28 @@
 
 #define MAX_DEPTH	16	/* levels of devices on devices. Chosen, so that a loop ends */
 
-static void path_of(char *path, size_t len, struct device d, const char *file)
-{
-	snprintf(path, len, "%s/sys/dev/block/%u:%u/%s", dm_root(), d.major,
-		 d.minor, file);
-}
+/* For root_path() and its like: the device's numbers and a file follow. */
+#define OF_DEVICE	"/sys/dev/block/%u:%u/%s"
 
 static bool has(struct device d, const char *file)
 {
-	char path[400];
+	return !root_access(F_OK, OF_DEVICE, d.major, d.minor, file);
+}
 
-	path_of(path, sizeof(path), d, file);
-	return !access(path, F_OK);
+static DIR *open_directory(struct device d, const char *name)
+{
+	char *path = root_path(OF_DEVICE, d.major, d.minor, name);
+	DIR *dir = opendir(path);
+
+	free(path);
+	return dir;
 }
 
 static bool read_text(struct device d, const char *file, char *text, int len)
 {
-	char path[400];
-	FILE *f;
+	FILE *f = root_open(OF_DEVICE, d.major, d.minor, file);
 	bool ok;
 
-	path_of(path, sizeof(path), d, file);
-	f = fopen(path, "r");
 	if (!f)
 		return false;
 	ok = fgets(text, len, f);
@@ -88,16 +89,13 @@ static bool is_same(struct device d, struct device wanted)
 /* Opens the directory of the devices below @d. The caller closes it. NULL if there is none. */
 static DIR *open_below(struct device d)
 {
-	char path[400];
-
-	path_of(path, sizeof(path), d, "slaves");
-	return opendir(path);
+	return open_directory(d, "slaves");
 }
 
 /* Reads the next device directly below @d from @dir, of open_below(). False after the last. */
 static bool next_below(struct device d, DIR *dir, struct device *below)
 {
-	char path[400], text[32];
+	char path[sizeof("slaves//dev") + NAME_MAX], text[32];
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
@@ -220,12 +218,10 @@ bool is_redundant(struct device d)
 
 void device_node(struct device d, char *node)
 {
-	char line[256], path[400];
-	FILE *f;
+	FILE *f = root_open(OF_DEVICE, d.major, d.minor, "uevent");
+	char line[256];
 
 	snprintf(node, NODE_LEN, "%u:%u", d.major, d.minor);
-	path_of(path, sizeof(path), d, "uevent");
-	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "DEVNAME=", 8))
@@ -322,12 +318,10 @@ static bool nvme_transport(struct device d, const char *file, const char **trans
  */
 static void search_subsystem(struct device d, const char **transport)
 {
-	char path[400];
+	char path[sizeof("device//transport") + NAME_MAX];
+	DIR *dir = open_directory(d, "device");
 	struct dirent *e;
-	DIR *dir;
 
-	path_of(path, sizeof(path), d, "device");
-	dir = opendir(path);
 	while (dir && (e = readdir(dir))) {
 		snprintf(path, sizeof(path), "device/%s/transport", e->d_name);
 		if (!strncmp(e->d_name, "nvme", 4) && nvme_transport(d, path, transport))
@@ -341,7 +335,7 @@ static void search_subsystem(struct device d, const char **transport)
 static void by_place(struct device d, const char **transport)
 {
 	static const char * const names[] = { "rbd", "drbd", "nbd" };
-	char node[NODE_LEN], path[400], *real;
+	char node[NODE_LEN], *path, *real;
 	unsigned int i;
 
 	device_node(d, node);
@@ -349,8 +343,9 @@ static void by_place(struct device d, const char **transport)
 		if (!strncmp(node, "/dev/", 5) &&
 		    !strncmp(node + 5, names[i], strlen(names[i])))
 			*transport = names[i];
-	path_of(path, sizeof(path), d, "");
+	path = root_path(OF_DEVICE, d.major, d.minor, "");
 	real = realpath(path, NULL);
+	free(path);
 	if (real && strstr(real, "/session"))
 		*transport = "iscsi";
 	else if (real && strstr(real, "/rport-"))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dm.h"
 #include "util.h"
@@ -80,19 +81,81 @@ double now(void)
 
 /* ---- Paths ---- */
 
-char *root_path(const char *format, ...)
+/* NULL without memory. */
+static char *below_root(const char *format, va_list ap)
 {
 	char *below, *path;
-	va_list ap;
 
-	va_start(ap, format);
 	if (vasprintf(&below, format, ap) < 0)
-		abort();
-	va_end(ap);
+		return NULL;
 	if (asprintf(&path, "%s%s", dm_root(), below) < 0)
-		abort();
+		path = NULL;
 	free(below);
 	return path;
+}
+
+char *try_root_path(const char *format, ...)
+{
+	va_list ap;
+	char *path;
+
+	va_start(ap, format);
+	path = below_root(format, ap);
+	va_end(ap);
+	return path;
+}
+
+char *root_path(const char *format, ...)
+{
+	va_list ap;
+	char *path;
+
+	va_start(ap, format);
+	path = below_root(format, ap);
+	va_end(ap);
+	if (!path)
+		abort();
+	return path;
+}
+
+FILE *root_open(const char *format, ...)
+{
+	va_list ap;
+	char *path;
+	FILE *f;
+
+	va_start(ap, format);
+	path = below_root(format, ap);
+	va_end(ap);
+	f = path ? fopen(path, "re") : NULL;
+	free(path);
+	return f;
+}
+
+int root_access(int mode, const char *format, ...)
+{
+	va_list ap;
+	char *path;
+	int r;
+
+	va_start(ap, format);
+	path = below_root(format, ap);
+	va_end(ap);
+	r = path ? access(path, mode) : -1;
+	free(path);
+	return r;
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, format);
+	if (vasprintf(&text, format, ap) < 0)
+		abort();
+	va_end(ap);
+	return text;
 }
 
 /* ---- Lists ---- */

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /**
  * complain() - flush stdout, then print a line on stderr with "hearth: " before it
@@ -56,6 +57,50 @@ bool pause_for(double seconds);
  */
 __attribute__((format(printf, 1, 2)))
 char *root_path(const char *format, ...);
+
+/**
+ * try_root_path() - root_path(), also for dmeventd's plugin
+ * @format: as of root_path()
+ *
+ * Return: the path, which the caller frees; NULL without memory.
+ */
+__attribute__((format(printf, 1, 2)))
+char *try_root_path(const char *format, ...);
+
+/**
+ * root_open() - open a file below dm_root() for reading
+ * @format: as of root_path()
+ *
+ * Dmeventd's plugin may call this.
+ *
+ * Return: the stream, which the caller closes, and which no other program inherits; NULL, and
+ * errno says why.
+ */
+__attribute__((format(printf, 1, 2)))
+FILE *root_open(const char *format, ...);
+
+/**
+ * root_access() - access() of a path below dm_root()
+ * @mode: as of access()
+ * @format: as of root_path()
+ *
+ * Dmeventd's plugin may call this.
+ *
+ * Return: 0 if it may be accessed so; -1, and errno says why: ENOMEM without memory.
+ */
+__attribute__((format(printf, 2, 3)))
+int root_access(int mode, const char *format, ...);
+
+/**
+ * xasprintf() - a text of any length
+ * @format: as of printf()
+ *
+ * Aborts without memory, so dmeventd's plugin must not call it.
+ *
+ * Return: the text, which the caller frees.
+ */
+__attribute__((format(printf, 1, 2)))
+char *xasprintf(const char *format, ...);
 
 /**
  * list_has() - is a word in a list?

@@ -563,6 +563,17 @@ def test_fix_has_lvm_repair_with_hearth(sound):
     assert local.read_text().count('"/usr/sbin/hearth-cache-repair"') == 1
 
 
+def test_the_directory_of_the_configuration_may_have_a_long_name(sound):
+    tools(sound, check="0.9.0")
+    ours(sound)
+    local = sound.path.joinpath(*(letter * 200 for letter in "abcd"), "lvmlocal.conf")
+    local.parent.mkdir(parents=True)
+    sound.run("doctor", "--fix", "--yes", code=6,
+              env={"LVM_SYSTEM_DIR": str(local.parent), "PATH": f"{sound.path}/bin"})
+    assert '"/usr/sbin/hearth-cache-repair"' in local.read_text()
+    assert list(local.parent.iterdir()) == [local]
+
+
 def test_a_configuration_that_cannot_be_read_is_left_alone(sound):
     tools(sound, check="0.9.0")
     ours(sound)
