@@ -13,9 +13,11 @@ BUILD = Path(__file__).resolve().parents[2] / "build"
 
 
 def find(name):
-    """Returns the program's path, or None. scripts/setup unpacks promtool, and does not install it."""
-    unpacked = BUILD / "prometheus/usr/bin" / name
-    return str(unpacked) if unpacked.exists() else shutil.which(name) or shutil.which(ALSO.get(name, name))
+    """Returns the program's path, or None. scripts/setup puts promtool and yamllint below build/."""
+    for directory in "prometheus/usr/bin", "venv/bin":
+        if (BUILD / directory / name).exists():
+            return str(BUILD / directory / name)
+    return shutil.which(name) or shutil.which(ALSO.get(name, name))
 
 
 def need(name):

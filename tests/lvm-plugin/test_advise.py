@@ -260,6 +260,7 @@ def test_warning_about_the_blocks_that_are_advised(dm, tmp_path):
     assert "3.3 million blocks" in told["warnings"][0]["text"]
 
 
+@pytest.mark.needs("gnuplot")
 def test_drawing(dm, tmp_path):
     trace = write_trace(tmp_path / "t.bin", skewed(2000, 300))
     told = dm.json("advise", "--size", .01, "--svg", tmp_path / "a.svg", trace, schema="advise")

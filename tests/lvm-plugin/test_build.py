@@ -260,21 +260,49 @@ def test_a_missing_program_is_no_silent_skip(tmp_path, allow):
         assert r.returncode == 1 and "no no-such-program: scripts/setup" in r.stdout, r.stdout
 
 
+# The packages of the programs that have another name than their package.
+PACKAGE = {"gnuplot": "gnuplot-nox", "promtool": "prometheus", "systemd-analyze": "systemd"}
+
+
+def programs_of(file):
+    """The programs that the tests of a file need."""
+    marks = re.findall(r"^@pytest\.mark\.needs\((.*)\)|\bneed\(([^)]*)\)", file.read_text(), re.M)
+    return {name for names in marks for name in re.findall(r'"([\w-]+)"', "".join(names))}
+
+
 def test_programs_that_tests_need_are_installed_by_setup():
     setup = (TOP / "scripts/setup").read_text()
-    packages = {"systemd-analyze": "systemd"}
     needed = set()
     for file in HERE.glob("*.py"):
         text = file.read_text()
-        needed |= {name for names in re.findall(r"^@pytest\.mark\.needs\((.*)\)|\bneed\(([^)]*)\)", text, re.M)
-                   for name in re.findall(r'"([\w-]+)"', "".join(names))}
+        needed |= programs_of(file)
         if file.name != "test_build.py":
             # No test skips for the want of a program that setup installs.
             for name in re.findall(r'skipif\(not shutil\.which\("([\w-]+)"', text):
                 assert not re.search(rf"\b{name}\b", setup), f"{file.name}: {name}"
     assert len(needed) >= 8
     for name in needed:
-        assert re.search(rf"(?<![\w-]){packages.get(name, name)}(?![\w-])", setup), name
+        assert re.search(rf"(?<![\w-]){PACKAGE.get(name, name)}(?![\w-])", setup), name
+
+
+def foreign_modules(file):
+    """The modules that a file imports at its top, and that are neither Python's own nor of this tree."""
+    imported = {name.split(".")[0] for names in re.findall(r"^(?:import|from) ([\w., ]+)", file.read_text(), re.M)
+                for name in names.split(" import ")[0].replace(" ", "").split(",")}
+    ours = {path.stem for path in TOP.glob("tests/*/*.py")}
+    return imported - sys.stdlib_module_names - ours
+
+
+def test_the_test_of_the_package_depends_on_what_tests_need():
+    """debian/tests/unit runs on a machine that has only these packages."""
+    text = (TOP / "debian/tests/control").read_text()
+    depends = set(re.search(r"^Tests: unit\nDepends: (.*)", text, re.M)[1].split(", "))
+    files = [*HERE.glob("*.py"), *TOP.glob("tests/bench/test_*.py"), *TOP.glob("tests/simulator/*.py")]
+    modules = set().union(*map(foreign_modules, files))
+    assert modules == {"pytest", "jsonschema", "yaml"}
+    assert {f"python3-{module}" for module in modules} <= depends
+    programs = set().union(*map(programs_of, files)) - {"no-such-program"}
+    assert {PACKAGE.get(name, name) for name in programs} <= depends
 
 
 def test_one_version(dm):
