@@ -31,8 +31,10 @@ class Tmux:
         self.socket = str(dm.path / "tmux")
 
     def run(self, *args):
+        # tmux runs the command by $SHELL, or else by the user's login shell, which may be nologin.
+        environment = self.dm.environment(TERM="xterm", SHELL="/bin/sh")
         return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *args], text=True,
-                              capture_output=True, check=False, env=self.dm.environment(TERM="xterm")).stdout
+                              capture_output=True, check=False, env=environment).stdout
 
     def start(self, command):
         self.run("new-session", "-d", "-x", "80", "-y", "24", "-s", "t", command)

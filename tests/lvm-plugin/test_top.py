@@ -156,40 +156,27 @@ def test_screen(dm):
     assert "vg/lv4" in drawn and "vg/lv5" not in drawn and "and 4 more" in drawn
 
 
-@pytest.mark.needs("tmux")
-def test_in_tmux(dm):
+def test_in_tmux(dm, tmux):
     """There are more caches than lines of the terminal; q restores the old screen."""
     for i in range(30):
         dm.cache(f"vg-volume{i}", devno=f"253:{i + 20}", health="bypass" if i == 1 else "good")
 
-    def tmux(*args):
-        return subprocess.run(["tmux", "-S", dm.path / "tmux", "-f", "/dev/null", *args], text=True,
-                              env=dm.environment(TMUX=""), capture_output=True, check=True).stdout
+    def lines_with(text):
+        """Waits for the text. A line that the terminal has wrapped is one line."""
+        tmux.wait_for(lambda screen: text in screen)
+        shown = tmux.run("capture-pane", "-p", "-J", "-t", "t").split("\n")[:24]
+        return [line.rstrip() for line in shown]
 
-    def shown(text):
-        limit = time.monotonic() + 20
-        while time.monotonic() < limit:
-            lines = tmux("capture-pane", "-p", "-J").split("\n")[:24]
-            if any(text in line for line in lines):
-                return [line.rstrip() for line in lines]
-            time.sleep(.1)
-        raise AssertionError("\n".join(lines))
-
-    tmux("new-session", "-d", "-x", "80", "-y", "24",
-         f"echo before; {BIN}/fake/hearth top --interval 0.5; echo ended $?; cat")
-    try:
-        lines = shown("more")
-        shown("more")
-        assert len(lines) == 24 and max(map(len, lines)) <= 80
-        assert [line.startswith("CACHE") for line in lines[:3]].count(True) == 1
-        rows = [line for line in lines if line.startswith("vg/volume")]
-        assert len(rows) > 15 and any("^ bypass" in line for line in lines)
-        assert f"and {30 - len(rows)} more" in "\n".join(lines)
-        tmux("send-keys", "q")
-        lines = shown("ended 0")
-        assert lines[0] == "before" and not any("CACHE" in line for line in lines)
-    finally:
-        tmux("kill-server")
+    tmux.start(f"echo before; {BIN}/fake/hearth top --interval 0.5; echo ended $?; cat")
+    lines = lines_with("more")
+    assert len(lines) == 24 and max(map(len, lines)) <= 80
+    assert [line.startswith("CACHE") for line in lines[:3]].count(True) == 1
+    rows = [line for line in lines if line.startswith("vg/volume")]
+    assert len(rows) > 15 and any("^ bypass" in line for line in lines)
+    assert f"and {30 - len(rows)} more" in "\n".join(lines)
+    tmux.type("q")
+    lines = lines_with("ended 0")
+    assert lines[0] == "before" and not any("CACHE" in line for line in lines)
 
 
 def test_screen_of_sick_caches(dm):
