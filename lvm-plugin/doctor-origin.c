@@ -7,17 +7,14 @@
  *
  * It must not print or mend: findings.c prints, doctor-fix.c mends.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "doctor.h"
+#include "kernel-log.h"
 #include "lost.h"
 #include "lvm.h"
-#include "util.h"
 
 void examine_origin(const struct cache_info *c)
 {
@@ -86,11 +83,12 @@ static const struct dm_device *find_device(const struct caches *cs, const char *
 	return NULL;
 }
 
-/* Looks whether a record of the kernel's log says that the target has refused a cache. */
-static void examine_record(const struct caches *cs, char *record)
+/* Looks whether a line of the kernel's log says that the target has refused a cache. */
+static void examine_line(void *ctx, char *line)
 {
 	static const char target[] = "device-mapper: cache: ";
-	char *name = strstr(record, target), volume[2 * DM_NAME_MAX];
+	char *name = strstr(line, target), volume[2 * DM_NAME_MAX];
+	const struct caches *cs = ctx;
 	const struct dm_device *d;
 
 	if (!name)
@@ -113,31 +111,13 @@ static void examine_record(const struct caches *cs, char *record)
 	      "it was refused, because the origin was written without the cache, and the cache has what the origin has not");
 }
 
-/* The kernel returns one record for each read.  A file of the tests returns all at once. */
-static void search_log(const struct caches *cs, int fd)
-{
-	char text[8192], *line, *save;
-	ssize_t n;
-
-	while ((n = read(fd, text, sizeof(text) - 1)) > 0 ||
-	       (n < 0 && errno == EPIPE)) {
-		text[n > 0 ? n : 0] = '\0';
-		for (line = strtok_r(text, "\n", &save); line;
-		     line = strtok_r(NULL, "\n", &save))
-			examine_record(cs, line);
-	}
-}
-
 void examine_refused(const struct caches *cs)
 {
-	char *path = root_path("/dev/kmsg");
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	/* The administrator has read the lines from before the last "dmesg --clear". */
+	int fd = kernel_log_open(SEEK_DATA);
 
-	free(path);
 	if (fd < 0)
 		return;
-	/* The administrator has read the records from before the last "dmesg --clear". */
-	lseek(fd, 0, SEEK_DATA);
-	search_log(cs, fd);
+	kernel_log_read(fd, examine_line, (void *)cs);
 	close(fd);
 }

@@ -21,11 +21,6 @@ struct line {
 	char number[NUMBER_LEN];	/* of the default */
 };
 
-#define TEXT(member, id, heading, desc) \
-	TEXT_FIELD(struct line, member, id, heading, desc)
-#define NUMBER(member, id, heading, desc) \
-	NUMBER_FIELD(struct line, member, id, heading, desc)
-
 const struct dm_report_field_type get_fields[] = {
 	TEXT(name, "name", "Cache", "The cache"),
 	TEXT(key, "key", "Key", "Name of the setting"),

@@ -26,36 +26,25 @@ struct line {
 	double used, dirty;
 };
 
-#define TEXT(member, id, heading, desc) \
-	TEXT_FIELD(struct line, member, id, heading, desc)
-#define NUMBER(member, id, heading, desc) \
-	NUMBER_FIELD(struct line, member, id, heading, desc)
-#define REAL(member, id, heading, desc) \
-	REAL_FIELD(struct line, r.member, id, heading, desc)
-#define BYTES(member, id, heading, desc) \
-	BYTES_FIELD(struct line, member, id, heading, desc)
-#define PERCENT(member, id, heading, desc) \
-	PERCENT_FIELD(struct line, member, id, heading, desc)
-
 /* The columns of one device: requests, bytes, means, the queue. */
 #define DEVICE(of, id, head, what)					\
-	REAL(of.reads, id "_reads", head "r/s", "Reads a second of " what), \
-	REAL(of.writes, id "_writes", head "w/s", "Writes a second of " what), \
+	REAL_NUMBER(r.of.reads, id "_reads", head "r/s", "Reads a second of " what), \
+	REAL_NUMBER(r.of.writes, id "_writes", head "w/s", "Writes a second of " what), \
 	BYTES(of ## _read, id "_read_bytes", head "rB/s", "Bytes read a second from " what), \
 	BYTES(of ## _write, id "_write_bytes", head "wB/s", "Bytes written a second to " what), \
 	BYTES(of ## _size, id "_request_size", head "size", "Mean size of a request to " what), \
-	REAL(of.read_ms, id "_read_ms", head "r_ms", "Mean time of a read of " what), \
-	REAL(of.write_ms, id "_write_ms", head "w_ms", "Mean time of a write of " what), \
-	REAL(of.depth, id "_depth", head "depth", "Mean number of requests under way at " what), \
+	REAL_NUMBER(r.of.read_ms, id "_read_ms", head "r_ms", "Mean time of a read of " what), \
+	REAL_NUMBER(r.of.write_ms, id "_write_ms", head "w_ms", "Mean time of a write of " what), \
+	REAL_NUMBER(r.of.depth, id "_depth", head "depth", "Mean number of requests under way at " what), \
 	PERCENT(r.of.busy, id "_util", head "util%", "Share of time with requests under way at " what)
 
-#define LATENCY(symbol, name)	LATENCY_FIELDS(struct line, times, symbol, name)
+#define LATENCY(symbol, name)	LATENCY_FIELDS(times, symbol, name)
 
 const struct dm_report_field_type iostat_fields[] = {
 	TEXT(name, "name", "Cache", "VG/LV, or the device-mapper name"),
 	TEXT(mode, "mode", "Mode", "Mode in effect"),
 	TEXT(health, "health", "Health", "Health; good, unless something failed"),
-	REAL(seconds, "seconds", "Seconds", "Length of the interval"),
+	REAL_NUMBER(r.seconds, "seconds", "Seconds", "Length of the interval"),
 	DEVICE(volume, "volume", "", "the volume"),
 	DEVICE(ssd, "ssd", "SSD ", "the SSD"),
 	DEVICE(origin, "origin", "Orig ", "the origin"),
@@ -63,10 +52,10 @@ const struct dm_report_field_type iostat_fields[] = {
 	PERCENT(r.read_hits, "read_hit_percent", "RHit%", "Share of hits among reads"),
 	PERCENT(r.write_hits, "write_hit_percent", "WHit%", "Share of hits among writes"),
 	CACHE_LATENCIES(LATENCY)
-	REAL(promotions, "promotions", "Prom/s", "Blocks promoted a second"),
-	REAL(demotions, "demotions", "Demo/s", "Blocks demoted a second"),
-	REAL(writebacks, "writebacks", "Back/s", "Blocks written back a second"),
-	REAL(bypasses, "bypasses", "Pass/s", "Misses a second that were not promoted"),
+	REAL_NUMBER(r.promotions, "promotions", "Prom/s", "Blocks promoted a second"),
+	REAL_NUMBER(r.demotions, "demotions", "Demo/s", "Blocks demoted a second"),
+	REAL_NUMBER(r.writebacks, "writebacks", "Back/s", "Blocks written back a second"),
+	REAL_NUMBER(r.bypasses, "bypasses", "Pass/s", "Misses a second that were not promoted"),
 	PERCENT(used, "used_percent", "Used%", "Share of the cache that is used"),
 	PERCENT(dirty, "dirty_percent", "Dirty%", "Share of the used blocks that is dirty"),
 	{ 0 }

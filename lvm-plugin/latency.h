@@ -65,16 +65,16 @@ struct latency_columns {
 struct latency_columns latency_columns(const struct latency *all);
 
 /* The rows of a table of fields (report.h) for one kind; @member is a struct latency_columns. */
-#define LATENCY_FIELDS(type, member, symbol, name)			\
-	NUMBER_FIELD(type, member.us[CACHE_LATENCY_##symbol][0],	\
-		     #name "_p50_us", #name " p50",			\
-		     "Half of " #name " took at most so many microseconds"), \
-	NUMBER_FIELD(type, member.us[CACHE_LATENCY_##symbol][1],	\
-		     #name "_p99_us", #name " p99",			\
-		     "99% of " #name " took at most so many microseconds"), \
-	NUMBER_FIELD(type, member.us[CACHE_LATENCY_##symbol][2],	\
-		     #name "_p999_us", #name " p99.9",			\
-		     "99.9% of " #name " took at most so many microseconds"),
+#define LATENCY_FIELDS(member, symbol, name)				\
+	NUMBER(member.us[CACHE_LATENCY_##symbol][0],			\
+	       #name "_p50_us", #name " p50",				\
+	       "Half of " #name " took at most so many microseconds"), \
+	NUMBER(member.us[CACHE_LATENCY_##symbol][1],			\
+	       #name "_p99_us", #name " p99",				\
+	       "99% of " #name " took at most so many microseconds"), \
+	NUMBER(member.us[CACHE_LATENCY_##symbol][2],			\
+	       #name "_p999_us", #name " p99.9",			\
+	       "99.9% of " #name " took at most so many microseconds"),
 
 /**
  * json_latencies() - print the times of all kinds as an object of JSON

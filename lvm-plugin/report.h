@@ -49,26 +49,25 @@ REPORT_FUNCTION(report_real);
 #define COLUMN_WIDTH(heading)						\
 	(sizeof(heading) - 1 > 6 ? (int32_t)sizeof(heading) - 1 : 6)
 
-/* The rows of a table of fields.  A column is at least as wide as its heading. */
-#define REPORT_FIELD(type, member, id, heading, kind, print, desc)	\
-	{ 1, kind, offsetof(type, member), COLUMN_WIDTH(heading), id,	\
+/*
+ * The rows of a table of fields, for members of a struct line, which the file with the table
+ * has.  A column is at least as wide as its heading.
+ */
+#define FIELD(member, id, heading, kind, print, desc)			\
+	{ 1, kind, offsetof(struct line, member), COLUMN_WIDTH(heading), id, \
 	  heading, print, desc }
-#define TEXT_FIELD(type, member, id, heading, desc)			\
-	REPORT_FIELD(type, member, id, heading,				\
-		     DM_REPORT_FIELD_TYPE_STRING, report_text, desc)
-#define NUMBER_FIELD(type, member, id, heading, desc)			\
-	REPORT_FIELD(type, member, id, heading,				\
-		     DM_REPORT_FIELD_TYPE_NUMBER, report_number, desc)
-#define BYTES_FIELD(type, member, id, heading, desc)			\
-	REPORT_FIELD(type, member, id, heading,				\
-		     DM_REPORT_FIELD_TYPE_SIZE, report_bytes, desc)
-#define PERCENT_FIELD(type, member, id, heading, desc)			\
-	REPORT_FIELD(type, member, id, heading,				\
-		     DM_REPORT_FIELD_TYPE_SIZE, report_percent, desc)
-#define REAL_FIELD(type, member, id, heading, desc)			\
-	REPORT_FIELD(type, member, id, heading,				\
-		     DM_REPORT_FIELD_TYPE_SIZE | DM_REPORT_FIELD_ALIGN_RIGHT, \
-		     report_real, desc)
+#define TEXT(member, id, heading, desc)					\
+	FIELD(member, id, heading, DM_REPORT_FIELD_TYPE_STRING, report_text, desc)
+#define NUMBER(member, id, heading, desc)				\
+	FIELD(member, id, heading, DM_REPORT_FIELD_TYPE_NUMBER, report_number, desc)
+#define BYTES(member, id, heading, desc)				\
+	FIELD(member, id, heading, DM_REPORT_FIELD_TYPE_SIZE, report_bytes, desc)
+#define PERCENT(member, id, heading, desc)				\
+	FIELD(member, id, heading, DM_REPORT_FIELD_TYPE_SIZE, report_percent, desc)
+#define REAL_NUMBER(member, id, heading, desc)				\
+	FIELD(member, id, heading,					\
+	      DM_REPORT_FIELD_TYPE_SIZE | DM_REPORT_FIELD_ALIGN_RIGHT,	\
+	      report_real, desc)
 
 struct report;
 

@@ -12,7 +12,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "boot-needs.h"
 #include "cache-info.h"
 #include "hearth.h"
+#include "kernel-log.h"
 #include "lvm.h"
 #include "policies.h"
 #include "presets.h"
@@ -133,17 +133,6 @@ static const char *mode_in_table(const char *mode)
 
 /* ---- Messages ---- */
 
-static int open_log(void)
-{
-	char *path = root_path("/dev/kmsg");
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	free(path);
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_END);
-	return fd;
-}
-
 /*
  * Is this line of the target's about a setting?  The target names the setting in each reason
  * for which it refuses one, and not always the cache.  The last form is that of the kernel's
@@ -161,50 +150,46 @@ static bool is_about(const char *text, const char *key)
 	       !strncmp(text, stored, strlen(stored)) || !strncmp(text, bad, strlen(bad));
 }
 
-/*
- * @why becomes the last line about the setting in the kernel's log behind @fd.  The kernel
- * returns one record for each read.  A file of the tests returns all at once.
- */
-static void read_log(int fd, const char *key, char *why, size_t len)
+/* The reason for which the target refused a setting. */
+struct reason {
+	const char *key;
+	char text[512];
+};
+
+/* Keeps the last line about the setting. */
+static void take_reason(void *ctx, char *line)
 {
 	static const char target[] = "device-mapper: cache: ";
-	char record[8192], *line, *text, *save;
-	ssize_t n;
+	struct reason *why = ctx;
+	const char *text = strstr(line, target);
 
-	while ((n = read(fd, record, sizeof(record) - 1)) > 0 ||
-	       (n < 0 && errno == EPIPE)) {
-		record[n > 0 ? n : 0] = '\0';
-		for (line = strtok_r(record, "\n", &save); line;
-		     line = strtok_r(NULL, "\n", &save)) {
-			text = strstr(line, target);
-			if (text && is_about(text + strlen(target), key))
-				snprintf(why, len, "%s", text + strlen(target));
-		}
-	}
+	if (text && is_about(text + strlen(target), why->key))
+		snprintf(why->text, sizeof(why->text), "%s", text + strlen(target));
 }
 
 static int message(const struct cache_info *c, const struct wishes *w, const char *key,
 		   const char *value)
 {
-	char text[128], why[512] = "";
+	struct reason why = { .key = key };
+	char text[128];
 	int log, r;
 
 	if (w->dry) {
 		printf("dmsetup message %s 0 %s %s\n", c->dm->name, key, value);
 		return EXIT_OK;
 	}
-	log = open_log();
+	log = kernel_log_open(SEEK_END);
 	snprintf(text, sizeof(text), "%s %s", key, value);
 	r = dm_send(c->dm, text, NULL);
 	if (log >= 0) {
 		if (r)
-			read_log(log, key, why, sizeof(why));
+			kernel_log_read(log, take_reason, &why);
 		close(log);
 	}
 	if (!r)
 		return EXIT_OK;
 	complain("%s: %s=%s was refused: %s", c->name, key, value,
-		 why[0] ? why : strerror(-r));
+		 why.text[0] ? why.text : strerror(-r));
 	return EXIT_FAILED;
 }
 

@@ -40,17 +40,9 @@ struct line {
 
 enum { NODE, SSD, METADATA, ORIGIN, SSD_DISKS, METADATA_DISKS, ORIGIN_DISKS };
 
-#define TEXT(member, id, heading, desc) \
-	TEXT_FIELD(struct line, member, id, heading, desc)
-#define NUMBER(member, id, heading, desc) \
-	NUMBER_FIELD(struct line, member, id, heading, desc)
-#define BYTES(member, id, heading, desc) \
-	BYTES_FIELD(struct line, member, id, heading, desc)
-#define PERCENT(member, id, heading, desc) \
-	PERCENT_FIELD(struct line, member, id, heading, desc)
 #define COUNTER(symbol, name, help, ...) \
-	NUMBER_FIELD(struct line, count[symbol], #name, #name, help),
-#define LATENCY(symbol, name)	LATENCY_FIELDS(struct line, times, symbol, name)
+	NUMBER(count[symbol], #name, #name, help),
+#define LATENCY(symbol, name)	LATENCY_FIELDS(times, symbol, name)
 
 const struct dm_report_field_type status_fields[] = {
 	TEXT(name, "name", "Cache", "VG/LV, or the device-mapper name"),

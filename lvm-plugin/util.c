@@ -94,25 +94,26 @@ static char *below_root(const char *format, va_list ap)
 	return path;
 }
 
+/* below_root() of the arguments of a function that ends in "...". */
+#define PATH_BELOW_ROOT(format) ({		\
+	va_list ap_;				\
+	char *path_;				\
+						\
+	va_start(ap_, format);			\
+	path_ = below_root(format, ap_);	\
+	va_end(ap_);				\
+	path_;					\
+})
+
 char *try_root_path(const char *format, ...)
 {
-	va_list ap;
-	char *path;
-
-	va_start(ap, format);
-	path = below_root(format, ap);
-	va_end(ap);
-	return path;
+	return PATH_BELOW_ROOT(format);
 }
 
 char *root_path(const char *format, ...)
 {
-	va_list ap;
-	char *path;
+	char *path = PATH_BELOW_ROOT(format);
 
-	va_start(ap, format);
-	path = below_root(format, ap);
-	va_end(ap);
 	if (!path)
 		abort();
 	return path;
@@ -120,28 +121,18 @@ char *root_path(const char *format, ...)
 
 FILE *root_open(const char *format, ...)
 {
-	va_list ap;
-	char *path;
-	FILE *f;
+	char *path = PATH_BELOW_ROOT(format);
+	FILE *f = path ? fopen(path, "re") : NULL;
 
-	va_start(ap, format);
-	path = below_root(format, ap);
-	va_end(ap);
-	f = path ? fopen(path, "re") : NULL;
 	free(path);
 	return f;
 }
 
 int root_access(int mode, const char *format, ...)
 {
-	va_list ap;
-	char *path;
-	int r;
+	char *path = PATH_BELOW_ROOT(format);
+	int r = path ? access(path, mode) : -1;
 
-	va_start(ap, format);
-	path = below_root(format, ap);
-	va_end(ap);
-	r = path ? access(path, mode) : -1;
 	free(path);
 	return r;
 }
