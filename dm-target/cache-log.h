@@ -18,16 +18,15 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "../write-log/log-ring.h"
 #include "cache-log-home.h"
 #include "cache-log-io.h"
 #include "cache-log-move.h"
 #include "cache-log-open.h"
 #include "cache-log-pace.h"
+#include "cache-log-ring.h"
 #include "cache-log-state.h"
 
 struct cache;
-struct dm_io_client;
 
 /*
  * Percent of the log's room, its ring or its memory.  When one of them is so full, the
@@ -49,41 +48,6 @@ struct dm_io_client;
  * home comes.  Not chosen by measurement.
  */
 #define LOG_NR_WANTED	64U
-
-/*
- * While a single writer flushes after no more writes than this, they have FUA.  Then no
- * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
- * its fsync took 118 us instead of 144.  16 writers were slower by a third if theirs had
- * FUA, because fewer of them shared a ring block and a flush.
- */
-#define LOG_FUA_WRITES	1U
-/*
- * Microseconds for which a batch waits for other writers, at most.  On a slower device a
- * batch takes long enough for others to join the next one.  Not chosen by measurement.
- */
-#define LOG_JOIN_US	100U
-
-/* The cache device, for the ring and the header. */
-struct cache_log_device {
-	struct log_dev dev;
-	struct dm_io_client *client;	/* for I/O of @dev */
-};
-
-/*
- * The worker that writes the ring.  Others begin a batch, or make the ring or free it,
- * only while the worker cannot run.
- */
-struct cache_log_recorder {
-	/* For @work alone, which waits for devices and for nothing else. */
-	struct workqueue_struct *wq;
-	struct work_struct work;	/* cache_log_ring_work() */
-	bool batch_runs;	/* read anywhere */
-	bool has_pairs;		/* a single writer flushes after each write; read anywhere */
-	bool has_company;	/* several writers flush */
-	unsigned int batch_us;	/* the microseconds that the last batch took */
-	bool departed;		/* the runs of @departure have left; read by log.worker */
-	struct log_departure departure;	/* log.worker's: of runs that leave */
-};
 
 /* The room for writes: the log's segments. */
 struct cache_log_room {
@@ -346,70 +310,6 @@ void cache_log_close_open(struct cache_log *log);
  * log.room.lock, locks of the index and map.free_lock, one after the other.
  */
 void cache_log_reap(struct cache_log *log);
-
-/* ---- The ring ---- */
-
-/**
- * cache_log_ring_work() - write one batch of the ring, and end the bios that wait for it
- * @work: recorder.work of the log
- *
- * Context: log.recorder.wq; sleeps, does I/O; takes log.waiting.lock.
- */
-void cache_log_ring_work(struct work_struct *work);
-
-/**
- * cache_log_write_ring() - have a batch of the ring written, and wait for its end
- * @log: the log
- *
- * Context: process, sleeps; not on log.recorder.wq, because it waits for work there.
- */
-void cache_log_write_ring(struct cache_log *log);
-
-/**
- * cache_log_leave_runs() - have the ring record that runs have left, durably
- * @log: the log
- * @runs: the runs, which log_index_collect() found with its @leaving
- * @nr: the number of runs, at least 1
- *
- * Context: log.worker, or a caller while that cannot run; sleeps, does I/O; takes
- * log.ring.lock.
- *
- * Return: 0: readers do not find the runs any more.  -EIO: the ring has failed.
- */
-int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr);
-
-/**
- * cache_log_unpin_runs() - give back the pins that log_index_collect() took
- * @log: the log
- * @runs: the runs
- * @nr: the number of runs
- *
- * Context: process, does not sleep; takes wait.buckets[].lock, then wait.deferred_lock, if
- * a bio waits for a segment.
- */
-void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr);
-
-/**
- * cache_log_flush() - take a user's flush of the cache device, if need be
- * @c: the engine; has a log
- * @bio: the flush, a BIO_FLUSH
- *
- * Context: any, never sleeps; takes log.waiting.lock.
- *
- * Return: false if nothing has to be recorded, or the ring has failed; then the flush
- * goes to the device.  True: the bio ends when all is recorded (W3), with an error if
- * that failed.
- */
-bool cache_log_flush(struct cache *c, struct bio *bio);
-
-/**
- * cache_log_add_flush() - have a bio end with the next batch of the ring
- * @log: the log
- * @bio: a BIO_FLUSH; or a BIO_LOGGED, a write with FUA that readers find already
- *
- * Context: any, never sleeps; takes log.waiting.lock.
- */
-void cache_log_add_flush(struct cache_log *log, struct bio *bio);
 
 /* ---- Bios and blocks that wait ---- */
 

@@ -20,7 +20,8 @@
  *   cache-commit.c     makes changes of the metadata durable, in groups
  *   cache-settings.c   keeps settings that were given by message
  *   cache-log-open.c   the open segments of the write log
- *   cache-log.c        the write log: its slots, its ring
+ *   cache-log-ring.c   writes the ring of the write log
+ *   cache-log.c        the write log: its slots
  *   cache-log-pace.c   writes that wait for room in the write log
  *   cache-gate.c       keeps promotions and changes of the origin apart
  *   cache-admit.c      decides whether a block may come in

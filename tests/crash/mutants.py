@@ -104,7 +104,7 @@ MUTANTS = {
         "if (!is_empty(log))\n\t\treturn false;\n\t/* The last block",
         "if (!is_empty(log) && !commit_flag(log->c, false))\n\t\treturn false;\n\t/* The last block"),
     "log-record-before-its-data": (
-        "dm-target/cache-log.c",
+        "dm-target/cache-log-ring.c",
         "r = first ? cache_flush_fast(log->c) : 0;",
         "r = 0;"),
     "log-record-beside-its-data": (
@@ -112,11 +112,11 @@ MUTANTS = {
         "if (w->durable)\n\t\tbio->bi_opf |= REQ_FUA;\n\telse\n\t\tbio->bi_opf &= ~REQ_FUA;",
         "bio->bi_opf &= ~REQ_FUA;"),
     "log-flush-left-out": (
-        "dm-target/cache-log.c",
+        "dm-target/cache-log-ring.c",
         "if (beside)\n\t\tr = cache_flush_fast(log->c);",
         "if (beside)\n\t\tr = 0;"),
     "log-flush-before-records": (
-        "dm-target/cache-log.c",
+        "dm-target/cache-log-ring.c",
         "if (is_recorded(log) || !ring_is_well(log))",
         "if (log)"),
     "log-fua-write-not-recorded": (

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The worker that writes the ring of the write log, and the flushes that wait for it.
+ *
+ * It owns the order in which data and records become durable (W2, W3, W9).  The content of a
+ * block of the ring is chosen by write-log/log-ring.c, which knows no kernel.  It must
+ * not know why a write is absorbed (cache-log-io.c), nor why runs leave
+ * (cache-log-home.c).
+ */
+#include "cache-bio.h"
+#include "cache-log-ring.h"
+#include "cache-log.h"
+
+#include <linux/delay.h>
+#include <linux/vmalloc.h>
+
+/*
+ * Microseconds for which a batch waits for other writers, at most.  On a slower device a
+ * batch takes long enough for others to join the next one.  Not chosen by measurement.
+ */
+#define LOG_JOIN_US	100U
+
+/* ---- The cache device ---- */
+
+static void begin_io(struct cache_log *log, struct dm_io_request *req,
+		     blk_opf_t opf, const void *data)
+{
+	*req = (struct dm_io_request) {
+		.bi_opf = opf,
+		.client = log->device.client,
+	};
+	if (is_vmalloc_addr(data)) {
+		req->mem.type = DM_IO_VMA;
+		req->mem.ptr.vma = (void *)data;
+	} else {
+		req->mem.type = DM_IO_KMEM;
+		req->mem.ptr.addr = (void *)data;
+	}
+}
+
+static int dev_io(struct cache_log *log, blk_opf_t opf, u64 sector, u32 sectors,
+		  const void *data)
+{
+	struct dm_io_region where = {
+		.bdev = log->c->dev.fast,
+		.sector = sector,
+		.count = sectors,
+	};
+	struct dm_io_request req;
+
+	begin_io(log, &req, opf, data);
+	return compat_dm_io(&req, 1, &where, NULL);
+}
+
+static int dev_read(void *ctx, u64 sector, u32 sectors, void *data)
+{
+	return dev_io(ctx, REQ_OP_READ, sector, sectors, data);
+}
+
+static blk_opf_t write_opf(unsigned int flags)
+{
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META;
+
+	if (flags & LOG_FUA)
+		opf |= REQ_FUA;
+	return opf;
+}
+
+static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
+		     unsigned int flags)
+{
+	struct cache_log *log = ctx;
+
+	/*
+	 * The flush is a request of its own, because others have to know if it
+	 * fails.
+	 */
+	if (flags & LOG_PREFLUSH && cache_flush_fast(log->c))
+		return -EIO;
+	return dev_io(log, write_opf(flags), sector, sectors, data);
+}
+
+void cache_log_init_device(struct cache_log *log)
+{
+	log->device.dev.read = dev_read;
+	log->device.dev.write = dev_write;
+	log->device.dev.ctx = log;
+}
+
+/* ---- Blocks of the ring ---- */
+
+/* A ring block on its way. */
+struct ring_write {
+	struct compat_io io;
+	struct cache *c;
+	int error;
+	struct completion done;
+};
+
+static void ring_write_ended(struct compat_io *io, unsigned long error)
+{
+	struct ring_write *w = container_of(io, struct ring_write, io);
+
+	/*
+	 * It counts as a flush that failed, because FUA is one on many devices.  Noted
+	 * here, because the device may serve a user's flush next, which has to fail,
+	 * too.
+	 */
+	if (error)
+		WRITE_ONCE(w->c->degrade.fast_flush_failed, true);
+	w->error = error ? -EIO : 0;
+	complete(&w->done);
+}
+
+static void begin_ring_write(struct cache_log *log, const struct log_io *io,
+			     struct ring_write *w)
+{
+	struct dm_io_region where = {
+		.bdev = log->c->dev.fast,
+		.sector = io->sector,
+		.count = io->sectors,
+	};
+	struct dm_io_request req;
+
+	w->c = log->c;
+	init_completion(&w->done);
+	begin_io(log, &req, write_opf(io->flags), io->data);
+	compat_dm_io_async(&req, &where, &w->io, ring_write_ended);
+}
+
+/*
+ * *@wanted: does a user's flush wait for one of the device (W3)?  It becomes false when
+ * one was tried.  A flush before the block is a request of its own, because a
+ * device-mapper device does not report that the flush of a request with data failed.
+ * One beside the block comes second, because then it also serves a device that has to
+ * flush after the block for want of FUA.
+ *
+ * W9: no block is tried again, because the next flush proves nothing about what a flush
+ * that failed has dropped.
+ */
+static int write_ring_block(struct cache_log *log, const struct log_io *io, bool *wanted)
+{
+	bool first = io->flags & LOG_PREFLUSH, beside = *wanted && !first;
+	struct ring_write w;
+	int r;
+
+	*wanted = false;
+	r = first ? cache_flush_fast(log->c) : 0;
+	if (r)
+		return r;
+	begin_ring_write(log, io, &w);
+	if (beside)
+		r = cache_flush_fast(log->c);
+	wait_for_completion_io(&w.done);
+	return r ? r : w.error;
+}
+
+/* ---- Batches ---- */
+
+/* W2, W9: after a flush that failed nothing is recorded any more. */
+static bool ring_is_well(struct cache_log *log)
+{
+	return !READ_ONCE(log->life.failed) &&
+	       !READ_ONCE(log->c->degrade.fast_flush_failed);
+}
+
+/* Did a single writer flush after a single write?  @waiters: bios that wait for the batch */
+static void look_for_pairs(struct cache_log *log, u32 waiters)
+{
+	const struct log_write *w = log->ring.pending;
+	u32 nr = 0;
+
+	for (; w && nr <= LOG_FUA_WRITES; w = w->next)
+		nr += w->nr;
+	if (nr > LOG_FUA_WRITES)
+		WRITE_ONCE(log->recorder.has_pairs, false);
+	else if (nr && waiters)
+		WRITE_ONCE(log->recorder.has_pairs, true);
+}
+
+/* @wanted: as for write_ring_block() */
+static int write_batch(struct cache_log *log, u32 waiters, bool *wanted)
+{
+	struct log_io io;
+	int r;
+
+	if (!ring_is_well(log))
+		return -EIO;
+	/*
+	 * A flush may come so late that the log is off: then there is no ring, or one
+	 * that is being made.  Pairs with set_state().
+	 */
+	if (smp_load_acquire(&log->life.state) == CACHE_LOG_OFF)
+		return 0;
+	if (!log_ring_begin(&log->ring))
+		return 0;
+	look_for_pairs(log, waiters);
+	while ((r = log_ring_next(&log->ring, &io)) > 0) {
+		/* A flush of others may have failed since, and lost the data. */
+		r = ring_is_well(log) ? write_ring_block(log, &io, wanted) : -EIO;
+		log_ring_end(&log->ring, r);
+		if (r)
+			return r;
+		cache_stat_add(log->c, STAT_LOG_RING_SECTORS, io.sectors);
+	}
+	if (!r && !ring_is_well(log))
+		return -EIO;
+	return r;
+}
+
+static void end_logged(struct bio *bio, int error)
+{
+	bio->bi_status = errno_to_blk_status(error);
+	bio_endio(bio);
+}
+
+/* If the batch did not flush the device, the device itself serves the flush. */
+static void end_flush(struct cache *c, struct bio *bio, int error, bool flushed)
+{
+	if (error) {
+		cache_bio(bio)->kind = BIO_PLAIN;
+		cache_hold_bio(c, bio, STEP_END_FLUSH);
+		return;
+	}
+	if (flushed) {
+		cache_bio(bio)->kind = BIO_PLAIN;
+		bio_endio(bio);
+		return;
+	}
+	bio_set_dev(bio, c->dev.fast);
+	submit_bio_noacct(bio);
+}
+
+static void end_flushes(struct cache_log *log, struct bio_list *bios, int error,
+			bool flushed)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios))) {
+		if (cache_bio(bio)->kind == BIO_FLUSH) {
+			end_flush(log->c, bio, error, flushed);
+			continue;
+		}
+		cache_bio(bio)->kind = BIO_PLAIN;
+		end_logged(bio, error);
+	}
+}
+
+/* Does a bio wait for a flush, and not only for the record of its own data? */
+static bool has_flush(struct bio_list *bios)
+{
+	struct bio *bio;
+
+	bio_list_for_each(bio, bios)
+		if (cache_bio(bio)->kind == BIO_FLUSH)
+			return true;
+	return false;
+}
+
+static void ring_failed(struct cache_log *log, int error)
+{
+	struct cache *c = log->c;
+
+	if (READ_ONCE(log->life.failed))
+		return;
+	WRITE_ONCE(c->degrade.fast_flush_failed, true);
+	WRITE_ONCE(log->life.failed, true);
+	/* During recovery the table is refused instead, and the disk keeps the log. */
+	if (!log->life.begun)
+		return;
+	DMERR("write log: its ring cannot be written: error %d; nothing is absorbed any more, and all goes home",
+	      error);
+	queue_work(c->wq.commit, &c->degrade.work);
+	queue_work(c->wq.bg, &log->worker.work);
+}
+
+/*
+ * If several writers flush, a batch first waits as long as the last one took, because
+ * then more of them share a ring block and a flush: 16 writers with an fsync each were
+ * faster by two fifths.  The journal of ext4 waits in the same way.
+ */
+static void let_others_join(struct cache_log *log)
+{
+	unsigned int us = min(log->recorder.batch_us, LOG_JOIN_US);
+
+	if (log->recorder.has_company && us)
+		usleep_range(us, us + us / 2);
+}
+
+/* Did one bio wait for the batch, or several, or have others come meanwhile? */
+static void note_company(struct cache_log *log, u32 waiters, ktime_t began)
+{
+	bool company = waiters > 1 || READ_ONCE(log->waiting.flushes.head);
+
+	log->recorder.has_company = company;
+	log->recorder.batch_us = min_t(s64, ktime_us_delta(ktime_get(), began), UINT_MAX);
+	if (company)
+		WRITE_ONCE(log->recorder.has_pairs, false);
+}
+
+void cache_log_ring_work(struct work_struct *work)
+{
+	struct cache_log *log = container_of(work, struct cache_log, recorder.work);
+	struct bio_list bios;
+	bool has, wanted;
+	ktime_t began;
+	u32 waiters;
+	int r;
+
+	let_others_join(log);
+	began = ktime_get();
+	/*
+	 * If a flush does not see this, the writes that it waits for are unlogged, or
+	 * durable.
+	 */
+	WRITE_ONCE(log->recorder.batch_runs, true);
+	/* Pairs with is_recorded(). */
+	smp_mb();
+	spin_lock_irq(&log->waiting.lock);
+	bios = log->waiting.flushes;
+	bio_list_init(&log->waiting.flushes);
+	spin_unlock_irq(&log->waiting.lock);
+
+	waiters = bio_list_size(&bios);
+	has = has_flush(&bios);
+	wanted = has;
+	r = write_batch(log, waiters, &wanted);
+	if (r)
+		ring_failed(log, r);
+	note_company(log, waiters, began);
+	/* All of the batch is durable, or the ring has failed. */
+	smp_store_release(&log->recorder.batch_runs, false);
+	end_flushes(log, &bios, r, has && !wanted);
+	wake_up_all(&log->worker.wait);
+}
+
+void cache_log_write_ring(struct cache_log *log)
+{
+	queue_work(log->recorder.wq, &log->recorder.work);
+	flush_work(&log->recorder.work);
+}
+
+/* ---- Runs leave ---- */
+
+static void departure_ended(struct log_departure *d)
+{
+	struct cache_log *log = container_of(d, struct cache_log,
+						recorder.departure);
+
+	WRITE_ONCE(log->recorder.departed, true);
+}
+
+int cache_log_leave_runs(struct cache_log *log, struct log_run *runs, u32 nr)
+{
+	if (READ_ONCE(log->life.failed))
+		return -EIO;
+	log->recorder.departed = false;
+	log->recorder.departure.runs = runs;
+	log->recorder.departure.nr = nr;
+	log->recorder.departure.ended = departure_ended;
+	log_ring_leave(&log->ring, &log->recorder.departure);
+	while (!READ_ONCE(log->recorder.departed) && !READ_ONCE(log->life.failed))
+		cache_log_write_ring(log);
+	return READ_ONCE(log->recorder.departed) ? 0 : -EIO;
+}
+
+void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32 nr)
+{
+	while (nr--)
+		cache_unpin(log->c, runs[nr].slot, SLOT_PIN);
+}
+
+/* ---- Flushes ---- */
+
+/* W3: is everything that was absorbed and has ended durable, and recorded? */
+static bool is_recorded(struct cache_log *log)
+{
+	if (READ_ONCE(log->ix.unlogged))
+		return false;
+	/* Pairs with cache_log_ring_work(). */
+	smp_rmb();
+	return !READ_ONCE(log->recorder.batch_runs);
+}
+
+bool cache_log_flush(struct cache *c, struct bio *bio)
+{
+	struct cache_log *log = c->log;
+
+	if (is_recorded(log) || !ring_is_well(log))
+		return false;
+	cache_leave_submitter(bio);
+	cache_log_add_flush(log, bio);
+	return true;
+}
+
+void cache_log_add_flush(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+
+	/*
+	 * Queued under the lock, because afterwards the last bio, and the cache,
+	 * may be gone.
+	 */
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	bio_list_add(&log->waiting.flushes, bio);
+	queue_work(log->recorder.wq, &log->recorder.work);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
+}
