@@ -22,9 +22,15 @@
 
 /* ---- The cache device ---- */
 
-static void begin_io(struct cache_log *log, struct dm_io_request *req,
-		     blk_opf_t opf, const void *data)
+static void describe_io(struct cache_log *log, struct dm_io_request *req,
+			struct dm_io_region *where, blk_opf_t opf, u64 sector,
+			u32 sectors, const void *data)
 {
+	*where = (struct dm_io_region) {
+		.bdev = log->c->dev.fast,
+		.sector = sector,
+		.count = sectors,
+	};
 	*req = (struct dm_io_request) {
 		.bi_opf = opf,
 		.client = log->device.client,
@@ -41,14 +47,10 @@ static void begin_io(struct cache_log *log, struct dm_io_request *req,
 static int dev_io(struct cache_log *log, blk_opf_t opf, u64 sector, u32 sectors,
 		  const void *data)
 {
-	struct dm_io_region where = {
-		.bdev = log->c->dev.fast,
-		.sector = sector,
-		.count = sectors,
-	};
+	struct dm_io_region where;
 	struct dm_io_request req;
 
-	begin_io(log, &req, opf, data);
+	describe_io(log, &req, &where, opf, sector, sectors, data);
 	return compat_dm_io(&req, 1, &where, NULL);
 }
 
@@ -115,16 +117,13 @@ static void ring_write_ended(struct compat_io *io, unsigned long error)
 static void begin_ring_write(struct cache_log *log, const struct log_io *io,
 			     struct ring_write *w)
 {
-	struct dm_io_region where = {
-		.bdev = log->c->dev.fast,
-		.sector = io->sector,
-		.count = io->sectors,
-	};
+	struct dm_io_region where;
 	struct dm_io_request req;
 
 	w->c = log->c;
 	init_completion(&w->done);
-	begin_io(log, &req, write_opf(io->flags), io->data);
+	describe_io(log, &req, &where, write_opf(io->flags), io->sector, io->sectors,
+		    io->data);
 	compat_dm_io_async(&req, &where, &w->io, ring_write_ended);
 }
 

@@ -13,7 +13,6 @@
 #include "cache-log.h"
 
 #include <linux/sched/mm.h>
-#include <linux/vmalloc.h>
 
 /*
  * The index may take 64 MiB, some 3.5 GiB of scattered 4 KiB.  In a cache whose
