@@ -63,20 +63,6 @@ def build_disk(version):
     )
 
 
-IMAGE = """
-BEGIN {
-	printf "<superblock uuid=\\"\\" block_size=\\"%d\\" nr_cache_blocks=\\"%d\\" ", sectors, n
-	print "policy=\\"smq\\" hint_width=\\"4\\">"
-	print "<mappings>"
-	for (i = 0; i < n; i++)
-		print "<mapping cache_block=\\"" i "\\" origin_block=\\"" i * every "\\" dirty=\\"false\\"/>"
-	print "</mappings><hints>"
-	for (i = 0; i < n; i++)
-		print "<hint cache_block=\\"" i "\\" data=\\"AAAAAA==\\"/>"
-	print "</hints></superblock>"
-}"""
-
-
 def make_image(name, blocks, sectors=64, every=1):
     """Metadata of a cache of so many blocks, all in use and clean, of every so many of the origin."""
     path = BUILD / "bench-images" / name
@@ -87,9 +73,11 @@ def make_image(name, blocks, sectors=64, every=1):
     with open(part, "wb") as image:
         image.truncate((16 + 20 * blocks // 1000000) << 20)
     xml = path.with_suffix(".xml")  # cache_restore takes regular files only
-    with open(xml, "wb") as out:
-        subprocess.run(["awk", "-v", f"n={blocks}", "-v", f"sectors={sectors}", "-v", f"every={every}",
-                        IMAGE], stdout=out, check=True)
+    numbers = ["seq", "0", str(every), str((blocks - 1) * every)]
+    with open(xml, "wb") as out, subprocess.Popen(numbers, stdout=subprocess.PIPE) as blocks_of:
+        subprocess.run(["awk", "-f", TOP / "tests/lib/cache-xml.awk", "-v", f"block={sectors}",
+                        "-v", f"slots={blocks}", "-v", "hints=1"],
+                       stdin=blocks_of.stdout, stdout=out, check=True)
     subprocess.run(["/usr/sbin/cache_restore", "-q", "--metadata-version", "2",
                     "-i", xml, "-o", part], check=True)
     xml.unlink()

@@ -92,7 +92,8 @@ cache_with() {
 	engine_is "$1" || load_engine "$1"
 	[ "$1" = stock ] || settings="2 origin_check 0"
 	zero "$META" 1
-	metadata_of "$META" 128 "$3"
+	cache_xml 128 "$3" hints >"$T/metadata.xml"
+	cache_restore -q --metadata-version 2 -i "$T/metadata.xml" -o "$META" || fail "cache_restore"
 	by_hand c 128 "metadata2 $2" "smq $settings"
 }
 
@@ -155,24 +156,6 @@ with_head() {
 	head=$(sectors "$2")
 	dmsetup create "$1" --table "0 $head linear $2 0
 		$head $(($(sectors "$3") - head)) linear $3 $head"
-}
-
-# metadata_of DEVICE BLOCK SLOTS <NUMBERS: makes metadata of a cache of SLOTS blocks of
-# BLOCK sectors. The first slots hold the origin blocks NUMBERS, all clean.
-metadata_of() {
-	awk -v block="$2" -v slots="$3" '
-	BEGIN {
-		printf "<superblock uuid=\"\" block_size=\"%d\" nr_cache_blocks=\"%d\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n", block, slots
-	}
-	{ printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"false\"/>\n", NR - 1, $1 }
-	END {
-		printf "</mappings>\n<hints>\n"
-		for (i = 0; i < NR; i++)
-			printf "<hint cache_block=\"%d\" data=\"AAAAAA==\"/>\n", i
-		printf "</hints>\n</superblock>\n"
-	}' >"$T/metadata.xml"
-	cache_restore -q --metadata-version 2 -i "$T/metadata.xml" -o "$1" ||
-		fail "cache_restore"
 }
 
 # some_blocks NR RANGE: prints so many different numbers below RANGE in random order.

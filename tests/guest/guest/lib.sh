@@ -261,6 +261,17 @@ spoil_leaf() {
 	printf damage | dd of="$1" bs=1 seek=$((start + leaf * 4096 + 100)) conv=notrunc,fsync status=none
 }
 
+# cache_xml BLOCK SLOTS [hints]: prints the metadata of a cache of SLOTS blocks of BLOCK
+# sectors, for cache_restore. tests/lib/cache-xml.awk says what the input has.
+cache_xml() {
+	awk -f "$TOP/tests/lib/cache-xml.awk" -v block="$1" -v slots="$2" -v hints="${3:+1}"
+}
+
+# cache_xml_full BLOCK SLOTS: the same, of a cache whose slots are all mapped and clean.
+cache_xml_full() {
+	seq 0 $(($2 - 1)) | cache_xml "$1" "$2"
+}
+
 # by_hand NAME BLOCK_SECTORS "FEATURES" "POLICY": makes a cache of $META, $FAST and
 # $SLOW with dmsetup.
 # shellcheck disable=SC2153

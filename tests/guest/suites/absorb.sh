@@ -1101,7 +1101,7 @@ test_suspend_waits_for_blocks_where_the_ring_is_to_lie() {
 	breakable_devices 16 32
 	dd if=/dev/urandom of="$FAST" bs=64k count=256 oflag=direct status=none
 	dd if="$FAST" of="$T/dirty" bs=64k skip=192 count=63 iflag=direct status=none
-	dirty_blocks 192 254 >"$T/map"
+	seq 192 254 | awk '{ print $1, $1, "dirty" }' | cache_xml 128 256 >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	by_hand c 128 writeback "default 2 writeback_idle 0"
 	stays_dirty c
@@ -1126,17 +1126,6 @@ test_suspend_waits_for_blocks_where_the_ring_is_to_lie() {
 	dmsetup resume c
 	until_true 60 log_is on
 	dd if=/dev/mapper/c bs=64k skip=192 count=63 iflag=direct status=none | cmp - "$T/dirty"
-}
-
-# dirty_blocks FIRST LAST: prints the metadata of a cache of 256 blocks. These are dirty, and
-# lie at the same place of the cache device and of the origin.
-dirty_blocks() {
-	awk -v first="$1" -v last="$2" 'BEGIN {
-		print "<superblock uuid=\"\" block_size=\"128\" nr_cache_blocks=\"256\" policy=\"smq\" hint_width=\"4\">\n<mappings>"
-		for (i = first; i <= last; i++)
-			printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"true\"/>\n", i, i
-		print "</mappings>\n</superblock>"
-	}'
 }
 
 # waits_for_workers PID: the task that suspends a cache has no more bios to wait for.

@@ -69,17 +69,6 @@ test_many_cuts() {
 
 # --- cost of an activation after a cut -----------------------------------------
 
-# mapped XML_FILE SLOTS BLOCK_SECTORS: makes metadata in which every slot is mapped and
-# clean.
-mapped() {
-	awk -v n="$2" -v bs="$3" 'BEGIN {
-		printf "<superblock uuid=\"\" block_size=\"%d\" nr_cache_blocks=\"%d\" policy=\"smq\" hint_width=\"4\">\n<mappings>\n", bs, n
-		for (i = 0; i < n; i++)
-			printf "<mapping cache_block=\"%d\" origin_block=\"%d\" dirty=\"false\"/>\n", i, i
-		print "</mappings>\n</superblock>"
-	}' >"$1"
-}
-
 # empty_device VARIABLE MIB: makes a device that accepts writes and keeps no data.
 empty_device() {
 	local -n path_of=$1
@@ -144,7 +133,7 @@ test_writebacks_after_a_cut_are_bounded() {
 	metadata_devices 8
 	empty_device FAST 300
 	empty_device SLOW 300
-	mapped "$T/map" 9600 64
+	cache_xml_full 64 9600 >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	bounded 4096
 	cache_restore -i "$T/map" -o "$META"
@@ -163,7 +152,7 @@ test_intents_are_bounded_under_load() {
 	metadata_devices 8
 	empty_device FAST 100
 	empty_device SLOW 100
-	mapped "$T/map" 3200 64
+	cache_xml_full 64 3200 >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	by_hand c 64 writethrough "smq 2 max_intents 300"
 	fio --name=load --filename=/dev/mapper/c --direct=1 --ioengine=libaio --iodepth=16 --thread \
@@ -259,7 +248,7 @@ test_activation_after_a_cut() {
 	metadata_devices 24
 	empty_device FAST 12800
 	empty_device SLOW 25600
-	mapped "$T/map" 400000 64
+	cache_xml_full 64 400000 >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	time_activation "$META"
 	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=12G --io_size=8M --norandommap

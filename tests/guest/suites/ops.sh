@@ -375,7 +375,7 @@ cache_full_of() {
 	empty_device FAST $mib
 	empty_device SLOW $mib
 	device META 48 ram
-	mapped "$T/map" "$1" 64
+	cache_xml_full 64 "$1" >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	rm "$T/map"
 	dmsetup create c --table "0 $(($1 * 64)) cache $META $FAST $SLOW 64 1 $2 default 2 writeback_idle 0"
