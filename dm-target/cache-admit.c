@@ -219,7 +219,9 @@ static enum cache_stat limit_in_the_way(struct cache *c, enum cache_op op)
 	return NR_CACHE_STATS;
 }
 
-static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
+/* Inline because each miss comes here. */
+static __always_inline void describe_miss(struct cache *c, struct bio *bio,
+					  struct cache_io *io)
 {
 	u32 used = atomic_read(&c->admit.migrating_sectors) +
 		   atomic_read(&c->admit.reading_sectors);
@@ -235,7 +237,8 @@ static void describe_miss(struct cache *c, struct bio *bio, struct cache_io *io)
 		if (cache_keeps_dirty(c))
 			io->flags |= CACHE_IO_NO_FETCH;
 	}
-	if (cache_reserve_has_more(c))
+	/* Once the cache is full, most misses find no free slot, and make no call. */
+	if (unlikely(READ_ONCE(c->map.nr_free)) && cache_reserve_has_more(c))
 		io->flags |= CACHE_IO_FREE_SLOTS;
 	if (unlikely(used))
 		io->load = migration_share(c, used);

@@ -240,7 +240,7 @@ static inline u32 cache_stream_before(struct cache *c, struct bio *bio)
  *
  * Return: as cache_stream_before().
  */
-static inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
+static __always_inline u32 cache_stream_before_miss(struct cache *c, struct bio *bio)
 {
 	return stream_account_miss(raw_cpu_ptr(c->streams.cpu),
 				   &c->streams.ends, bio->bi_iter.bi_sector,

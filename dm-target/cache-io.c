@@ -38,25 +38,26 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 
 /* ---- Reads ---- */
 
-/* The write log's answer to a read. */
-enum log_result {
-	LOG_HAS_IT,
-	LOG_HAS_NOT,
-	LOG_LOOK_AGAIN,
-};
+/* What map() returns if the log does not pass the bio on. */
+static int map_to_log(enum log_answer answer)
+{
+	return answer == LOG_POINTED ? DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
+}
 
 /*
  * Is (the rest of) the read in the write log?  W14: if not, the slot is looked for
  * again, because extents leave the log after their block's slot is published.
  */
-static noinline enum log_result read_log(struct cache *c, struct bio *bio,
-					 struct cache_bio *cb, bool worker, int *r)
+static noinline enum log_answer read_log(struct cache *c, struct bio *bio,
+					 struct cache_bio *cb, bool worker)
 {
-	if (cache_log_read(c, bio, cb, worker, r))
-		return LOG_HAS_IT;
+	enum log_answer answer = cache_log_read(c, bio, cb, worker);
+
+	if (answer != LOG_PASSES)
+		return answer;
 	/* The slot is looked for after the log was (W14). */
 	smp_mb();
-	return slot_map_find(&c->map, cb->block) == SLOT_NONE ? LOG_HAS_NOT :
+	return slot_map_find(&c->map, cb->block) == SLOT_NONE ? LOG_PASSES :
 								LOG_LOOK_AGAIN;
 }
 
@@ -80,11 +81,12 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
  * The slot is on its way in or out.  Until a slot on its way in is VALID, the log
  * has what is newer than the origin (W14).
  */
-static noinline enum log_result read_log_in_transit(struct cache *c,
+static noinline enum log_answer read_log_in_transit(struct cache *c,
 						    struct bio *bio,
 						    struct cache_bio *cb,
-						    bool worker, int *r)
+						    bool worker)
 {
+	enum log_answer answer;
 	u32 slot, word;
 
 	/*
@@ -92,17 +94,16 @@ static noinline enum log_result read_log_in_transit(struct cache *c,
 	 * readers, and may be full of them.
 	 */
 	slot = slot_map_find_own(&c->map, cb->block, &word);
-	if (slot != SLOT_NONE && unlikely(word & SLOT_FULL)) {
-		*r = DM_MAPIO_SUBMITTED;
-		return cache_wait_for_slot(c, slot, word, bio) ? LOG_HAS_IT :
+	if (slot != SLOT_NONE && unlikely(word & SLOT_FULL))
+		return cache_wait_for_slot(c, slot, word, bio) ? LOG_TAKEN :
 								 LOG_LOOK_AGAIN;
-	}
-	if (cache_log_read(c, bio, cb, worker, r))
-		return LOG_HAS_IT;
+	answer = cache_log_read(c, bio, cb, worker);
+	if (answer != LOG_PASSES)
+		return answer;
 	slot = slot_map_find_own(&c->map, cb->block, &word);
 	return slot != SLOT_NONE && (slot_state(word) == SLOT_FILLING ||
 				     slot_state(word) == SLOT_EVICTING) ?
-		LOG_HAS_NOT : LOG_LOOK_AGAIN;
+		LOG_PASSES : LOG_LOOK_AGAIN;
 }
 
 /* The origin is current, though a slot exists: it is on its way in or out. */
@@ -204,18 +205,17 @@ static __always_inline enum hit_result pin_for_read(struct cache *c,
 static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		    bool worker)
 {
-	enum log_result has;
+	enum log_answer answer;
 	u32 slot;
-	int r;
 
 	for (;;) {
 		slot = slot_map_find(&c->map, cb->block);
 		if (slot == SLOT_NONE && unlikely(READ_ONCE(c->log))) {
-			has = read_log(c, bio, cb, worker, &r);
-			if (has == LOG_HAS_IT)
-				return r;
-			if (has == LOG_LOOK_AGAIN)
+			answer = read_log(c, bio, cb, worker);
+			if (answer == LOG_LOOK_AGAIN)
 				continue;
+			if (answer != LOG_PASSES)
+				return map_to_log(answer);
 		}
 		if (unlikely(READ_ONCE(c->state.mode) == MODE_PASSTHROUGH) &&
 		    !slot_is_needed(c, slot, cb->block))
@@ -230,11 +230,11 @@ static int map_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 			return DM_MAPIO_SUBMITTED;
 		case HIT_ORIGIN:
 			if (unlikely(READ_ONCE(c->log))) {
-				has = read_log_in_transit(c, bio, cb, worker, &r);
-				if (has == LOG_HAS_IT)
-					return r;
-				if (has == LOG_LOOK_AGAIN)
+				answer = read_log_in_transit(c, bio, cb, worker);
+				if (answer == LOG_LOOK_AGAIN)
 					continue;
+				if (answer != LOG_PASSES)
+					return map_to_log(answer);
 			}
 			return map_read_transit(c, bio, cb);
 		case HIT_PINNED:
@@ -422,37 +422,36 @@ static noinline bool absorbs_whole(struct cache *c, struct bio *bio,
 	       cache_log_write_whole(c, bio, cb);
 }
 
-static bool map_write_miss(struct cache *c, struct bio *bio,
-			   struct cache_bio *cb, int *r)
+/* Returns -EAGAIN if the slot is to be looked for again. */
+static int map_write_miss(struct cache *c, struct bio *bio,
+			  struct cache_bio *cb)
 {
-	if (unlikely(READ_ONCE(c->log)) && cache_log_write(c, bio, cb, r))
-		return true;
+	if (unlikely(READ_ONCE(c->log))) {
+		enum log_answer answer = cache_log_write(c, bio, cb);
+
+		if (answer != LOG_PASSES)
+			return map_to_log(answer);
+	}
 	if (cb->verdict == NR_CACHE_VERDICTS) {
 		cache_admit_miss(c, bio, cb);
 		if (cache_wants_promotion(cb) && cache_keeps_dirty(c)) {
-			if (absorbs_whole(c, bio, cb)) {
-				*r = DM_MAPIO_REMAPPED;
-				return true;
-			}
+			if (absorbs_whole(c, bio, cb))
+				return DM_MAPIO_REMAPPED;
 			cache_defer_bio(c, bio, STEP_PROMOTE);
-			*r = DM_MAPIO_SUBMITTED;
-			return true;
+			return DM_MAPIO_SUBMITTED;
 		}
 	}
 
-	if (cache_yields(c, bio)) {
-		*r = DM_MAPIO_SUBMITTED;
-		return true;
-	}
+	if (cache_yields(c, bio))
+		return DM_MAPIO_SUBMITTED;
 	if (!cache_gate_enter(c, cb))
-		return false;
+		return -EAGAIN;
 
 	/* Written to the origin now, and promoted from there afterwards. */
 	if (cache_wants_promotion(cb) && !cb->fill)
 		cb->fill = cache_fill_reserve(c, cb->block, cb->verdict);
 	cache_remap_origin(c, bio);
-	*r = DM_MAPIO_REMAPPED;
-	return true;
+	return DM_MAPIO_REMAPPED;
 }
 
 /*
@@ -533,9 +532,10 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	for (;;) {
 		slot = slot_map_find(&c->map, cb->block);
 		if (slot == SLOT_NONE) {
-			if (map_write_miss(c, bio, cb, &r))
-				return r;
-			continue;
+			r = map_write_miss(c, bio, cb);
+			if (r == -EAGAIN)
+				continue;
+			return r;
 		}
 		hit = look_at_slot(c, bio, cb, slot, worker);
 		switch (hit) {
@@ -732,10 +732,26 @@ static int end_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
 {
 	u32 word = slot_word(slot_at(&c->map, cb->slot));
 
+	cb->kind = BIO_PLAIN;
 	cache_unpin(c, cb->slot, SLOT_PIN);
 	if (likely(!*error))
 		return DM_ENDIO_DONE;
 	return cache_read_elsewhere(c, bio, word, error);
+}
+
+static int end_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+		     blk_status_t *error)
+{
+	cb->kind = BIO_PLAIN;
+	if (likely(!*error))
+		cache_wrote_slot(c, cb->slot);
+	/*
+	 * No units to give back: only writes to both devices take them, and the mode
+	 * cannot become one that keeps dirty blocks with a bio in flight.
+	 */
+	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+	return likely(!*error) ? DM_ENDIO_DONE :
+				 cache_write_elsewhere(c, bio, error);
 }
 
 static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
@@ -786,8 +802,9 @@ static noinline void count_time(struct cache *c, struct bio *bio,
 	this_cpu_inc(c->stats->latency[kind][cache_latency_bucket(ns)]);
 }
 
-static inline int end_bio(struct cache *c, struct bio *bio,
-			  struct cache_bio *cb, blk_status_t *error)
+/* Not inline, because hits would have to compare their kind with all of these. */
+static noinline int end_no_hit(struct cache *c, struct bio *bio,
+			       struct cache_bio *cb, blk_status_t *error)
 {
 	enum bio_kind kind = cb->kind;
 
@@ -797,22 +814,10 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 	cb->kind = BIO_PLAIN;
 	switch (kind) {
 	case BIO_PLAIN:
+	case BIO_PINNED_READ:
+	case BIO_PINNED_WRITE:
 	case BIO_BOTH:
 	case BIO_LOGGED:
-		break;
-	case BIO_PINNED_READ:
-		return end_read(c, bio, cb, error);
-	case BIO_PINNED_WRITE:
-		if (likely(!*error))
-			cache_wrote_slot(c, cb->slot);
-		/*
-		 * No units to give back: only writes to both devices take them,
-		 * and the mode cannot become one that keeps dirty blocks with
-		 * a bio in flight.
-		 */
-		cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
-		if (unlikely(*error))
-			return cache_write_elsewhere(c, bio, error);
 		break;
 	case BIO_GATED:
 		end_gated(c, cb, *error);
@@ -835,6 +840,21 @@ static inline int end_bio(struct cache *c, struct bio *bio,
 		break;
 	}
 	return DM_ENDIO_DONE;
+}
+
+static inline int end_bio(struct cache *c, struct bio *bio,
+			  struct cache_bio *cb, blk_status_t *error)
+{
+	switch (cb->kind) {
+	case BIO_PLAIN:
+		return DM_ENDIO_DONE;
+	case BIO_PINNED_READ:
+		return end_read(c, bio, cb, error);
+	case BIO_PINNED_WRITE:
+		return end_write(c, bio, cb, error);
+	default:
+		return end_no_hit(c, bio, cb, error);
+	}
 }
 
 int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error)

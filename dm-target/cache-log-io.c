@@ -200,8 +200,8 @@ static void wait_until(struct cache_log *log, struct bio *bio, enum absorbed why
  * A block that has extents takes every later write, because the origin alone must not
  * be written (W6).  If that is not possible, the write waits.
  */
-bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		     int *r)
+enum log_answer cache_log_write(struct cache *c, struct bio *bio,
+				struct cache_bio *cb)
 {
 	struct cache_log *log = c->log;
 	struct log_write *w;
@@ -209,33 +209,31 @@ bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	bool wanted;
 
 	if (!cache_log_counts(log))
-		return false;
+		return LOG_PASSES;
 	wanted = is_wanted(log, bio, cb);
 	if (!wanted && !cache_log_has_block(log, cb->block))
-		return false;
+		return LOG_PASSES;
 	absorbed = wanted || may_absorb_bio(log, cb) ?
 		   count_in(log, bio, cb, &w) : NOT_NOW;
 	switch (absorbed) {
 	case ABSORBED:
 		issue(log, bio, cb, w);
-		*r = DM_MAPIO_REMAPPED;
-		return true;
+		return LOG_POINTED;
 	case FOUND_SLOT:
-		return false;
+		return LOG_PASSES;
 	case NO_ROOM:
 	case NOT_NOW:
 		break;
 	}
 	if (cache_log_has_block(log, cb->block) ||
 	    (absorbed == NO_ROOM && READ_ONCE(log->pace.is_on))) {
-		*r = DM_MAPIO_SUBMITTED;
 		wait_until(log, bio, absorbed);
-		return true;
+		return LOG_TAKEN;
 	}
 	/* The write goes to the origin; the next one may find room. */
 	if (absorbed == NO_ROOM)
 		cache_log_kick(log);
-	return false;
+	return LOG_PASSES;
 }
 
 bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *cb)
@@ -379,14 +377,15 @@ static bool is_in_slot(struct cache *c, u64 block)
 }
 
 /* @run is all that is left of the bio. */
-static bool serve_last(struct cache_log *log, struct bio *bio,
-		       struct cache_bio *cb, const struct log_run *run, int *r)
+static enum log_answer serve_last(struct cache_log *log, struct bio *bio,
+				  struct cache_bio *cb,
+				  const struct log_run *run)
 {
 	struct cache *c = log->c;
 	enum log_keep keep;
 
 	if (run->slot == LOG_NO_SLOT)
-		return false;
+		return LOG_PASSES;
 	keep = keeps(log, bio, cb);
 	if (keep)
 		log_index_keep(&log->ix, cb->block, keep);
@@ -395,35 +394,33 @@ static bool serve_last(struct cache_log *log, struct bio *bio,
 	cb->logged_io = true;
 	cb->slot = run->slot;
 	send_to(c, bio, run);
-	*r = DM_MAPIO_REMAPPED;
-	return true;
+	return LOG_POINTED;
 }
 
-bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		    bool worker, int *r)
+enum log_answer cache_log_read(struct cache *c, struct bio *bio,
+			       struct cache_bio *cb, bool worker)
 {
 	struct cache_log *log = c->log;
 	struct log_run run;
 
 	if (log_index_empty(&log->ix) || !cache_log_counts(log))
-		return false;
+		return LOG_PASSES;
 	for (;;) {
 		find_run(log, bio, cb->block, &run);
 		if (run.sectors == bio_sectors(bio))
-			return serve_last(log, bio, cb, &run, r);
+			return serve_last(log, bio, cb, &run);
 		if (!worker) {
 			/* The rest comes as a bio of its own. */
 			dm_accept_partial_bio(bio, run.sectors);
 			cb->iter = bio->bi_iter;
-			return serve_last(log, bio, cb, &run, r);
+			return serve_last(log, bio, cb, &run);
 		}
 		if (run.slot == LOG_NO_SLOT && is_in_slot(c, cb->block))
-			return false;
+			return LOG_PASSES;
 		if (!split_off(log, bio, &run)) {
 			unpin_run(log, &run);
 			bio_io_error(bio);
-			*r = DM_MAPIO_SUBMITTED;
-			return true;
+			return LOG_TAKEN;
 		}
 	}
 }

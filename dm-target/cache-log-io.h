@@ -36,21 +36,28 @@ struct cache_log_io {
 	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
 
+/* What the log does with a bio of a user. */
+enum log_answer {
+	LOG_PASSES,		/* nothing: the bio goes on as if there were no log */
+	LOG_POINTED,		/* the bio points at the log, and the caller submits it */
+	LOG_TAKEN,		/* the bio waits, or has ended */
+	LOG_LOOK_AGAIN,		/* nothing, and the slot is to be looked for again */
+};
+
 /**
  * cache_log_write() - absorb a write that has found no slot, if it is to be absorbed
  * @c: the engine; has a log
  * @bio: the write, within one block
  * @cb: what is kept with it
- * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
  * Context: any, never sleeps; takes log.waiting.lock, log.room.lock, map.free_lock and
  * locks of the index.
  *
- * Return: true if the bio goes to the log, or waits for it.  False if it goes on as if
- * there were no log; the block may have got a slot meanwhile.
+ * Return: the log's answer, but not LOG_LOOK_AGAIN.  After LOG_PASSES the block may have
+ * got a slot.
  */
-bool cache_log_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		     int *r);
+enum log_answer cache_log_write(struct cache *c, struct bio *bio,
+				struct cache_bio *cb);
 
 /**
  * cache_log_write_whole() - absorb a write of a whole block that is to be promoted
@@ -75,17 +82,16 @@ bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *c
  * @cb: what is kept with it
  * @worker: the caller is the worker, and not map().  Then bios of their own read all
  *	parts but the last, and @bio ends after them.
- * @r: receives what map() returns (DM_MAPIO_*), if the result is true
  *
  * Context: any, never sleeps, if not @worker; otherwise it may sleep for memory.  Takes
  * a lock of the index.
  *
- * Return: true if what is left of the bio is in the log, or if the bio has ended with
- * BLK_STS_IOERR for want of memory.  False otherwise.  Then the caller looks for the
- * slot again before the origin is read (W14).
+ * Return: LOG_POINTED if what is left of the bio is in the log; LOG_TAKEN if the bio has
+ * ended with BLK_STS_IOERR for want of memory; otherwise LOG_PASSES.  Then the caller
+ * looks for the slot again before the origin is read (W14).
  */
-bool cache_log_read(struct cache *c, struct bio *bio, struct cache_bio *cb,
-		    bool worker, int *r);
+enum log_answer cache_log_read(struct cache *c, struct bio *bio,
+			       struct cache_bio *cb, bool worker);
 
 /**
  * cache_log_end_write() - an absorbed write has ended

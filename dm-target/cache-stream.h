@@ -193,9 +193,9 @@ static inline u32 stream_of_another(struct stream_ends *ends, u64 sector)
  *
  * Return: as stream_account().
  */
-static inline u32 stream_account_miss(struct stream_cpu *cpu,
-				      struct stream_ends *ends, u64 sector,
-				      u32 sectors)
+static __always_inline u32 stream_account_miss(struct stream_cpu *cpu,
+					       struct stream_ends *ends,
+					       u64 sector, u32 sectors)
 {
 	u32 before = stream_account(cpu, sector, sectors);
 	u64 next = sector + sectors;

@@ -494,19 +494,20 @@ static u32 rival_now(struct heat *h)
 	return (READ_ONCE(h->clock) >> h->ghost_shift) & RIVAL_TIME_MASK;
 }
 
-/*
- * The rival's entry of the block that hashes to @hash. If it has none, @held is
- * false and the entry is the one to replace.
- */
-static u32 *rival_find(struct heat *h, u64 hash, bool *held)
+/* The entry of the block that hashes to @hash, or the one to replace. */
+static u32 *rival_find(struct heat *h, u64 hash)
 {
 	u32 now = rival_now(h) << RIVAL_TIME_SHIFT;
 	u32 *bucket = rival_bucket(h, hash);
-	u32 *entry;
 
-	entry = ways_find(bucket, RIVAL_WAYS, RIVAL_FP_MASK, ghost_fp(hash));
-	*held = entry;
-	return entry ?: ways_oldest(bucket, RIVAL_WAYS, now, RIVAL_TIME_SHIFT);
+	return ways_find(bucket, RIVAL_WAYS, RIVAL_FP_MASK, ghost_fp(hash)) ?:
+	       ways_oldest(bucket, RIVAL_WAYS, now, RIVAL_TIME_SHIFT);
+}
+
+/* Is an entry with the content @old that of the block that hashes to @hash? */
+static bool rival_holds(u32 old, u64 hash)
+{
+	return (old & RIVAL_FP_MASK) == ghost_fp(hash);
 }
 
 static void rival_store(struct heat *h, u32 *entry, u64 hash, u32 news)
@@ -541,15 +542,15 @@ static u32 rival_news(struct heat *h, u64 hash)
 static bool rival_hit(struct heat *h, u64 block, const struct cache_io *io)
 {
 	u32 *entry, old;
-	bool held;
 	u64 hash;
 
 	if (rival_ignores(h, block, io))
 		return false;
 	hash = table_hash(block);
-	entry = rival_find(h, hash, &held);
+	entry = rival_find(h, hash);
 	old = READ_ONCE(*entry);
-	if (held || (old && old >> RIVAL_TIME_SHIFT == rival_now(h)))
+	if (rival_holds(old, hash) ||
+	    (old && old >> RIVAL_TIME_SHIFT == rival_now(h)))
 		return false;
 	rival_store(h, entry, hash,
 		    io->flags & CACHE_IO_STREAM ? 0 : RIVAL_NEWS);
@@ -583,7 +584,8 @@ static void rival_miss(struct heat *h, u64 block, const struct cache_io *io,
 	if (rival_ignores(h, block, io))
 		return;
 	hash = table_hash(block);
-	entry = rival_find(h, hash, &held);
+	entry = rival_find(h, hash);
+	held = rival_holds(READ_ONCE(*entry), hash);
 	if (io->flags & CACHE_IO_STREAM) {
 		if (!held && rival_wants(hash, yield, poor_below))
 			rival_store(h, entry, hash, 0);

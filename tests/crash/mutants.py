@@ -137,7 +137,7 @@ MUTANTS = {
         "if (!c)"),
     "log-not-read-in-transit": (
         "dm-target/cache-io.c",
-        "if (cache_log_read(c, bio, cb, worker, r))\n\t\treturn LOG_HAS_IT;\n\tslot =",
+        "answer = cache_log_read(c, bio, cb, worker);\n\tif (answer != LOG_PASSES)\n\t\treturn answer;\n\tslot =",
         "slot ="),
     "log-into-cache-clean": (
         "dm-target/cache-log-move.c",

@@ -20,7 +20,7 @@ bench_profile() {
 		--number_ios=20000 --norandommap
 	cp /proc/kallsyms "$OUT/profile.symbols"
 	# fio needs some seconds to begin.
-	(sleep 5 && touch "$OUT/profile.begin") &
+	(sleep 20 && touch "$OUT/profile.begin") &
 	case $PROFILE_RW in
 	randmiss)
 		dmsetup message c 0 mode writeonly
