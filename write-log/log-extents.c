@@ -136,12 +136,12 @@ void log_tidy(struct log_block *b)
 		b->nr = n + 1;
 }
 
-/* As log_tidy(), if only extent @i has changed. */
-void log_tidy_at(struct log_block *b, u32 i)
+void log_tidy_at(struct log_block *b, u32 first, u32 last)
 {
-	const struct log_extent *e = &b->extents[i];
+	const struct log_extent *e = b->extents;
 
-	if ((i && may_join(e - 1, e)) || (i + 1 < b->nr && may_join(e, e + 1)))
+	if ((first && may_join(&e[first - 1], &e[first])) ||
+	    (last + 1 < b->nr && may_join(&e[last], &e[last + 1])))
 		log_tidy(b);
 }
 

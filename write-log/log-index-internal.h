@@ -288,11 +288,12 @@ bool log_clear_flag(struct log_index *ix, struct log_block *b,
 void log_tidy(struct log_block *b);
 
 /**
- * log_tidy_at() - as log_tidy(), if only one extent has changed
+ * log_tidy_at() - as log_tidy(), if some neighbours have changed, all in the same way
  * @b: the block
- * @i: the extent's number
+ * @first: the number of the first extent that has changed
+ * @last: the number of the last one
  */
-void log_tidy_at(struct log_block *b, u32 i);
+void log_tidy_at(struct log_block *b, u32 first, u32 last);
 
 /**
  * log_next_in_ring() - the next extent with LOG_RING

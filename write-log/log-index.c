@@ -148,7 +148,7 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	if (superseded)
 		log_tidy(b);
 	else
-		log_tidy_at(b, i);
+		log_tidy_at(b, i, i);
 	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);

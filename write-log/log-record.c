@@ -84,24 +84,29 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 			.flags = LOG_RING | ix->parity });
 }
 
-/*
- * As set_ring(), for one extent. The runs on either side of it may be one run with it
- * now. It counts as recorded in this round.
- */
-static void set_ring_of(struct log_index *ix, struct log_block *b,
-			struct log_extent *e)
+/* How many of the two neighbours of a run are one run with it? */
+static u32 count_joins(const struct log_block *b, u32 first, u32 last)
 {
-	u32 i = e - b->extents, before = i, next = log_next_in_ring(b, i), joins = 0;
+	u32 before = first, next = log_next_in_ring(b, last), joins = 0;
 
-	e->flags |= LOG_RING | ix->parity;
 	while (before && !(b->extents[before - 1].flags & LOG_RING))
 		before--;
 	if (before)
-		joins += log_same_run(&b->extents[before - 1], e);
+		joins += log_same_run(&b->extents[before - 1], &b->extents[first]);
 	if (next < b->nr)
-		joins += log_same_run(e, &b->extents[next]);
-	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - joins);
-	log_tidy_at(b, i);
+		joins += log_same_run(&b->extents[last], &b->extents[next]);
+	return joins;
+}
+
+/* As set_ring(), for one extent. It counts as recorded in this round. */
+static void set_ring_of(struct log_index *ix, struct log_block *b,
+			struct log_extent *e)
+{
+	u32 i = e - b->extents;
+
+	e->flags |= LOG_RING | ix->parity;
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - count_joins(b, i, i));
+	log_tidy_at(b, i, i);
 }
 
 void log_index_put(struct log_index *ix, struct log_write *w)
@@ -186,34 +191,38 @@ static bool first_of_round(struct log_index *ix, u64 *block, bool done)
 	return any;
 }
 
-/* The first run that is to be repeated. It counts as recorded from here on. */
+static bool is_old(const struct log_index *ix, const struct log_extent *e)
+{
+	return e->flags & LOG_RING && (e->flags & LOG_ROUND) != ix->parity;
+}
+
+/*
+ * The first run that is to be repeated. It counts as recorded from here on. The
+ * block's runs are not counted anew, because a ring block repeats dozens of runs.
+ */
 static bool repeat_in_block(struct log_index *ix, struct log_block *b,
 			    struct log_run *run)
 {
-	struct log_runs before = log_count_runs(ix, b);
-	bool found = false, seen = false;
-	u32 i;
+	struct log_extent *e = b->extents;
+	u32 first = 0, next, last;
+	bool seen = false;
 
-	for (i = log_next_in_ring(b, -1); i < b->nr; i = log_next_in_ring(b, i)) {
-		struct log_extent *e = &b->extents[i];
-
-		if ((e->flags & LOG_ROUND) == ix->parity) {
-			if (found)
-				break;
-			continue;
-		}
-		if (!found)
-			log_set_run(run, b->block, e);
-		else if (!log_extend_run(run, e))
-			break;
-		found = true;
-		seen |= e->flags & LOG_SEEN;
-		e->flags ^= LOG_ROUND;
-	}
-	if (found)
-		log_tidy(b);
-	log_recount_runs(ix, b, before);
-	return found && (seen || log_keeps(ROUND_OF_RING));
+	while (first < b->nr && !is_old(ix, &e[first]))
+		first++;
+	if (first == b->nr)
+		return false;
+	log_set_run(run, b->block, &e[first]);
+	next = first;
+	do {
+		last = next;
+		seen |= e[last].flags & LOG_SEEN;
+		e[last].flags ^= LOG_ROUND;
+		next = log_next_in_ring(b, last);
+	} while (next < b->nr && is_old(ix, &e[next]) && log_extend_run(run, &e[next]));
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring - count_joins(b, first, last));
+	ix->nr_old--;
+	log_tidy_at(b, first, last);
+	return seen || log_keeps(ROUND_OF_RING);
 }
 
 bool log_index_repeat(struct log_index *ix, struct log_run *run)
