@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss]
+"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss|fsync]
 
 QEMU translates one instruction at a time and logs each, while fio in the guest reads from a
 cache whose blocks are all resident. The program prints the instructions per I/O by function (the
 mean of everything between two calls of the block layer's submit_bio() by fio), the functions
 that the cache calls, and its atomic instructions, which show its locks and the cache lines that
-it shares.
+it shares. With "fsync" they are those of a small write that misses and of its fsync, and the mean
+is of everything between two calls of the block layer's fsync.
 """
 
 import os
@@ -46,6 +47,8 @@ def record(rw):
     hearthguest.prepare_tools()
     hearthguest.prepare_hot_files()
     control = OUT / "monitor"
+    if rw == "fsync":
+        (OUT / "fsync").touch()
     command = [
         "vng", "--run", str(bench.BUILD / f"kernel/boot/vmlinuz-{version}"),
         "--disable-kvm", "--cpus", "1", "--memory", "3G",
@@ -69,8 +72,9 @@ def record(rw):
         while not log.exists() or log.stat().st_size < ENOUGH:
             time.sleep(0.1)
     finally:
-        os.killpg(guest.pid, signal.SIGKILL)
-        guest.wait()
+        if guest.poll() is None:
+            os.killpg(guest.pid, signal.SIGKILL)
+            guest.wait()
 
 
 def symbols():
@@ -116,7 +120,8 @@ class Profile:
         self.ios = 0
         self.functions, self.calls, self.atomics = Counter(), Counter(), Counter()
         starts, names = symbols()
-        begin = dict(zip(names, starts, strict=True))["submit_bio"]
+        begins = {name: at for at, name in zip(starts, names, strict=True)}
+        begin = begins["blkdev_fsync" if (OUT / "fsync").exists() else "submit_bio"]
         locked = locked_instructions()
         pending = before = None
         for pc in instructions():

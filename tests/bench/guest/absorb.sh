@@ -8,7 +8,8 @@
 #
 # Neither the disk nor the first SSD keeps data, because the transfers of real devices
 # cost the CPU nothing. Only their heads do, for the superblocks. The rows with an fsync
-# have an SSD with a write cache, which keeps everything, because null_blk has no other.
+# have the peers' SSD, which has to be flushed. null_blk has a write cache, too, but copies
+# what is in it, and hands each flush and each write with FUA to another task.
 
 ABSORB_MIB=256		# of the SSD
 ABSORB_ROWS="depth-1 depth-16 twice whole-8 whole-32 line-512 line-4k
@@ -40,10 +41,9 @@ absorb_devices() {
 	with_head plain "$PLAIN_HEAD" "$PLAIN_SSD"
 
 	WRITE_CACHE=1 device FLUSHED_META 16 20000ns
-	WRITE_CACHE=1 device FLUSHED_SSD $ABSORB_MIB 20000ns
+	ssd $ABSORB_MIB 2
+	FLUSHED_SSD=$SSD
 	linear flushed "$FLUSHED_SSD" $((ABSORB_MIB * 2048))
-	# The first write to a page of null_blk allocates it.
-	fill_device "$FLUSHED_SSD"
 	plain_ssd
 }
 
