@@ -21,6 +21,7 @@ enum bio_kind {
 	BIO_OVERWRITE,		/* it writes a whole block, and is its own promotion */
 	BIO_DISCARD,		/* a discard that was passed down to the origin */
 	BIO_FLUSH,		/* a flush of one of the devices */
+	BIO_JOINED_FLUSH,	/* a flush of the cache device that waits for the log, too */
 	BIO_SUSPECT,		/* it counts in intents.nr_suspects until it ends */
 	BIO_ABSORBED,		/* it writes a segment of the write log */
 	BIO_LOG_READ,		/* it reads a segment of the write log, which it pins */

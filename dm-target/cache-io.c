@@ -38,7 +38,7 @@ static __always_inline void tell_hit(struct cache *c, struct bio *bio,
 
 /* ---- Reads ---- */
 
-/* What map() returns if the log does not pass the bio on. */
+/* The value that map() returns if the log does not pass the bio on. */
 static int map_to_log(enum log_answer answer)
 {
 	return answer == LOG_POINTED ? DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
@@ -802,6 +802,13 @@ static noinline void count_time(struct cache *c, struct bio *bio,
 	this_cpu_inc(c->stats->latency[kind][cache_latency_bucket(ns)]);
 }
 
+static int end_joined_flush(struct cache *c, struct bio *bio, blk_status_t *error)
+{
+	int r = cache_end_flush(c, bio, error);
+
+	return r == DM_ENDIO_DONE ? cache_log_end_flush(c, bio) : r;
+}
+
 /* Not inline, because hits would have to compare their kind with all of these. */
 static noinline int end_no_hit(struct cache *c, struct bio *bio,
 			       struct cache_bio *cb, blk_status_t *error)
@@ -830,6 +837,8 @@ static noinline int end_no_hit(struct cache *c, struct bio *bio,
 		break;
 	case BIO_FLUSH:
 		return cache_end_flush(c, bio, error);
+	case BIO_JOINED_FLUSH:
+		return end_joined_flush(c, bio, error);
 	case BIO_SUSPECT:
 		atomic_dec(&c->intents.nr_suspects);
 		break;

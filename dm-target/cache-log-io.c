@@ -156,21 +156,30 @@ static enum log_keep keeps(struct cache_log *log, struct bio *bio,
 	return cb->io.op == CACHE_OP_WRITE ? LOG_KEEP_IF_COVERED : LOG_KEEP_IF_FREE;
 }
 
-/* Is this write to be durable when it ends, so that its ring block needs no flush (W2)? */
-static bool needs_fua(struct cache_log *log, struct bio *bio)
+/* Are so few writes not recorded, with those in flight, that each may have FUA? */
+static bool has_few(struct cache_log *log)
+{
+	return atomic64_read(&log->ix.nr_unlogged) <= LOG_FUA_WRITES;
+}
+
+/*
+ * Is this write to be durable when it ends, so that its ring block needs no flush (W2)?
+ * @alone: is it the only write of a single writer that flushes after each?
+ */
+static bool needs_fua(struct cache_log *log, struct bio *bio, bool alone)
 {
 	struct block_device *fast = log->c->dev.fast;
 
 	/* Without a write cache the block layer strips FUA. */
 	if (!bdev_write_cache(fast) || !bdev_fua(fast))
 		return false;
-	return (bio->bi_opf & REQ_FUA || READ_ONCE(log->recorder.has_pairs)) &&
-	       atomic64_read(&log->ix.nr_unlogged) <= LOG_FUA_WRITES;
+	return alone || (bio->bi_opf & REQ_FUA && has_few(log));
 }
 
 static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 		  struct log_write *w)
 {
+	bool alone = READ_ONCE(log->recorder.has_pairs) && has_few(log);
 	struct cache *c = log->c;
 
 	w->keep = keeps(log, bio, cb);
@@ -179,7 +188,9 @@ static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
 	cb->kind = BIO_ABSORBED;
 	cb->logged.write = w;
 	cb->logged.fua = bio->bi_opf & REQ_FUA;
-	w->durable = needs_fua(log, bio);
+	w->durable = needs_fua(log, bio, alone);
+	cb->logged.alone = alone && !cb->logged.fua &&
+			   (w->durable || !bdev_write_cache(c->dev.fast));
 	if (w->durable)
 		bio->bi_opf |= REQ_FUA;
 	else
@@ -296,6 +307,7 @@ int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
 		cache_log_add_flush(log, bio);
 		return DM_ENDIO_INCOMPLETE;
 	}
+	cache_log_wrote(log, cb->logged.alone);
 	if (atomic64_read(&log->ix.nr_unlogged) > UNLOGGED_MAX)
 		queue_work(log->recorder.wq, &log->recorder.work);
 	return DM_ENDIO_DONE;

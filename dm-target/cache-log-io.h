@@ -21,6 +21,7 @@ struct log_write;
 struct cache_log_bio {
 	struct log_write *write;
 	bool fua;		/* the ring records the write before the bio ends */
+	bool alone;		/* the ring records it when the bio ends */
 };
 
 /* A part of a read that a worker has split off, because the rest lies elsewhere. */
@@ -36,7 +37,7 @@ struct cache_log_io {
 	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
 };
 
-/* What the log does with a bio of a user. */
+/* The log's answer to a bio of a user. */
 enum log_answer {
 	LOG_PASSES,		/* nothing: the bio goes on as if there were no log */
 	LOG_POINTED,		/* the bio points at the log, and the caller submits it */

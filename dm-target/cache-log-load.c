@@ -280,8 +280,12 @@ void cache_log_stop(struct cache *c)
 {
 	struct cache_log *log = c->log;
 
+	if (!log)
+		return;
+	/* A write's record that was to be written early may still wait for the worker. */
+	flush_work(&log->recorder.work);
 	/* After a fence nothing believes the ring. */
-	if (!log || log->life.state == CACHE_LOG_OFF || cache_bypassed(c))
+	if (log->life.state == CACHE_LOG_OFF || cache_bypassed(c))
 		return;
 	cache_log_write_ring(log);
 	/* A ring that failed just now has kicked the worker. */

@@ -173,7 +173,7 @@ static void look_for_pairs(struct cache_log *log, u32 waiters)
 		nr += w->nr;
 	if (nr > LOG_FUA_WRITES)
 		WRITE_ONCE(log->recorder.has_pairs, false);
-	else if (nr && waiters)
+	else if (nr && waiters && READ_ONCE(log->recorder.before_flush) <= LOG_FUA_WRITES)
 		WRITE_ONCE(log->recorder.has_pairs, true);
 }
 
@@ -228,6 +228,26 @@ static void end_flush(struct cache *c, struct bio *bio, int error, bool flushed)
 	}
 	bio_set_dev(bio, c->dev.fast);
 	submit_bio_noacct(bio);
+}
+
+/*
+ * End the flushes that have joined the batch.  The device has served them, and they find
+ * that no batch runs from here on.  Returns their number.
+ */
+static u32 end_joined(struct cache_log *log, int error)
+{
+	struct bio_list bios;
+	struct bio *bio;
+	u32 nr;
+
+	spin_lock_irq(&log->waiting.lock);
+	bios = log->waiting.joined;
+	bio_list_init(&log->waiting.joined);
+	spin_unlock_irq(&log->waiting.lock);
+	nr = bio_list_size(&bios);
+	while ((bio = bio_list_pop(&bios)))
+		end_flush(log->c, bio, error, true);
+	return nr;
 }
 
 static void end_flushes(struct cache_log *log, struct bio_list *bios, int error,
@@ -286,13 +306,9 @@ static void let_others_join(struct cache_log *log)
 		usleep_range(us, us + us / 2);
 }
 
-/* Did one bio wait for the batch, or several, or have others come meanwhile? */
-static void note_company(struct cache_log *log, u32 waiters, ktime_t began)
+static void note_company(struct cache_log *log, bool company)
 {
-	bool company = waiters > 1 || READ_ONCE(log->waiting.flushes.head);
-
-	log->recorder.has_company = company;
-	log->recorder.batch_us = min_t(s64, ktime_us_delta(ktime_get(), began), UINT_MAX);
+	WRITE_ONCE(log->recorder.has_company, company);
 	if (company)
 		WRITE_ONCE(log->recorder.has_pairs, false);
 }
@@ -301,7 +317,7 @@ void cache_log_ring_work(struct work_struct *work)
 {
 	struct cache_log *log = container_of(work, struct cache_log, recorder.work);
 	struct bio_list bios;
-	bool has, wanted;
+	bool has, wanted, others;
 	ktime_t began;
 	u32 waiters;
 	int r;
@@ -313,7 +329,7 @@ void cache_log_ring_work(struct work_struct *work)
 	 * durable.
 	 */
 	WRITE_ONCE(log->recorder.batch_runs, true);
-	/* Pairs with is_recorded(). */
+	/* Pairs with what_is_recorded(). */
 	smp_mb();
 	spin_lock_irq(&log->waiting.lock);
 	bios = log->waiting.flushes;
@@ -326,9 +342,16 @@ void cache_log_ring_work(struct work_struct *work)
 	r = write_batch(log, waiters, &wanted);
 	if (r)
 		ring_failed(log, r);
-	note_company(log, waiters, began);
-	/* All of the batch is durable, or the ring has failed. */
+	log->recorder.batch_us = min_t(s64, ktime_us_delta(ktime_get(), began), UINT_MAX);
+	/* A bio that ends may be followed by its writer's next one. */
+	others = READ_ONCE(log->waiting.flushes.head);
+	/*
+	 * All of the batch is durable, or the ring has failed.  Pairs with
+	 * what_is_recorded() and cache_log_end_flush().
+	 */
 	smp_store_release(&log->recorder.batch_runs, false);
+	waiters += end_joined(log, r);
+	note_company(log, waiters > 1 || others);
 	end_flushes(log, &bios, r, has && !wanted);
 	wake_up_all(&log->worker.wait);
 }
@@ -371,25 +394,80 @@ void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32
 
 /* ---- Flushes ---- */
 
-/* W3: is everything that was absorbed and has ended durable, and recorded? */
-static bool is_recorded(struct cache_log *log)
+/* W3: what is known of the records of all that was absorbed and has ended? */
+enum recorded {
+	NOT_RECORDED,		/* some are in no batch yet */
+	BEING_RECORDED,		/* the rest is in the batch that runs */
+	RECORDED,		/* all are durable, as are the data */
+};
+
+static enum recorded what_is_recorded(struct cache_log *log)
 {
 	if (READ_ONCE(log->ix.unlogged))
-		return false;
+		return NOT_RECORDED;
 	/* Pairs with cache_log_ring_work(). */
 	smp_rmb();
-	return !READ_ONCE(log->recorder.batch_runs);
+	return READ_ONCE(log->recorder.batch_runs) ? BEING_RECORDED : RECORDED;
 }
 
 bool cache_log_flush(struct cache *c, struct bio *bio)
 {
 	struct cache_log *log = c->log;
 
-	if (is_recorded(log) || !ring_is_well(log))
+	WRITE_ONCE(log->recorder.before_flush, READ_ONCE(log->recorder.since_flush));
+	WRITE_ONCE(log->recorder.since_flush, 0);
+	if (!ring_is_well(log))
 		return false;
+	switch (what_is_recorded(log)) {
+	case NOT_RECORDED:
+		break;
+	case BEING_RECORDED:
+		/* With company, one flush of the next batch serves several. */
+		if (READ_ONCE(log->recorder.has_company))
+			break;
+		cache_bio(bio)->kind = BIO_JOINED_FLUSH;
+		return false;
+	case RECORDED:
+		return false;
+	}
 	cache_leave_submitter(bio);
 	cache_log_add_flush(log, bio);
 	return true;
+}
+
+/* W3: the device has flushed; are the records durable, too? */
+int cache_log_end_flush(struct cache *c, struct bio *bio)
+{
+	struct cache_log *log = c->log;
+	unsigned long flags;
+	bool runs;
+
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	/* If it is a later batch already, that does no harm. */
+	runs = smp_load_acquire(&log->recorder.batch_runs);
+	if (runs)
+		bio_list_add(&log->waiting.joined, bio);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
+	if (runs)
+		return DM_ENDIO_INCOMPLETE;
+	if (likely(ring_is_well(log)))
+		return DM_ENDIO_DONE;
+	/* The batch has failed: it was acted on before it ended. */
+	cache_hold_bio(c, bio, STEP_END_FLUSH);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+void cache_log_wrote(struct cache_log *log, bool alone)
+{
+	u32 nr = READ_ONCE(log->recorder.since_flush) + 1;
+
+	WRITE_ONCE(log->recorder.since_flush, nr);
+	if (!alone)
+		return;
+	if (nr <= LOG_FUA_WRITES)
+		queue_work(log->recorder.wq, &log->recorder.work);
+	else
+		WRITE_ONCE(log->recorder.has_pairs, false);
 }
 
 void cache_log_add_flush(struct cache_log *log, struct bio *bio)

@@ -16,7 +16,8 @@ struct dm_io_client;
  * While a single writer flushes after no more writes than this, they have FUA.  Then no
  * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
  * its fsync took 118 us instead of 144.  16 writers were slower by a third if theirs had
- * FUA, because fewer of them shared a ring block and a flush.
+ * FUA, because fewer of them shared a ring block and a flush.  If it is a single write,
+ * its ring block does not wait for the user's flush, either (cache_log_record_early()).
  */
 #define LOG_FUA_WRITES	1U
 
@@ -35,7 +36,9 @@ struct cache_log_recorder {
 	struct workqueue_struct *wq;
 	struct work_struct work;	/* cache_log_ring_work() */
 	bool batch_runs;	/* read anywhere */
-	bool has_pairs;		/* a single writer flushes after each write; read anywhere */
+	bool has_pairs;		/* a single writer flushes after each write; anywhere */
+	/* Absorbed writes since the last flush, and before it.  Anywhere; may miss some. */
+	u32 since_flush, before_flush;
 	bool has_company;	/* several writers flush */
 	unsigned int batch_us;	/* the microseconds that the last batch took */
 	bool departed;		/* the runs of @departure have left; read by log.worker */
@@ -97,11 +100,35 @@ void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32
  *
  * Context: any, never sleeps; takes log.waiting.lock.
  *
- * Return: false if nothing has to be recorded, or the ring has failed; then the flush
- * goes to the device.  True: the bio ends when all is recorded (W3), with an error if
- * that failed.
+ * Return: false if the flush goes to the device: because the ring has failed, or all is
+ * recorded, or a batch is recording it; in the last case the bio is a BIO_JOINED_FLUSH
+ * now.  True: the bio ends when all is recorded (W3), with an error if that failed.
  */
 bool cache_log_flush(struct cache *c, struct bio *bio);
+
+/**
+ * cache_log_end_flush() - the device has served a flush that also waits for a batch
+ * @c: the engine; has a log
+ * @bio: the flush, which was a BIO_JOINED_FLUSH
+ *
+ * Context: any, never sleeps; takes log.waiting.lock.
+ *
+ * Return: DM_ENDIO_DONE; DM_ENDIO_INCOMPLETE if the bio ends later, because the batch
+ * still runs, or because the ring has failed.
+ */
+int cache_log_end_flush(struct cache *c, struct bio *bio);
+
+/**
+ * cache_log_wrote() - a write has ended that a flush is to record
+ * @log: the log
+ * @alone: did it come while a single writer flushed after each write?
+ *
+ * If so, its record is written while the user's program gets from the write to the flush.
+ * A second write without a flush in between ends that.
+ *
+ * Context: any, never sleeps; the write's bio has not ended.
+ */
+void cache_log_wrote(struct cache_log *log, bool alone);
 
 /**
  * cache_log_add_flush() - have a bio end with the next batch of the ring

@@ -440,6 +440,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	log->room.reaping = SLOT_NONE;
 	spin_lock_init(&log->waiting.lock);
 	bio_list_init(&log->waiting.flushes);
+	bio_list_init(&log->waiting.joined);
 	bio_list_init(&log->pace.room);
 	bio_list_init(&log->pace.again);
 	bio_list_init(&log->waiting.leavers);

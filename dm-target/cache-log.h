@@ -74,6 +74,7 @@ struct cache_log_waiting {
 	 */
 	spinlock_t lock;
 	struct bio_list flushes;	/* for log.recorder: flushes, writes with FUA */
+	struct bio_list joined;	/* flushes that the device served: for the batch's end */
 	/* Whether these two are empty is read anywhere. */
 	struct bio_list leavers;	/* writes: their block has to leave the log first */
 	struct bio_list discards;	/* their blocks have to leave the log first */

@@ -117,8 +117,8 @@ MUTANTS = {
         "if (beside)\n\t\tr = 0;"),
     "log-flush-before-records": (
         "dm-target/cache-log-ring.c",
-        "if (is_recorded(log) || !ring_is_well(log))",
-        "if (log)"),
+        "if (!ring_is_well(log))\n\t\treturn false;\n\tswitch (",
+        "if (log)\n\t\treturn false;\n\tswitch ("),
     "log-fua-write-not-recorded": (
         "dm-target/cache-log-io.c",
         "cb->logged.fua = bio->bi_opf & REQ_FUA;",
@@ -207,6 +207,11 @@ SUITE_MUTANTS = {
         "if (word & SLOT_TOUCHED)",
         "if (!c)",
         "origin three_blocks_changed writethrough"),
+    "log-flush-waits-for-no-early-record": (
+        "dm-target/cache-log-ring.c",
+        "runs = smp_load_acquire(&log->recorder.batch_runs);",
+        "runs = false;",
+        "absorb flush_waits_for_an_early_record written"),
     # When an engine is built anew, old records are written over what has gone home.
     "log-failed-but-not-forgotten": (
         "dm-target/cache-log-state.c",

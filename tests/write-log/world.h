@@ -28,6 +28,7 @@
 	X(W3_RING)		/* a flush writes the ring */ \
 	X(W3_DEVICE)		/* and flushes the device, even if the ring does not need it */ \
 	X(W3_IN_FLIGHT)		/* and waits for the block in flight */ \
+	X(W3_JOINED)		/* also if the device has flushed meanwhile */ \
 	X(W4_FLUSH_FIRST)	/* the origin is flushed before GONE */ \
 	X(W5_DIRTY)		/* into the cache: the mapping is committed dirty */ \
 	X(W5_COMMIT_FIRST)	/* and durable before GONE */ \

@@ -724,10 +724,83 @@ test_ssd_fails_to_write_its_log() {
 flushed_each() {
 	fio --name=each --filename=/dev/mapper/c --rw=write --bs=4k --size=64k --offset="$1m" \
 		--fsync=1 --direct=1 --output="$T/fio"
+	# fio leaves out the fsync after the last write.
+	sync -d /dev/mapper/c
+}
+
+# Writes to the device ring, which has the log's ring, take ten minutes; flushes do not.
+slow_ring() {
+	local -n real=real_$1
+	local from
+	from=$(ring_begins)
+	echo "0 $from linear $real 0"
+	echo "$from $(($(sectors "$real") - from)) delay /dev/mapper/ring 0 0 /dev/mapper/ring 0 600000 /dev/mapper/ring 0 0"
+}
+
+# Once a user flushes after each write, the record of a write is on its way before the flush
+# comes. The flush waits for it, also if the device has flushed long ago.
+# shellcheck disable=SC2154
+#@ fast hearth-only timeout=120 on=written,refused
+test_flush_waits_for_an_early_record() {
+	local flushed sync
+	WRITE_CACHE=64 breakable_devices 16 32
+	log_begins
+	flushed_each 8
+	modprobe -q dm-delay
+	dmsetup create ring --table "$(ring_table linear)"
+	now FAST slow_ring
+	dd if=/dev/urandom of="$T/new" bs=4k count=1 status=none
+	dd if="$T/new" of=/dev/mapper/c bs=4k seek=2560 oflag=direct status=none
+	until_true 20 writes_wait fast || fail "no record is written before a flush comes"
+	flushed=$(nr_flushes "$real_FAST")
+	sync -d /dev/mapper/c &
+	sync=$!
+	trap 'now FAST working; wait' EXIT
+	until_true 20 has_flushed "$real_FAST" "$flushed" || fail "the device is not flushed beside the record"
+	sleep 1
+	kill -0 $sync || fail "the flush has ended before the record is durable"
+	[ "$1" = written ] || becomes ring "$(ring_table error)"
+	now FAST working
+	trap - EXIT
+	if [ "$1" = written ]; then
+		wait $sync
+		assert_eq "$(counter c health)" good health
+	else
+		wait $sync || true
+		until_true 60 health_is c bypass || fail "health: $(health c)"
+		dd if="$SLOW" bs=4k count=1 skip=2560 iflag=direct status=none | cmp - "$T/new"
+	fi
+	dd if=/dev/mapper/c bs=4k count=1 skip=2560 iflag=direct status=none | cmp - "$T/new"
+}
+
+# If a writer flushes after two writes, neither has a record of its own.
+#@ fast hearth-only timeout=60
+test_two_writes_share_a_record() {
+	local before i
+	WRITE_CACHE=64 breakable_devices 16 32
+	log_begins
+	flushed_each 8
+	before=$(counter c log_ring_sectors)
+	for i in {0..15}; do
+		dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 seek=$((2560 + 48 * i)) oflag=direct status=none
+		dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 seek=$((2592 + 48 * i)) oflag=direct status=none
+		sync -d /dev/mapper/c
+	done
+	assert_le "$(($(counter c log_ring_sectors) - before))" $((18 * 8)) "sectors of the ring"
+}
+
+# nr_flushes DEVICE: prints the flushes since the device was made
+nr_flushes() {
+	awk '{ print $16 }' "/sys/class/block/${1##*/}/stat"
+}
+
+has_flushed() {
+	[ "$(nr_flushes "$1")" -gt "$2" ]
 }
 
 # A flush that needs a record fails when the ring cannot be written, also if the record
-# does not need the flush.
+# does not need the flush. The record of the second write is not early, because no flush has
+# come after the first.
 #@ slow hearth-only timeout=180 on=many,few
 test_flush_fails_with_the_ring() {
 	WRITE_CACHE=64 breakable_devices 16 32
@@ -735,7 +808,8 @@ test_flush_fails_with_the_ring() {
 	small_writes 1 0 4
 	if [ "$1" = few ]; then
 		flushed_each 8
-		dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 seek=2560 oflag=direct status=none
+		dd if=/dev/zero of=/dev/mapper/c bs=4k count=2 seek=2560 oflag=direct status=none
+		assert_eq "$(counter c log_unlogged)" 1 "writes that are not recorded"
 	fi
 	now FAST failing_writes
 	sync /dev/mapper/c || true
