@@ -54,8 +54,9 @@ CHEAPER = "norandmaps"
 # A guest with one CPU takes half to three quarters of the host's time of one with two,
 # because two CPUs wait for each other's locks and QEMU makes each of their accesses
 # atomic. So only the tests tagged "smp" have two CPUs in make test; in make test-full
-# all have two.
-ALL_SMP = os.environ.get("HEARTH_SET") == "all" or KERNEL != "kernel"
+# all have two. HEARTH_SMP=tagged or HEARTH_SMP=all says otherwise.
+FULL = os.environ.get("HEARTH_SET") == "all" or KERNEL != "kernel"
+ALL_SMP = os.environ.get("HEARTH_SMP", "all" if FULL else "tagged") == "all"
 
 HEADER = re.compile(r"^#@ *(.*)\ntest_(\w+)\(\)", re.M)
 
