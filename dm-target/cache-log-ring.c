@@ -207,6 +207,18 @@ static int write_batch(struct cache_log *log, u32 waiters, bool *wanted)
 	return r;
 }
 
+/* Take all bios of @from, which is a list of log.waiting. */
+static struct bio_list take_bios(struct cache_log *log, struct bio_list *from)
+{
+	struct bio_list bios;
+
+	spin_lock_irq(&log->waiting.lock);
+	bios = *from;
+	bio_list_init(from);
+	spin_unlock_irq(&log->waiting.lock);
+	return bios;
+}
+
 static void end_logged(struct bio *bio, int error)
 {
 	bio->bi_status = errno_to_blk_status(error);
@@ -236,15 +248,10 @@ static void end_flush(struct cache *c, struct bio *bio, int error, bool flushed)
  */
 static u32 end_joined(struct cache_log *log, int error)
 {
-	struct bio_list bios;
+	struct bio_list bios = take_bios(log, &log->waiting.joined);
+	u32 nr = bio_list_size(&bios);
 	struct bio *bio;
-	u32 nr;
 
-	spin_lock_irq(&log->waiting.lock);
-	bios = log->waiting.joined;
-	bio_list_init(&log->waiting.joined);
-	spin_unlock_irq(&log->waiting.lock);
-	nr = bio_list_size(&bios);
 	while ((bio = bio_list_pop(&bios)))
 		end_flush(log->c, bio, error, true);
 	return nr;
@@ -331,11 +338,7 @@ void cache_log_ring_work(struct work_struct *work)
 	WRITE_ONCE(log->recorder.batch_runs, true);
 	/* Pairs with what_is_recorded(). */
 	smp_mb();
-	spin_lock_irq(&log->waiting.lock);
-	bios = log->waiting.flushes;
-	bio_list_init(&log->waiting.flushes);
-	spin_unlock_irq(&log->waiting.lock);
-
+	bios = take_bios(log, &log->waiting.flushes);
 	waiters = bio_list_size(&bios);
 	has = has_flush(&bios);
 	wanted = has;

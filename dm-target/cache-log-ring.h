@@ -17,7 +17,7 @@ struct dm_io_client;
  * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
  * its fsync took 118 us instead of 144.  16 writers were slower by a third if theirs had
  * FUA, because fewer of them shared a ring block and a flush.  If it is a single write,
- * its ring block does not wait for the user's flush, either (cache_log_record_early()).
+ * its ring block does not wait for the user's flush, either (cache_log_wrote()).
  */
 #define LOG_FUA_WRITES	1U
 

@@ -28,9 +28,7 @@ u32 cache_reserve_now(struct cache *c)
 
 bool cache_reserve_has_more(struct cache *c)
 {
-	u32 nr_free = READ_ONCE(c->map.nr_free);
-
-	return nr_free && nr_free > cache_reserve_now(c);
+	return READ_ONCE(c->map.nr_free) > cache_reserve_now(c);
 }
 
 bool cache_reserve_is_short(struct cache *c)
