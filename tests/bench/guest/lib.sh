@@ -42,11 +42,6 @@ job() {
 		fail "fio $name"
 }
 
-# flushes DEVICE: prints the flushes since the device was made
-flushes() {
-	awk '{ print $16 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
-}
-
 # writes_of: prints the sectors written to META and to FAST, then the flushes of META
 # and of the SSD. SSD is the device below FAST, if there is one, because device-mapper
 # does not count flushes.

@@ -7,7 +7,7 @@
 
 # ios DEVICE: prints the reads and writes since it was made
 ios() {
-	awk '{ print $1 + $5 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+	echo $(($(io_total "$1" 1) + $(io_total "$1" 5)))
 }
 
 # begin_with_ios DEVICE: has the host begin when fio, which needs some seconds, has done some.

@@ -197,13 +197,23 @@ dies() {
 	becomes "$1" "0 $(sectors "/dev/mapper/$1") error"
 }
 
-# sectors_read DEVICE, sectors_written DEVICE: the totals since the device was made
+# io_total DEVICE FIELD: prints a number of the kernel's file stat, which counts since the
+# device was made
+io_total() {
+	awk -v field="$2" '{ print $field }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+}
+
 sectors_read() {
-	awk '{ print $3 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+	io_total "$1" 3
 }
 
 sectors_written() {
-	awk '{ print $7 }' "/sys/class/block/$(basename "$(readlink -f "$1")")/stat"
+	io_total "$1" 7
+}
+
+# flushes DEVICE: device-mapper counts none
+flushes() {
+	io_total "$1" 16
 }
 
 # written_to DEVICE SECTORS: at least so many sectors were written since the device was

@@ -752,7 +752,7 @@ test_flush_waits_for_an_early_record() {
 	dd if=/dev/urandom of="$T/new" bs=4k count=1 status=none
 	dd if="$T/new" of=/dev/mapper/c bs=4k seek=2560 oflag=direct status=none
 	until_true 20 writes_wait fast || fail "no record is written before a flush comes"
-	flushed=$(nr_flushes "$real_FAST")
+	flushed=$(flushes "$real_FAST")
 	sync -d /dev/mapper/c &
 	sync=$!
 	trap 'now FAST working; wait' EXIT
@@ -789,13 +789,8 @@ test_two_writes_share_a_record() {
 	assert_le "$(($(counter c log_ring_sectors) - before))" $((18 * 8)) "sectors of the ring"
 }
 
-# nr_flushes DEVICE: prints the flushes since the device was made
-nr_flushes() {
-	awk '{ print $16 }' "/sys/class/block/${1##*/}/stat"
-}
-
 has_flushed() {
-	[ "$(nr_flushes "$1")" -gt "$2" ]
+	[ "$(flushes "$1")" -gt "$2" ]
 }
 
 # A flush that needs a record fails when the ring cannot be written, also if the record
