@@ -461,15 +461,20 @@ kernel_memory() {
 	awk '/^(Slab|Percpu|KernelStack|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
 }
 
+# Gives the kernel's freed objects back, also the ones that KASAN has kept.
+shrink_slabs() {
+	local list
+	for list in /sys/kernel/slab/*/shrink; do
+		echo 1 >"$list"
+	done
+}
+
 # Prints all memory that belongs to no process and no file, in KiB, including pages that
 # no counter of the kernel covers. Freed memory that waits on a list of free pages or
 # free objects is left out.
 memory_held() {
-	local list
 	drop_caches
-	for list in /sys/kernel/slab/*/shrink; do
-		echo 1 >"$list"
-	done
+	shrink_slabs
 	cat /proc/sys/vm/stat_refresh
 	awk '$1 == "MemTotal:" { held += $2 }
 		/^(MemFree|Buffers|Cached|SwapCached|AnonPages|PageTables|SReclaimable):/ { held -= $2 }

@@ -383,7 +383,10 @@ cache_full_of() {
 	TAIL=$((mib - 1250))
 }
 
+# Prints the memory of the kernel's objects in use, in KiB. KASAN keeps freed objects for a
+# while, a slab its free ones.
 slab_now() {
+	shrink_slabs
 	awk '/^SUnreclaim:/ { print $2 }' /proc/meminfo
 }
 
