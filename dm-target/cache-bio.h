@@ -14,6 +14,7 @@
 /* How a bio was issued.  The end of the bio undoes that, or goes on with it. */
 enum bio_kind {
 	BIO_PLAIN,		/* there is nothing to undo */
+	BIO_ORIGIN_WRITE,	/* it writes the origin, and there is nothing to undo */
 	BIO_PINNED_READ,	/* it reads a slot, which it pins */
 	BIO_PINNED_WRITE,	/* it writes only a slot, which it pins */
 	BIO_BOTH,		/* it writes a slot, which it pins, and the origin */
@@ -54,6 +55,7 @@ struct cache_bio {
 	union {
 		atomic_t legs;	/* of a BIO_BOTH: copies that are under way */
 		u32 waits_on;	/* the slot that it is, or was last, parked on */
+		int flush_nr;	/* of a flush that the device is to serve: its number */
 	};
 	unsigned long units;	/* that a write to both devices has taken: bits */
 	/* A promotion that begins at its end, or, of a BIO_OVERWRITE, that it is. */
@@ -203,6 +205,64 @@ static inline u32 cache_bio_parts(struct cache *c, struct bio *bio, u64 block)
 static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 {
 	return bio_sectors(bio) == c->geo.block_sectors;
+}
+
+/* ---- Writes that are not durable yet, and flushes ---- */
+
+/**
+ * cache_note_hit() - a bio has written a device; is something to be flushed now?
+ * @device: what is kept of the device
+ * @bio: the bio, as it was sent to the device
+ *
+ * Context: a full barrier lies between the device's answer and the call.
+ */
+static inline void cache_note_hit(struct cache_written *device, const struct bio *bio)
+{
+	if (!(bio->bi_opf & REQ_FUA))
+		cache_written_note(device);
+}
+
+/**
+ * cache_note_write() - cache_note_hit() with the barrier
+ * @device: what is kept of the device
+ * @bio: the bio, as it was sent to the device
+ */
+static inline void cache_note_write(struct cache_written *device, const struct bio *bio)
+{
+	/* As cache_written_note() asks for. */
+	smp_mb();
+	cache_note_hit(device, bio);
+}
+
+/**
+ * cache_point_flush() - point a user's flush at its device
+ * @c: the engine
+ * @bio: the flush
+ * @fast: is it for the cache device, or for the origin?
+ *
+ * Return: false if the device has nothing to flush.
+ */
+static inline bool cache_point_flush(struct cache *c, struct bio *bio, bool fast)
+{
+	if (!cache_flush_needed(c, fast ? FLUSH_FAST : FLUSH_ORIGIN))
+		return false;
+	cache_bio(bio)->flush_nr =
+		cache_written_begin_flush(fast ? &c->flushes.fast : &c->flushes.origin);
+	bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);
+	return true;
+}
+
+/**
+ * cache_end_needless() - end a user's flush for which its device has nothing to flush
+ * @bio: the flush
+ *
+ * It is not timed, because the device has not served it.
+ */
+static inline void cache_end_needless(struct bio *bio)
+{
+	cache_bio(bio)->kind = BIO_PLAIN;
+	cache_bio(bio)->block = CACHE_BLOCK_UNTIMED;
+	bio_endio(bio);
 }
 
 /* ---- A bio as the policy sees it ---- */

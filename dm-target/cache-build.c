@@ -98,6 +98,7 @@ void cache_set_devices(struct cache *c, struct cache_table *t)
 static void init_locks(struct cache *c)
 {
 	cache_wait_init(c);
+	cache_flushes_init(&c->flushes);
 	spin_lock_init(&c->policy.lock);
 	cache_yield_init(c);
 	cache_lately_init(c);

@@ -36,96 +36,6 @@
  */
 #define GROUP_OPS		4096
 
-/* ---- Flushing the devices, at the same time ---- */
-
-#define FLUSH_ORIGIN	BIT(0)
-#define FLUSH_FAST	BIT(1)
-#define FLUSH_BOTH	(FLUSH_ORIGIN | FLUSH_FAST)
-
-struct flush_wait {
-	atomic_t pending;
-	struct completion done;
-};
-
-struct flush_leg {
-	struct bio bio;
-	bool *failed;
-	struct flush_wait *fw;
-};
-
-static void flush_end_io(struct bio *bio)
-{
-	struct flush_leg *leg = container_of(bio, struct flush_leg, bio);
-	struct flush_wait *fw = leg->fw;
-
-	/*
-	 * Noted here, because the device may serve a user's flush next, which has
-	 * to fail, too.
-	 */
-	if (bio->bi_status)
-		WRITE_ONCE(*leg->failed, true);
-	bio_uninit(bio);
-	if (atomic_dec_and_test(&fw->pending))
-		complete(&fw->done);
-}
-
-static void submit_flush(struct flush_leg *leg, struct block_device *bdev,
-			 bool *failed, struct flush_wait *fw)
-{
-	leg->failed = failed;
-	leg->fw = fw;
-	atomic_inc(&fw->pending);
-	bio_init(&leg->bio, bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH);
-	leg->bio.bi_end_io = flush_end_io;
-	submit_bio(&leg->bio);
-}
-
-/* The devices that could not flush, and so have lost something. */
-static unsigned int unflushed(const struct cache *c)
-{
-	return (READ_ONCE(c->degrade.origin_flush_failed) ? FLUSH_ORIGIN : 0) |
-	       (READ_ONCE(c->degrade.fast_flush_failed) ? FLUSH_FAST : 0);
-}
-
-/* Flush those of @devices that could flush so far.  unflushed() is the result. */
-static void flush_devices(struct cache *c, unsigned int devices)
-{
-	struct flush_wait fw = { .pending = ATOMIC_INIT(1) };
-	unsigned int before = unflushed(c);
-	struct flush_leg origin, fast;
-
-	init_completion(&fw.done);
-	devices &= ~before;
-	if (devices & FLUSH_ORIGIN)
-		submit_flush(&origin, c->dev.origin,
-			     &c->degrade.origin_flush_failed, &fw);
-	if (devices & FLUSH_FAST)
-		submit_flush(&fast, c->dev.fast, &c->degrade.fast_flush_failed,
-			     &fw);
-	if (!atomic_dec_and_test(&fw.pending))
-		wait_for_completion_io(&fw.done);
-	if (~before & unflushed(c) & FLUSH_FAST)
-		queue_work(c->wq.commit, &c->degrade.work);
-}
-
-int cache_flush_devices(struct cache *c)
-{
-	flush_devices(c, FLUSH_BOTH);
-	return unflushed(c) ? -EIO : 0;
-}
-
-int cache_flush_fast(struct cache *c)
-{
-	flush_devices(c, FLUSH_FAST);
-	return unflushed(c) & FLUSH_FAST ? -EIO : 0;
-}
-
-int cache_flush_origin(struct cache *c)
-{
-	flush_devices(c, FLUSH_ORIGIN);
-	return unflushed(c) & FLUSH_ORIGIN ? -EIO : 0;
-}
-
 struct group {
 	struct list_head ops;
 	unsigned int nr_ops;
@@ -301,7 +211,7 @@ static void complete_ops(struct cache *c, struct list_head *ops, int error)
 /* I2: a device did not flush, so changes that rely on its content fail. */
 static void fail_unflushed(struct cache *c, struct group *g)
 {
-	unsigned int devices = unflushed(c);
+	unsigned int devices = cache_unflushed(c);
 	struct commit_op *op, *next;
 	LIST_HEAD(failed);
 
@@ -345,7 +255,7 @@ void cache_commit_work(struct work_struct *work)
 	if (cache_writable(c))
 		g.nr_swept = cache_intents_take(c, g.nr_intents);
 	if (g.needs_flush || g.nr_swept) {
-		flush_devices(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
+		cache_flush_some(c, g.nr_swept ? FLUSH_BOTH : g.needs_flush);
 		fail_unflushed(c, &g);
 	}
 	end_home(c, &g);

@@ -129,34 +129,4 @@ void cache_commit_work(struct work_struct *work);
  */
 int cache_commit_sync(struct cache *c);
 
-/**
- * cache_flush_devices() - flush the origin and the cache device, at the same time
- * @c: the engine
- *
- * Context: process, sleeps.
- *
- * Return: 0; -EIO if one of them failed to flush, now or since the engine was built.
- */
-int cache_flush_devices(struct cache *c);
-
-/**
- * cache_flush_fast() - flush the cache device
- * @c: the engine
- *
- * Context: process, sleeps.
- *
- * Return: 0; -EIO if it failed to flush, now or since the engine was built.
- */
-int cache_flush_fast(struct cache *c);
-
-/**
- * cache_flush_origin() - flush the origin
- * @c: the engine
- *
- * Context: process, sleeps.
- *
- * Return: 0; -EIO if it failed to flush, now or since the engine was built.
- */
-int cache_flush_origin(struct cache *c);
-
 #endif

@@ -468,6 +468,8 @@ void cache_engine_run(struct cache *c)
 {
 	WRITE_ONCE(c->life.quiescing, false);
 	WRITE_ONCE(c->tick.last_io, jiffies);
+	/* The devices' own tables may have changed meanwhile. */
+	cache_flushes_forget(&c->flushes);
 	/* Said only now, because before the table was not among those that are told. */
 	if (c->checked.untold)
 		tell_tables(c);

@@ -80,6 +80,8 @@ int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 
 	if (unlikely(*error))
 		WRITE_ONCE(*failed, true);
+	cache_written_end_flush(fast ? &c->flushes.fast : &c->flushes.origin,
+				cache_bio(bio)->flush_nr, !*error);
 	if (likely(!READ_ONCE(*failed)))
 		return DM_ENDIO_DONE;
 

@@ -529,6 +529,7 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	u32 slot;
 	int r;
 
+	cb->kind = BIO_ORIGIN_WRITE;
 	for (;;) {
 		slot = slot_map_find(&c->map, cb->block);
 		if (slot == SLOT_NONE) {
@@ -560,26 +561,30 @@ static int map_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 /*
  * Nothing acknowledged depends on metadata that is not durable yet, so a flush is a
- * flush of both devices, and of the write log if that has something to record.
- * Device-mapper sends one bio for each device.  Not inline, because then hits would
- * have to save the registers that it needs.
+ * flush of both devices, and of the write log if that has something to record.  A
+ * device that has nothing to flush gets none.  Device-mapper sends one bio for each
+ * device.  Not inline, because then hits would have to save the registers that it needs.
  */
 static noinline int map_flush(struct cache *c, struct bio *bio)
 {
 	bool fast = dm_bio_get_target_bio_nr(bio);
+	enum log_answer answer = LOG_PASSES;
 
 	cache_bio(bio)->kind = BIO_FLUSH;
 	cache_bio(bio)->block = CACHE_BLOCK_FLUSH;
 	cache_bio(bio)->began = ktime_get_ns();
 	if (fast && unlikely(cache_bypassed(c))) {
-		cache_bio(bio)->kind = BIO_PLAIN;
-		bio_endio(bio);
+		cache_end_needless(bio);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (fast && unlikely(READ_ONCE(c->log)) && cache_log_flush(c, bio))
-		return DM_MAPIO_SUBMITTED;
-	bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);
-	return DM_MAPIO_REMAPPED;
+	if (fast && unlikely(READ_ONCE(c->log)))
+		answer = cache_log_flush(c, bio);
+	if (answer != LOG_PASSES)
+		return map_to_log(answer);
+	if (cache_point_flush(c, bio, fast))
+		return DM_MAPIO_REMAPPED;
+	cache_end_needless(bio);
+	return DM_MAPIO_SUBMITTED;
 }
 
 /* ---- Mapping ---- */
@@ -623,6 +628,8 @@ int cache_map_bio(struct cache *c, struct bio *bio)
 	cb->fill = NULL;
 	if (unlikely(cb->block >= c->geo.origin_blocks)) {
 		cb->block = CACHE_BLOCK_UNTIMED;
+		if (op_is_write(bio_op(bio)))
+			cb->kind = BIO_ORIGIN_WRITE;
 		cache_remap_origin(c, bio);
 		return DM_MAPIO_REMAPPED;
 	}
@@ -750,6 +757,8 @@ static int end_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 	 * cannot become one that keeps dirty blocks with a bio in flight.
 	 */
 	cache_unpin(c, cb->slot, SLOT_PIN | SLOT_WRITER);
+	/* The unpin is a full barrier. */
+	cache_note_hit(&c->flushes.fast, bio);
 	return likely(!*error) ? DM_ENDIO_DONE :
 				 cache_write_elsewhere(c, bio, error);
 }
@@ -826,13 +835,19 @@ static noinline int end_no_hit(struct cache *c, struct bio *bio,
 	case BIO_BOTH:
 	case BIO_LOGGED:
 		break;
+	case BIO_ORIGIN_WRITE:
+		cache_note_write(&c->flushes.origin, bio);
+		break;
 	case BIO_GATED:
+		cache_note_write(&c->flushes.origin, bio);
 		end_gated(c, cb, *error);
 		break;
 	case BIO_OVERWRITE:
+		cache_note_write(&c->flushes.fast, bio);
 		cache_overwrite_done(c, bio, *error);
 		return DM_ENDIO_INCOMPLETE;
 	case BIO_DISCARD:
+		cache_note_write(&c->flushes.origin, bio);
 		cache_gate_leave_discard(c, &cb->discard);
 		break;
 	case BIO_FLUSH:
@@ -843,6 +858,7 @@ static noinline int end_no_hit(struct cache *c, struct bio *bio,
 		atomic_dec(&c->intents.nr_suspects);
 		break;
 	case BIO_ABSORBED:
+		cache_note_write(&c->flushes.fast, bio);
 		return cache_log_end_write(c, bio, error);
 	case BIO_LOG_READ:
 		cache_log_end_read(c, bio, *error);

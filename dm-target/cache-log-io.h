@@ -6,6 +6,8 @@
 #include <linux/bio.h>
 #include <linux/types.h>
 
+#include "cache-log-ring.h"
+
 struct cache;
 struct cache_bio;
 struct log_write;
@@ -35,14 +37,6 @@ struct log_piece {
 struct cache_log_io {
 	struct bio_set pieces;	/* of struct log_piece */
 	u64 large_ends[LOG_NR_LARGE];	/* sectors where large writes ended; racy */
-};
-
-/* The log's answer to a bio of a user. */
-enum log_answer {
-	LOG_PASSES,		/* nothing: the bio goes on as if there were no log */
-	LOG_POINTED,		/* the bio points at the log, and the caller submits it */
-	LOG_TAKEN,		/* the bio waits, or has ended */
-	LOG_LOOK_AGAIN,		/* nothing, and the slot is to be looked for again */
 };
 
 /**

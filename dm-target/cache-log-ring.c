@@ -129,17 +129,18 @@ static void begin_ring_write(struct cache_log *log, const struct log_io *io,
 
 /*
  * *@wanted: does a user's flush wait for one of the device (W3)?  It becomes false when
- * one was tried.  A flush before the block is a request of its own, because a
- * device-mapper device does not report that the flush of a request with data failed.
- * One beside the block comes second, because then it also serves a device that has to
- * flush after the block for want of FUA.
+ * one was tried, or is not needed.  A flush before the block is a request of its own,
+ * because a device-mapper device does not report that the flush of a request with data
+ * failed.  One beside the block comes second, because then it also serves a device that
+ * has to flush after the block for want of FUA.
  *
  * W9: no block is tried again, because the next flush proves nothing about what a flush
  * that failed has dropped.
  */
 static int write_ring_block(struct cache_log *log, const struct log_io *io, bool *wanted)
 {
-	bool first = io->flags & LOG_PREFLUSH, beside = *wanted && !first;
+	bool first = io->flags & LOG_PREFLUSH;
+	bool beside = *wanted && !first && cache_flush_needed(log->c, FLUSH_FAST);
 	struct ring_write w;
 	int r;
 
@@ -159,7 +160,8 @@ static int write_ring_block(struct cache_log *log, const struct log_io *io, bool
 /* W2, W9: after a flush that failed nothing is recorded any more. */
 static bool ring_is_well(struct cache_log *log)
 {
-	return !READ_ONCE(log->life.failed) &&
+	/* Pairs with ring_failed(): then the flush that failed is seen, too. */
+	return !smp_load_acquire(&log->life.failed) &&
 	       !READ_ONCE(log->c->degrade.fast_flush_failed);
 }
 
@@ -238,13 +240,15 @@ static void end_flush(struct cache *c, struct bio *bio, int error, bool flushed)
 		bio_endio(bio);
 		return;
 	}
-	bio_set_dev(bio, c->dev.fast);
-	submit_bio_noacct(bio);
+	if (cache_point_flush(c, bio, true))
+		submit_bio_noacct(bio);
+	else
+		cache_end_needless(bio);
 }
 
 /*
- * End the flushes that have joined the batch.  The device has served them, and they find
- * that no batch runs from here on.  Returns their number.
+ * End the flushes that have joined the batch.  The device has served them, or had nothing
+ * to flush.  They find that no batch runs from here on.  Returns their number.
  */
 static u32 end_joined(struct cache_log *log, int error)
 {
@@ -290,7 +294,8 @@ static void ring_failed(struct cache_log *log, int error)
 	if (READ_ONCE(log->life.failed))
 		return;
 	WRITE_ONCE(c->degrade.fast_flush_failed, true);
-	WRITE_ONCE(log->life.failed, true);
+	/* Pairs with ring_is_well(). */
+	smp_store_release(&log->life.failed, true);
 	/* During recovery the table is refused instead, and the disk keeps the log. */
 	if (!log->life.begun)
 		return;
@@ -350,7 +355,7 @@ void cache_log_ring_work(struct work_struct *work)
 	others = READ_ONCE(log->waiting.flushes.head);
 	/*
 	 * All of the batch is durable, or the ring has failed.  Pairs with
-	 * what_is_recorded() and cache_log_end_flush().
+	 * what_is_recorded() and join_batch().
 	 */
 	smp_store_release(&log->recorder.batch_runs, false);
 	waiters += end_joined(log, r);
@@ -410,17 +415,36 @@ static enum recorded what_is_recorded(struct cache_log *log)
 		return NOT_RECORDED;
 	/* Pairs with cache_log_ring_work(). */
 	smp_rmb();
-	return READ_ONCE(log->recorder.batch_runs) ? BEING_RECORDED : RECORDED;
+	/* Acquire, because the caller then looks whether the batch has failed. */
+	return smp_load_acquire(&log->recorder.batch_runs) ? BEING_RECORDED : RECORDED;
 }
 
-bool cache_log_flush(struct cache *c, struct bio *bio)
+/*
+ * W3: have a flush that the device need not serve any more end with the batch that runs.
+ * False if none runs.  A later batch than the flush needs does no harm.
+ */
+static bool join_batch(struct cache_log *log, struct bio *bio)
+{
+	unsigned long flags;
+	bool runs;
+
+	spin_lock_irqsave(&log->waiting.lock, flags);
+	/* Pairs with cache_log_ring_work(). */
+	runs = smp_load_acquire(&log->recorder.batch_runs);
+	if (runs)
+		bio_list_add(&log->waiting.joined, bio);
+	spin_unlock_irqrestore(&log->waiting.lock, flags);
+	return runs;
+}
+
+enum log_answer cache_log_flush(struct cache *c, struct bio *bio)
 {
 	struct cache_log *log = c->log;
 
 	WRITE_ONCE(log->recorder.before_flush, READ_ONCE(log->recorder.since_flush));
 	WRITE_ONCE(log->recorder.since_flush, 0);
 	if (!ring_is_well(log))
-		return false;
+		return LOG_PASSES;
 	switch (what_is_recorded(log)) {
 	case NOT_RECORDED:
 		break;
@@ -428,30 +452,27 @@ bool cache_log_flush(struct cache *c, struct bio *bio)
 		/* With company, one flush of the next batch serves several. */
 		if (READ_ONCE(log->recorder.has_company))
 			break;
-		cache_bio(bio)->kind = BIO_JOINED_FLUSH;
-		return false;
+		/* Asked once: a flush that ends between two looks would change the answer. */
+		if (cache_point_flush(c, bio, true)) {
+			cache_bio(bio)->kind = BIO_JOINED_FLUSH;
+			return LOG_POINTED;
+		}
+		cache_leave_submitter(bio);
+		return join_batch(log, bio) ? LOG_TAKEN : LOG_PASSES;
 	case RECORDED:
-		return false;
+		return LOG_PASSES;
 	}
 	cache_leave_submitter(bio);
 	cache_log_add_flush(log, bio);
-	return true;
+	return LOG_TAKEN;
 }
 
 /* W3: the device has flushed; are the records durable, too? */
 int cache_log_end_flush(struct cache *c, struct bio *bio)
 {
 	struct cache_log *log = c->log;
-	unsigned long flags;
-	bool runs;
 
-	spin_lock_irqsave(&log->waiting.lock, flags);
-	/* If it is a later batch already, that does no harm. */
-	runs = smp_load_acquire(&log->recorder.batch_runs);
-	if (runs)
-		bio_list_add(&log->waiting.joined, bio);
-	spin_unlock_irqrestore(&log->waiting.lock, flags);
-	if (runs)
+	if (join_batch(log, bio))
 		return DM_ENDIO_INCOMPLETE;
 	if (likely(ring_is_well(log)))
 		return DM_ENDIO_DONE;

@@ -12,6 +12,14 @@ struct cache;
 struct cache_log;
 struct dm_io_client;
 
+/* The log's answer: what becomes of a bio? */
+enum log_answer {
+	LOG_PASSES,		/* nothing: the bio goes on as if there were no log */
+	LOG_POINTED,		/* the bio points at the cache device; the caller sends it */
+	LOG_TAKEN,		/* the bio waits, or has ended */
+	LOG_LOOK_AGAIN,		/* nothing, and the slot is to be looked for again */
+};
+
 /*
  * While a single writer flushes after no more writes than this, they have FUA.  Then no
  * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
@@ -100,11 +108,12 @@ void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32
  *
  * Context: any, never sleeps; takes log.waiting.lock.
  *
- * Return: false if the flush goes to the device: because the ring has failed, or all is
- * recorded, or a batch is recording it; in the last case the bio is a BIO_JOINED_FLUSH
- * now.  True: the bio ends when all is recorded (W3), with an error if that failed.
+ * Return: LOG_PASSES because the ring has failed, or all is recorded.  LOG_POINTED: a
+ * batch is recording the rest, and the bio, a BIO_JOINED_FLUSH now, points at the cache
+ * device, which has something to flush.  LOG_TAKEN: the bio ends when all is recorded
+ * (W3), with an error if that failed.
  */
-bool cache_log_flush(struct cache *c, struct bio *bio);
+enum log_answer cache_log_flush(struct cache *c, struct bio *bio);
 
 /**
  * cache_log_end_flush() - the device has served a flush that also waits for a batch

@@ -17,6 +17,7 @@
  *   cache-policies.c   finds policies, parses their settings, gives an engine one
  *   cache-degrade.c    decides what is given up when a device fails
  *   cache-intents.c    chooses the intents that no write asked for
+ *   cache-flush.c      flushes the two devices
  *   cache-commit.c     makes changes of the metadata durable, in groups
  *   cache-settings.c   keeps settings that were given by message
  *   cache-log-open.c   the open segments of the write log
@@ -103,6 +104,7 @@
 #include "cache-degrade.h"
 #include "cache-engine.h"
 #include "cache-evict.h"
+#include "cache-flush.h"
 #include "cache-gate.h"
 #include "cache-intents.h"
 #include "cache-lately.h"
@@ -171,6 +173,7 @@ struct cache {
 	struct cache_writeback writeback;
 	struct cache_intents intents;
 	struct cache_commit commit;
+	struct cache_flushes flushes;
 	struct cache_degrade degrade;
 	struct cache_record settings;
 	struct cache_lately lately;

@@ -212,6 +212,26 @@ SUITE_MUTANTS = {
         "runs = smp_load_acquire(&log->recorder.batch_runs);",
         "runs = false;",
         "absorb flush_waits_for_an_early_record written"),
+    "flush-left-out-after-a-hit": (
+        "dm-target/cache-io.c",
+        "cache_note_hit(&c->flushes.fast, bio);",
+        "",
+        "ops flush_goes_where_it_is_needed"),
+    "flush-left-out-after-a-miss": (
+        "dm-target/cache-io.c",
+        "cache_note_write(&c->flushes.origin, bio);\n\t\tend_gated(",
+        "end_gated(",
+        "ops flush_goes_where_it_is_needed"),
+    "flush-left-out-after-an-uncached-write": (
+        "dm-target/cache-io.c",
+        "cb->kind = BIO_ORIGIN_WRITE;\n\tfor (;;)",
+        "for (;;)",
+        "ops flush_goes_where_it_is_needed"),
+    "flush-of-the-ssd-left-out-after-a-write-to-both": (
+        "dm-target/cache-both.c",
+        "cache_note_write(&c->flushes.fast, bio);",
+        "",
+        "ops flush_goes_where_it_is_needed"),
     # When an engine is built anew, old records are written over what has gone home.
     "log-failed-but-not-forgotten": (
         "dm-target/cache-log-state.c",

@@ -17,6 +17,11 @@ absorbing() {
 log_begins() {
 	by_hand c 128 "metadata2 writeback"
 	stays_dirty c
+	log_goes_on
+}
+
+# The log of the cache c is turned on.
+log_goes_on() {
 	message c settle_seconds 0
 	message c absorb 1
 	until_true 60 log_is on
@@ -738,13 +743,17 @@ slow_ring() {
 }
 
 # Once a user flushes after each write, the record of a write is on its way before the flush
-# comes. The flush waits for it, also if the device has flushed long ago.
+# comes. The flush waits for it, also if the device has flushed long ago, and if it has
+# nothing to flush.
 # shellcheck disable=SC2154
-#@ fast hearth-only timeout=120 on=written,refused
+#@ fast hearth-only timeout=120 on=written,refused,alone
 test_flush_waits_for_an_early_record() {
 	local flushed sync
 	WRITE_CACHE=64 breakable_devices 16 32
-	log_begins
+	by_hand c 128 "metadata2 writeback"
+	stays_dirty c
+	dd if=/dev/zero of=/dev/mapper/c bs=64k seek=8 count=1 oflag=direct status=none
+	log_goes_on
 	flushed_each 8
 	modprobe -q dm-delay
 	dmsetup create ring --table "$(ring_table linear)"
@@ -752,17 +761,23 @@ test_flush_waits_for_an_early_record() {
 	dd if=/dev/urandom of="$T/new" bs=4k count=1 status=none
 	dd if="$T/new" of=/dev/mapper/c bs=4k seek=2560 oflag=direct status=none
 	until_true 20 writes_wait fast || fail "no record is written before a flush comes"
+	[ "$1" = alone ] || dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 seek=128 oflag=direct status=none
 	flushed=$(flushes "$real_FAST")
 	sync -d /dev/mapper/c &
 	sync=$!
 	trap 'now FAST working; wait' EXIT
-	until_true 20 has_flushed "$real_FAST" "$flushed" || fail "the device is not flushed beside the record"
+	if [ "$1" = alone ]; then
+		until_true 20 is_in_flush $sync || fail "the flush has not begun"
+	else
+		until_true 20 has_flushed "$real_FAST" "$flushed" || fail "the device is not flushed beside the record"
+	fi
 	sleep 1
 	kill -0 $sync || fail "the flush has ended before the record is durable"
-	[ "$1" = written ] || becomes ring "$(ring_table error)"
+	[ "$1" != alone ] || assert_eq "$(flushes "$real_FAST")" "$flushed" "flushes of the SSD, which had nothing to flush"
+	[ "$1" != refused ] || becomes ring "$(ring_table error)"
 	now FAST working
 	trap - EXIT
-	if [ "$1" = written ]; then
+	if [ "$1" != refused ]; then
 		wait $sync
 		assert_eq "$(counter c health)" good health
 	else
@@ -787,6 +802,11 @@ test_two_writes_share_a_record() {
 		sync -d /dev/mapper/c
 	done
 	assert_le "$(($(counter c log_ring_sectors) - before))" $((18 * 8)) "sectors of the ring"
+}
+
+# is_in_flush PID: it waits for the end of a flush
+is_in_flush() {
+	grep -q blkdev_issue_flush "/proc/$1/stack"
 }
 
 has_flushed() {

@@ -482,6 +482,73 @@ test_unmap_many_blocks() {
 	assert_le "$SLAB" 1024 "KiB of memory"
 }
 
+# flushes_after COMMAND...: prints how many flushes of c the SSD and the disk serve after the
+# command.
+flushes_after() {
+	local fast slow on_fast on_slow
+	fast=$(counter c timed_cache_flushes) slow=$(counter c timed_origin_flushes)
+	"$@" >&2
+	on_fast=$(flushes "$FAST") on_slow=$(flushes "$SLOW")
+	sync -d /dev/mapper/c
+	fast=$(($(counter c timed_cache_flushes) - fast))
+	slow=$(($(counter c timed_origin_flushes) - slow))
+	assert_ge "$(flushes "$FAST")" $((on_fast + fast)) "flushes of the SSD"
+	assert_ge "$(flushes "$SLOW")" $((on_slow + slow)) "flushes of the disk"
+	echo "$fast $slow"
+}
+
+# write_4k BLOCK [FLAG]: writes 4 KiB to a block of 64 KiB.
+write_4k() {
+	dd if=/dev/urandom of=/dev/mapper/c bs=4k seek=$((16 * $1)) count=1 oflag="direct${2:+,$2}" status=none
+}
+
+read_4k() {
+	dd if=/dev/mapper/c of=/dev/null bs=4k skip=$((16 * $1)) count=1 iflag=direct status=none
+}
+
+has_dirty() {
+	[ "$(stat_of "$1" dirty)" = "$2" ]
+}
+
+# in_mode_of_table COMMAND MODE: the last block of the origin is not whole.
+in_mode_of_table() {
+	dmsetup "$1" c --table "0 65528 cache $META $FAST $SLOW 128 1 $2 default 0"
+	[ "$1" = create ] || dmsetup resume c
+}
+
+# A flush goes only to a device that was written since it was flushed, because a flush holds
+# up what a disk does. The last block, which is not whole, is never cached.
+#@ hearth-only fast timeout=60
+test_flush_goes_where_it_is_needed() {
+	local flushed
+	WRITE_CACHE=64 by_hand_devices 16 32
+	in_mode_of_table create writeback
+	stays_dirty c
+	write_4k 0
+	write_4k 0
+	flushes_after true
+	assert_eq "$(flushes_after true)" "0 0" "flushes after nothing"
+	assert_eq "$(flushes_after read_4k 0)" "0 0" "flushes after a read"
+	assert_eq "$(flushes_after write_4k 0)" "1 0" "flushes after a write that hits"
+	assert_eq "$(flushes_after write_4k 0 dsync)" "0 0" "flushes after a write with FUA"
+	in_mode_of_table load writethrough
+	message c mode writearound
+	until_true 20 has_dirty c 0 || fail "$(stat_of c dirty) blocks are dirty"
+	flushes_after true
+	assert_eq "$(flushes_after write_4k 400)" "0 1" "flushes after a write that misses"
+	assert_eq "$(flushes_after write_4k 511)" "0 1" "flushes after a write to the last block"
+	assert_eq "$(flushes_after blkdiscard -o 20M -l 1M /dev/mapper/c)" "0 1" "flushes after a discard"
+	assert_eq "$(flushes_after write_4k 0)" "1 1" "flushes after a write to both"
+	assert_eq "$(flushes_after true)" "0 0" "flushes after nothing, in writearound"
+	in_mode_of_table load passthrough
+	sync -d /dev/mapper/c
+	# The target times nothing in passthrough.
+	flushed=$(flushes "$SLOW")
+	write_4k 400
+	sync -d /dev/mapper/c
+	assert_ge "$(flushes "$SLOW")" $((flushed + 1)) "flushes of the disk in passthrough"
+}
+
 is_held() {
 	[ "$(cat /sys/module/heldlock/parameters/held)" = Y ]
 }
