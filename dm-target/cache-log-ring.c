@@ -15,8 +15,8 @@
 #include <linux/vmalloc.h>
 
 /*
- * Microseconds for which a batch waits for other writers, at most.  On a slower device a
- * batch takes long enough for others to join the next one.  Not chosen by measurement.
+ * A batch that takes more microseconds than this has no wait that is longer, because
+ * others join the next one meanwhile.  Not chosen by measurement.
  */
 #define LOG_JOIN_US	100U
 
@@ -305,21 +305,39 @@ static void ring_failed(struct cache_log *log, int error)
 	queue_work(c->wq.bg, &log->worker.work);
 }
 
+static bool all_have_joined(struct cache_log *log)
+{
+	return atomic_read(&log->recorder.nr_waiting) >= log->recorder.nr_expected;
+}
+
 /*
- * If several writers flush, a batch first waits as long as the last one took, because
- * then more of them share a ring block and a flush: 16 writers with an fsync each were
- * faster by two fifths.  The journal of ext4 waits in the same way.
+ * If several writers flush, a batch first waits for those that flushed lately, because
+ * then they share a ring block and a flush.  It waits three times as long as the last
+ * batch took, at most: with an fsync after each write, 2, 4 and 16 writers were faster by
+ * 28, 26 and 10 percent than with a wait of once to one and a half times in any case.
  */
 static void let_others_join(struct cache_log *log)
 {
-	unsigned int us = min(log->recorder.batch_us, LOG_JOIN_US);
+	unsigned int us = 3 * min(log->recorder.batch_us, LOG_JOIN_US);
 
-	if (log->recorder.has_company && us)
-		usleep_range(us, us + us / 2);
+	if (log->recorder.has_company && us && atomic_read(&log->recorder.nr_waiting))
+		wait_event_hrtimeout(log->recorder.all_wait, all_have_joined(log),
+				     ns_to_ktime(us * NSEC_PER_USEC));
 }
 
-static void note_company(struct cache_log *log, bool company)
+/*
+ * @nr: the bios that waited for the batch, and the flushes that came while it ran.  A
+ * batch for which none waits says nothing about writers.
+ */
+static void note_company(struct cache_log *log, u32 nr)
 {
+	bool company = nr > 1;
+	u32 lately = log->recorder.nr_expected;
+
+	if (!nr)
+		return;
+	/* A writer that does not flush any more is forgotten after some batches. */
+	WRITE_ONCE(log->recorder.nr_expected, max(nr, lately * 7 / 8));
 	WRITE_ONCE(log->recorder.has_company, company);
 	if (company)
 		WRITE_ONCE(log->recorder.has_pairs, false);
@@ -329,9 +347,9 @@ void cache_log_ring_work(struct work_struct *work)
 {
 	struct cache_log *log = container_of(work, struct cache_log, recorder.work);
 	struct bio_list bios;
-	bool has, wanted, others;
 	ktime_t began;
-	u32 waiters;
+	bool has, wanted;
+	u32 waiters, others;
 	int r;
 
 	let_others_join(log);
@@ -345,6 +363,7 @@ void cache_log_ring_work(struct work_struct *work)
 	smp_mb();
 	bios = take_bios(log, &log->waiting.flushes);
 	waiters = bio_list_size(&bios);
+	atomic_sub(waiters, &log->recorder.nr_waiting);
 	has = has_flush(&bios);
 	wanted = has;
 	r = write_batch(log, waiters, &wanted);
@@ -352,14 +371,14 @@ void cache_log_ring_work(struct work_struct *work)
 		ring_failed(log, r);
 	log->recorder.batch_us = min_t(s64, ktime_us_delta(ktime_get(), began), UINT_MAX);
 	/* A bio that ends may be followed by its writer's next one. */
-	others = READ_ONCE(log->waiting.flushes.head);
+	others = atomic_read(&log->recorder.nr_waiting);
 	/*
 	 * All of the batch is durable, or the ring has failed.  Pairs with
 	 * what_is_recorded() and join_batch().
 	 */
 	smp_store_release(&log->recorder.batch_runs, false);
 	waiters += end_joined(log, r);
-	note_company(log, waiters > 1 || others);
+	note_company(log, waiters + others);
 	end_flushes(log, &bios, r, has && !wanted);
 	wake_up_all(&log->worker.wait);
 }
@@ -504,6 +523,9 @@ void cache_log_add_flush(struct cache_log *log, struct bio *bio)
 	 */
 	spin_lock_irqsave(&log->waiting.lock, flags);
 	bio_list_add(&log->waiting.flushes, bio);
+	if (atomic_inc_return(&log->recorder.nr_waiting) ==
+	    READ_ONCE(log->recorder.nr_expected))
+		wake_up(&log->recorder.all_wait);
 	queue_work(log->recorder.wq, &log->recorder.work);
 	spin_unlock_irqrestore(&log->waiting.lock, flags);
 }

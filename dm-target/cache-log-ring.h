@@ -48,6 +48,9 @@ struct cache_log_recorder {
 	/* Absorbed writes since the last flush, and before it.  Anywhere; may miss some. */
 	u32 since_flush, before_flush;
 	bool has_company;	/* several writers flush */
+	atomic_t nr_waiting;	/* of log.waiting.flushes */
+	u32 nr_expected;	/* so many wait if all writers flush that did lately */
+	wait_queue_head_t all_wait;	/* @nr_waiting has reached @nr_expected */
 	unsigned int batch_us;	/* the microseconds that the last batch took */
 	bool departed;		/* the runs of @departure have left; read by log.worker */
 	struct log_departure departure;	/* log.worker's: of runs that leave */

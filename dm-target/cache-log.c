@@ -446,6 +446,7 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	bio_list_init(&log->waiting.leavers);
 	bio_list_init(&log->waiting.discards);
 	init_waitqueue_head(&log->worker.wait);
+	init_waitqueue_head(&log->recorder.all_wait);
 	INIT_WORK(&log->recorder.work, cache_log_ring_work);
 	INIT_WORK(&log->worker.work, work);
 	INIT_DELAYED_WORK(&log->pace.work, pace_work);
