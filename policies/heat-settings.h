@@ -11,7 +11,10 @@
 
 #include "clock-settings.h"
 
-/* docs/policies.md has what each level promotes and what it saves. */
+/*
+ * docs/policies.md has what levels 1 to 3 promote and save, and PRICE_SIXTEENTHS the
+ * price of each level.
+ */
 #define HEAT_MAX_LEVEL		5
 #define HEAT_DEFAULT_LEVEL	2
 

@@ -42,7 +42,10 @@
 
 /* Limits the time under the engine's lock if every slot was hit. */
 #define HEAT_ROUNDS_PER_VICTIM	32
-/* One miss in so many is promoted in any class: learning may cost a percent. */
+/*
+ * One miss in 96 is promoted whatever its class, because a class that is never promoted
+ * could not show that it pays now. That is a percent of the misses.
+ */
 #define HEAT_SAMPLE		96
 /* Percent of the room for migrations: samples wait while more of it is in use. */
 #define HEAT_BUSY		50
@@ -73,7 +76,10 @@
  * promotions teach.
  */
 #define YIELD_FIRST		YIELD_ONE
-/* The same for new blocks, if a warm cache has blocks to lose. */
+/*
+ * The same for blocks that the ghost does not know, if more than half of the cache was in
+ * use when heat took it over, because then it has blocks to lose.
+ */
 #define YIELD_WARY		(YIELD_ONE / 2)
 /*
  * Samples in the moving averages: of one class, and of all of them. The mean has
@@ -91,7 +97,10 @@
  */
 #define YIELD_FETCH		(YIELD_ONE / 4)
 #define YIELD_FETCH_STREAM	YIELD_ONE
-/* Blocks of 8 MiB reach this. It bounds the lead, which counts costs. */
+/*
+ * The cost of a promotion is cut at this, which blocks of 8 MiB reach. The lead counts
+ * costs, and one promotion of a larger block would move it too far.
+ */
 #define YIELD_MAX_COST		(8 * YIELD_ONE)
 /* A class that yields less is poor: it hardly ever pays. */
 #define YIELD_POOR		(YIELD_ONE / 4)
@@ -121,8 +130,9 @@
 #define PRICE_LEAST(n)		((n) * YIELD_ONE / 72)
 #define PRICE_MOST(n)		((n) * YIELD_ONE / 18)
 
-/* An entry of the ghost; zero is empty. */
+/* A bucket of 8 entries is half a cache line, so a look at it touches one line. */
 #define GHOST_WAYS		8
+/* An entry of the ghost; zero is empty. */
 #define GHOST_FP_MASK		0xffffu
 #define GHOST_VISITS_SHIFT	16
 #define GHOST_VISITS_MASK	0x3u
@@ -162,8 +172,9 @@
 #define BORDER_LEAST(all)	((all) / 16)
 #define BORDER_MOST(all)	((all) - (all) / 8)
 
-/* An entry of the rival's table; zero is empty. */
+/* As GHOST_WAYS. */
 #define RIVAL_WAYS		8
+/* An entry of the rival's table; zero is empty. */
 #define RIVAL_FP_MASK		0xffffu
 #define RIVAL_NEWS		0x10000u /* put by a hit, not counted yet */
 #define RIVAL_TIME_SHIFT	17
@@ -186,7 +197,10 @@
  * in 1000 accesses.
  */
 #define LEAD_LOST		(LEAD_ONE / 20)
-/* A longer lead is not kept, so that a change of the volume soon undoes it. */
+/*
+ * The lead is cut at this, because a longer lead would take longer to fall after the load
+ * has changed.
+ */
 #define LEAD_MOST		LEAD_LOST
 
 /*
@@ -196,8 +210,9 @@
 #define REGION_COLD		4
 #define REGION_WARM		16
 
-/* An entry of the region table. */
+/* A set of 4 entries is a quarter of a cache line, so a look at it touches one line. */
 #define REGION_WAYS		4
+/* An entry of the region table. */
 #define REGION_TAG_MASK		0xfffu
 #define REGION_HEAT_SHIFT	12
 #define REGION_HEAT_MAX		0xffu
@@ -808,10 +823,10 @@ static bool heat_counts(struct heat *h, const struct cache_io *io)
 }
 
 /*
- * A hit stores once at most: the byte, or now and then the rival's entry instead.
- * While the byte has no hits, its own store goes first half of the
- * time, because a block without a hit is evicted. No store once the counter is
- * full and the rival holds the block.
+ * A hit stores once at most. The rival's entry comes first, and the byte is stored only if
+ * the rival needed no store. While the byte has no hits, the byte comes first in every
+ * second case, because a block without a hit is evicted. If the counter is full and the
+ * rival holds the block, the hit stores nothing.
  */
 static void heat_hit(struct cache_policy *p, u32 slot, u64 block,
 		     const struct cache_io *io)

@@ -9,6 +9,10 @@
 #ifndef HEARTH_NHIT_SETTINGS_H
 #define HEARTH_NHIT_SETTINGS_H
 
+/*
+ * Not chosen by measurement. With fewer visits, more blocks are promoted that do not come
+ * back. Until trigger is reached, slots are free, and a promotion evicts nothing.
+ */
 #define NHIT_SETTINGS(SETTING)						\
 	SETTING(visits, "", 3, 2, 1000, "promote a block at this visit") \
 	SETTING(trigger, "%", 80, 0, 100,				\

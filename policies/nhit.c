@@ -3,7 +3,7 @@
  * nhit: a block is promoted at its n-th visit, as Open CAS's policy of that
  * name does it.
  *
- * While less than a share of the cache is in use every miss is promoted. Visits
+ * Until @trigger percent of the cache are in use, every miss is promoted. Visits
  * are counted in a hashed table of one entry per slot; a block that was not
  * visited for long makes room for another. Residency is CLOCK. nhit looks at
  * one block at a time and never learns.
@@ -14,8 +14,9 @@
 #include "nhit-settings.h"
 #include "tables.h"
 
-/* An entry of the table: fingerprint 16, visits 10, when 6; zero is empty. */
+/* A bucket of 8 entries is half a cache line, so a look at it touches one line. */
 #define NHIT_WAYS		8
+/* An entry of the table: fingerprint 16, visits 10, when 6; zero is empty. */
 #define NHIT_FP_MASK		0xffffu
 #define NHIT_VISITS_SHIFT	16
 #define NHIT_VISITS_MASK	0x3ffu
