@@ -40,6 +40,7 @@
 #define CMD_RECORD_MAX		204	/* bytes in the extension record */
 #define CMD_MAX_OBLOCK		((1ULL << 48) - 1)
 
+/* The open metadata of a cache.  The kernel's own target calls it cmd, too. */
 struct cmd;
 
 /**
