@@ -81,7 +81,7 @@
 		"Misses not promoted: the policy or the mode never promotes them.", \
 		BYPASSES, "policy")					\
 	GROUPED(BYPASS_BUSY, bypass_busy,				\
-		"Misses not promoted: migration_threshold was reached.", \
+		"Misses not promoted: migration_threshold was reached, or a drain ran.", \
 		BYPASSES, "busy")					\
 	GROUPED(BYPASS_RATE, bypass_rate,				\
 		"Misses not promoted: max_promote_mbps was reached.",	\
