@@ -3,7 +3,9 @@
  * The write log is turned on and off: its ring gets a place, its flag is set in the
  * superblock and cleared again (W1).
  *
- * It owns log.life, log.place and log.worker.  The worker calls cache-log-home.c for all
+ * It owns log.place, log.worker and log.life.  But cache-log-load.c sets how a log begins
+ * and that it is being removed, cache-log-ring.c that the ring has failed, and
+ * cache-log-home.c that all is home then.  The worker calls cache-log-home.c for all
  * that leaves.  It must not know how extents leave, nor how a write is absorbed.
  */
 #include "cache-bio.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiting and waking: the floor that all other files of the engine stand on.
+ * Waiting and waking.  All other files of the engine stand on this one and the slot map.
  *
  * It owns the list of deferred bios, the buckets in which bios are parked until
  * a slot changes, and the rules by which a worker is kicked.  It must not know

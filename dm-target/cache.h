@@ -56,8 +56,9 @@
  * log.room.lock and inside the locks of the index's blocks.  The index's round_lock
  * and unlogged_lock nest inside the locks of its blocks, too.
  *
- * "plain": workers and device-mapper's calls take the spinlock.  "irqsave": it may
- * be taken in any context, also at the end of a bio in an interrupt.
+ * "plain": the spinlock is taken in process context only: by workers, by device-mapper's
+ * calls, by a module's parameter or its init.  "irqsave": it may be taken in any context,
+ * also at the end of a bio in an interrupt.
  *
  *   messages                rwsem    of a table: read by a message, written by a suspend
  *   settings.lock           mutex    the text of the record (cache-settings.h)
@@ -73,7 +74,7 @@
  *   degrade.held_lock       irqsave  held bios, tables that are being suspended
  *   log.room.lock           irqsave  the open segments, lists of segments (cache-log.h)
  *   log.waiting.lock        irqsave  bios that wait for the write log
- *   log.ix.*, log.ring.lock irqsave  the write log's own; see write-log/log-index.h
+ *   log.ix.*, log.ring.lock irqsave  the write log's own (write-log/log-index.h, log-ring.h)
  *   writeback.failed_lock   plain    blocks whose write-back failed
  *   distrusted_lock         plain    sessions that are not trusted (cache-degrade.c)
  *   lately.lock             plain    blocks that were written last
