@@ -38,8 +38,8 @@
  */
 #define NR_TAKEN		64U
 /*
- * So many of these slots are tried, the last first.  It is more than one, because one may
- * lie on a bad sector of a device that works.  There are few, because each try may last
+ * The slots of these that are tried, the last first.  They are more than one, because one
+ * may lie on a bad sector of a device that works.  They are few, because each try may last
  * as long as the device's timeout.  Not chosen by measurement.
  */
 #define NR_PROBES		4U

@@ -28,8 +28,9 @@
  */
 #define STEADY_PERCENT		10U
 /*
- * Sectors: so much may come at once after a moment without any.  It has to be more than a
- * disk takes from one turn of pace.work to the next, 8 ms later with 250 ticks a second.
+ * The most credit that is kept, in sectors: as much may be written at once after a moment
+ * without writes.  It has to be more than a disk takes from one turn of pace.work to the
+ * next, 8 ms later with 250 ticks a second.
  */
 #define MOST_CREDIT		1024
 /*

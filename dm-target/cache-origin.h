@@ -15,7 +15,7 @@ enum origin_state {
 	ORIGIN_KEPT,		/* the administrator had the cache emptied */
 };
 
-/* So many blocks may differ although nobody wrote the origin; see may_differ(). */
+/* The most blocks that may differ although nobody wrote the origin; see may_differ(). */
 #define ORIGIN_ODD_MAX	2U
 
 /* Set while the engine is brought up.  All but @untold is constant while I/O runs. */

@@ -119,6 +119,9 @@ struct cache_policy_params {
  * A setting of a policy: an unsigned integer. It is a u64 in the policy's own
  * structure, which starts with its struct cache_policy. The engine writes it with
  * WRITE_ONCE() at any time, so the policy reads it with READ_ONCE().
+ *
+ * No code of the kernel reads @unit and @help. The program hearth does, which is
+ * compiled with the policies and shows their settings from these tables.
  */
 struct cache_tunable {
 	const char *key;	/* its name */

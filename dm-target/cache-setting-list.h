@@ -7,7 +7,8 @@
  * policies/.
  *
  * SETTING(key, unit, default, min, max, help). The default of max_intents depends on
- * the cache's size and mode, and 0 stands for it; see reset_tunables().
+ * the cache's size and mode, and 0 stands for it; see reset_tunables(). The upper bounds
+ * keep typing errors out and the record's text short. None was chosen by measurement.
  */
 #ifndef HEARTH_CACHE_SETTING_LIST_H
 #define HEARTH_CACHE_SETTING_LIST_H
@@ -21,6 +22,7 @@
 		"behind a block that a read promotes, while slots are free") \
 	SETTING(max_promote_mbps, "MB/s", 0, 0, 1000000,		\
 		"written to the cache device by promotions; 0: no limit") \
+	/* the other half is for hits; not chosen by measurement */	\
 	SETTING(max_promote_share, "percent", 50, 1, 100,		\
 		"of the cache device's time that promotions may take")	\
 	SETTING(promote_idle, "0 or 1", 0, 0, 1,			\
@@ -29,12 +31,15 @@
 		"1: writes go on when a failed cache cannot be invalidated") \
 	SETTING(max_intents, "blocks", 0, 1, U32_MAX,			\
 		"copied needlessly after a power cut, at most")		\
+	/* so that evictions find clean blocks; not chosen by measurement */ \
 	SETTING(dirty_high, "percent", 50, 0, 100,			\
 		"of the blocks dirty: more are written back in any case") \
+	/* the gap is for batches; not chosen by measurement */		\
 	SETTING(dirty_low, "percent", 45, 0, 100,			\
 		"of the blocks dirty: down to this they are written back then") \
 	SETTING(dirty_limit, "percent", 100, 1, 100,			\
 		"of the blocks dirty at most; other writes go to the origin") \
+	/* with 1, one tick without a request is enough; not chosen by measurement */ \
 	SETTING(writeback_idle, "seconds", 2, 0, 86400,			\
 		"without requests after which all is written back; 0: never") \
 	SETTING(absorb, "0 or 1", 0, 0, 1,				\

@@ -70,9 +70,12 @@ enum slot_state {
  * SLOT_WAITERS: bios are parked until the state changes or the last pin is dropped.
  * SLOT_UNWRITTEN: the slot is DIRTY, but no write that made it so has succeeded yet.
  * SLOT_PIN: one I/O uses the slot.  Ten bits count the pins.  If the last of them,
- * SLOT_FULL, is set, the slot takes no more pins.
+ * SLOT_FULL, is set, the slot has 512 pins and takes no more.
  * SLOT_WRITER: one of the pins is a write's.  Ten bits count these.
  * SLOT_LENT_PINS: while the slot is LENT, all of these bits count pins.
+ *
+ * The state and the marks take 8 of the 32 bits, pins and writers ten each, and the last
+ * four are for the parts.  Not chosen by measurement.
  */
 #define SLOT_STATE_MASK	0x7U		/* enum slot_state */
 #define SLOT_DIRTY	BIT(3)
@@ -87,8 +90,9 @@ enum slot_state {
 #define SLOT_WRITER_MASK GENMASK(27, 18)
 #define SLOT_LENT_PINS	GENMASK(31, 8)
 /*
- * The parts of the block that were written, the first at bit 28.  A part is a
- * quarter of the block's size, which is rounded up to a power of two for this.
+ * The parts of the block that were written, the first at bit 28.  There are four, because
+ * the word has four bits left.  A part is a quarter of the block's size, which is rounded
+ * up to a power of two for this.
  * While the slot is DIRTY and not in WRITEBACK, a part whose bit is not set is equal
  * on the origin.  A writer sets its bits in the step in which it pins, so before the
  * slot is DIRTY.  At other times the bits say nothing.

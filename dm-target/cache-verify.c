@@ -29,8 +29,8 @@
 #define SLOTS_MAX	65536U
 /*
  * If a write-back begins and ends within a comparison, the copies seem to differ,
- * and nothing shows why.  So many differences in a row are no accident.  Not chosen
- * by measurement.
+ * and nothing shows why.  So they count as different only if three comparisons in a
+ * row say so.  Not chosen by measurement.
  */
 #define CONFIRMATIONS	3
 /*

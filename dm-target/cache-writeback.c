@@ -37,7 +37,7 @@
  */
 #define WB_FAILED_IN_ROW	64
 /*
- * So many of these errors are logged by block.  There are no more, because a device that
+ * The first errors of such a row are logged by block.  They are few, because a device that
  * has failed would fill the kernel log.  Not chosen by measurement.
  */
 #define WB_NAMED_IN_ROW		8

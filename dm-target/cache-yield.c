@@ -16,13 +16,13 @@
 #include "cache-bio.h"
 
 /*
- * So many blocks that went home give one turn.  With fewer, a drain takes longer.  With
+ * The blocks that have to go home for one turn.  With fewer, a drain takes longer.  With
  * more, users wait longer.  Not chosen by measurement.
  */
 #define TURN_BLOCKS	4U
 /*
- * If these blocks are larger, so many sectors give one turn, because a seek costs a disk
- * as much time as they do.
+ * The sectors for one turn, if these blocks have more, because a seek costs a disk as much
+ * time as 1 MiB does.
  */
 #define TURN_SECTORS	(SZ_1M >> SECTOR_SHIFT)
 
