@@ -112,9 +112,10 @@ struct log_ring {
 
 /**
  * log_ring_blocks_for() - how long a ring has to be
- * @runs: that may be live at a time
+ * @runs: the most runs that may be live at a time
  *
- * Four times what they take, in the bounds of the format. In blocks.
+ * Return: blocks: four times as many as the records of all these runs fill, but 1 MiB at
+ * least, and LOG_MAX_RING at most.
  */
 u32 log_ring_blocks_for(u64 runs);
 
@@ -164,8 +165,8 @@ int log_ring_create(const struct log_dev *dev, const struct log_geometry *geo);
  * @ring: the ring
  * @ix: the index
  * @geo: the log's shape
- * @head: number of that block
- * @tail: the one that it names
+ * @head: the number of the ring's last block
+ * @tail: the tail that this block names
  *
  * After log_ring_create() both are 1. May sleep. Return: 0, -EINVAL or -ENOMEM.
  */
