@@ -38,7 +38,7 @@ cuts() {
 }
 
 # Eight seeds in a row use every script of recordings. make test-full has them all. make
-# test has three, because a recording takes more than a minute. Seed 11 records
+# test has three, because a recording takes 20 seconds of the CPU and more. Seed 11 records
 # writethrough with a bound on intents.
 #@ smp hearth-only fast timeout=60 on=0,3,11 slow=1,2,4..7
 test_cuts() {
@@ -46,7 +46,7 @@ test_cuts() {
 }
 
 # The hundreds of the seed have the recording use a write log. One script of twelve runs in
-# make test, because each takes two minutes of a busy CPU; 311 changes modes.
+# make test, because a recording with a log takes longer still; 311 changes modes.
 #@ smp hearth-only timeout=120 fast on=311 slow=300..310,312..323
 test_cuts_of_the_log() {
 	cuts "$1" 1 19 60 0
