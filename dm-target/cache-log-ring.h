@@ -21,11 +21,12 @@ enum log_answer {
 };
 
 /*
- * While a single writer flushes after no more writes than this, they have FUA.  Then no
- * ring block has to wait for a flush: with an SSD of 20 us for any request, a write and
- * its fsync took 118 us instead of 144.  16 writers were slower by a third if theirs had
- * FUA, because fewer of them shared a ring block and a flush.  If it is a single write,
- * its ring block does not wait for the user's flush, either (cache_log_wrote()).
+ * If a single writer flushes after this many writes, or after fewer, its writes have FUA.
+ * Then no ring block has to wait for a flush: with an SSD of 20 us for any request, a
+ * write and its fsync took 118 us instead of 144.  16 writers were slower by a third if
+ * theirs had FUA, because fewer of them shared a ring block and a flush.  After one
+ * write, as here, the ring block does not wait for the user's flush, either
+ * (cache_log_wrote()).
  */
 #define LOG_FUA_WRITES	1U
 
@@ -51,7 +52,7 @@ struct cache_log_recorder {
 	atomic_t nr_waiting;	/* of log.waiting.flushes */
 	u32 nr_expected;	/* so many wait if all writers flush that did lately */
 	wait_queue_head_t all_wait;	/* @nr_waiting has reached @nr_expected */
-	unsigned int batch_us;	/* the microseconds that the last batch took */
+	unsigned int batch_us;	/* the microseconds of the last batch with a record */
 	bool departed;		/* the runs of @departure have left; read by log.worker */
 	struct log_departure departure;	/* log.worker's: of runs that leave */
 };

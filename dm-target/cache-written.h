@@ -12,7 +12,7 @@
  * is in flight, because that one may yet fail, and have dropped the writes.
  *
  * It must not know what a device is, nor why a flush is sent.  tests/slots/test-written.c
- * goes through all interleavings.
+ * goes through all orders with up to three preemptions.
  */
 #ifndef HEARTH_CACHE_WRITTEN_H
 #define HEARTH_CACHE_WRITTEN_H
@@ -27,7 +27,7 @@
 struct cache_written {
 	atomic_t state;		/* WRITTEN_*, or the number of the flush that began last */
 	atomic_t last;		/* the number of the last flush: odd, so it can wrap */
-	atomic_t in_flight;	/* flushes */
+	atomic_t in_flight;	/* flushes, and writes whose failure counts as theirs */
 };
 
 /**
@@ -79,6 +79,30 @@ static inline int cache_written_begin_flush(struct cache_written *w)
 	/* A full barrier, because the device must not see the flush before. */
 	atomic_xchg(&w->state, nr);
 	return nr;
+}
+
+/**
+ * cache_written_hold() - a write has begun whose failure counts as that of a flush
+ * @w: what is kept of the device
+ *
+ * The device may flush for it, because it has FUA.
+ */
+static inline void cache_written_hold(struct cache_written *w)
+{
+	atomic_inc(&w->in_flight);
+}
+
+/**
+ * cache_written_release() - such a write has ended
+ * @w: what is kept of the device
+ *
+ * If it has failed, the caller has made that known.
+ */
+static inline void cache_written_release(struct cache_written *w)
+{
+	/* The failure is known before. */
+	smp_mb__before_atomic();
+	atomic_dec(&w->in_flight);
 }
 
 /**

@@ -66,6 +66,7 @@ typedef struct {
 #define atomic_fetch_sub(n, a)	__atomic_fetch_sub(&(a)->counter, n, __ATOMIC_SEQ_CST)
 #define atomic_add_return(n, a)	__atomic_add_fetch(&(a)->counter, n, __ATOMIC_SEQ_CST)
 #define atomic_inc(a)		atomic_add(1, a)
+#define atomic_dec(a)		atomic_sub(1, a)
 #define atomic_dec_return(a)	__atomic_sub_fetch(&(a)->counter, 1, __ATOMIC_SEQ_CST)
 #define atomic_read_acquire(a)	__atomic_load_n(&(a)->counter, __ATOMIC_ACQUIRE)
 #define atomic_xchg(a, v)	__atomic_exchange_n(&(a)->counter, v, __ATOMIC_SEQ_CST)

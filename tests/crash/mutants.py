@@ -227,6 +227,16 @@ SUITE_MUTANTS = {
         "cb->kind = BIO_ORIGIN_WRITE;\n\tfor (;;)",
         "for (;;)",
         "ops flush_goes_where_it_is_needed"),
+    "flush-left-out-after-a-discard": (
+        "dm-target/cache-io.c",
+        "cache_note_write(&c->flushes.origin, bio);\n\t\tcache_gate_leave_discard",
+        "cache_gate_leave_discard",
+        "ops flush_goes_where_it_is_needed"),
+    "flush-of-the-disk-left-out-after-a-write-to-both": (
+        "dm-target/cache-both.c",
+        "cache_note_write(&c->flushes.origin, bio);",
+        "",
+        "ops flush_goes_where_it_is_needed"),
     "flush-of-the-ssd-left-out-after-a-write-to-both": (
         "dm-target/cache-both.c",
         "cache_note_write(&c->flushes.fast, bio);",

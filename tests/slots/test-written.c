@@ -47,6 +47,7 @@ enum rule {
 	FROM_ITS_END,		/* a write counts from its end, not from its beginning */
 	NUMBERS,		/* only the flush that began last says that all is flushed */
 	NONE_IN_FLIGHT,		/* ... and only if no older one is in flight */
+	KNOWN_FIRST,		/* a failure is made known before the flush ends */
 	NOTE_FIRST,		/* a write is noted before its user is told */
 	NR_RULES
 };
@@ -130,8 +131,11 @@ static void refuse(int nr)
 {
 	world.dropped |= world.ended & ~world.durable;
 	step();
-	world.failed = true;
+	if (world.broken != KNOWN_FIRST)
+		world.failed = true;
 	cache_written_end_flush(&world.written, nr, false);
+	step();
+	world.failed = true;
 }
 
 static void serve(int nr)
@@ -139,7 +143,7 @@ static void serve(int nr)
 	u32 served = world.ended & ~world.dropped;
 
 	step();
-	world.durable |= served;
+	world.durable |= served & ~world.dropped;
 	if (world.broken == NONE_IN_FLIGHT)
 		world.written.in_flight.counter = 1;
 	cache_written_end_flush(&world.written, nr, true);
