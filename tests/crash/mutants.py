@@ -38,19 +38,19 @@ MUTANTS = {
         "if (g.needs_flush || g.nr_swept) {",
         "if (!c) {"),
     "origin-not-flushed": (
-        "dm-target/cache-commit.c",
+        "dm-target/cache-flush.c",
         "submit_flush(&origin, c->dev.origin,",
         "submit_flush(&origin, c->dev.fast,"),
     "cache-not-flushed": (
-        "dm-target/cache-commit.c",
+        "dm-target/cache-flush.c",
         "submit_flush(&fast, c->dev.fast,",
         "submit_flush(&fast, c->dev.origin,"),
     "users-flush-not-of-cache": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-bio.h",
         "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
         "bio_set_dev(bio, c->dev.origin);"),
     "users-flush-not-of-origin": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-bio.h",
         "bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);",
         "bio_set_dev(bio, c->dev.fast);"),
     "write-without-intent": (
@@ -117,8 +117,8 @@ MUTANTS = {
         "if (beside)\n\t\tr = 0;"),
     "log-flush-before-records": (
         "dm-target/cache-log-ring.c",
-        "if (!ring_is_well(log))\n\t\treturn false;\n\tswitch (",
-        "if (log)\n\t\treturn false;\n\tswitch ("),
+        "if (!ring_is_well(log))\n\t\treturn LOG_PASSES;\n\tswitch (",
+        "if (log)\n\t\treturn LOG_PASSES;\n\tswitch ("),
     "log-fua-write-not-recorded": (
         "dm-target/cache-log-io.c",
         "cb->logged.fua = bio->bi_opf & REQ_FUA;",
