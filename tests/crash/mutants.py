@@ -226,7 +226,7 @@ SUITE_MUTANTS = {
         "dm-target/cache-io.c",
         "cb->kind = BIO_ORIGIN_WRITE;\n\tfor (;;)",
         "for (;;)",
-        "ops flush_goes_where_it_is_needed"),
+        "faults bypassed_writes_are_flushed"),
     "flush-left-out-after-a-discard": (
         "dm-target/cache-io.c",
         "cache_note_write(&c->flushes.origin, bio);\n\t\tcache_gate_leave_discard",

@@ -167,6 +167,25 @@ test_dead_ssd_writethrough() { dead_ssd writethrough; }
 #@ slow hearth-only timeout=120
 test_dead_ssd_writearound() { dead_ssd writearound; }
 
+# The cache is given up. A block that it still has is written on the origin, so a flush goes
+# there.
+# shellcheck disable=SC2154
+#@ fast hearth-only timeout=60
+test_bypassed_writes_are_flushed() {
+	local flushed
+	WRITE_CACHE=64 clean_cache writethrough
+	no_metadata_check
+	now META failing
+	now FAST failing
+	dd if=/dev/mapper/c of="$T/old" bs=64k count=4 iflag=direct status=none
+	until_true 20 health_is c bypass-unfenced || fail "health: $(health c)"
+	sync -d /dev/mapper/c
+	flushed=$(flushes "$real_SLOW")
+	dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct status=none
+	sync -d /dev/mapper/c
+	assert_ge "$(flushes "$real_SLOW")" $((flushed + 1)) "flushes of the disk"
+}
+
 #@ slow hearth-only timeout=90
 test_dead_metadata_passthrough() {
 	clean_cache writethrough
