@@ -244,10 +244,10 @@ static inline void cache_note_write(struct cache_written *device, const struct b
  */
 static inline bool cache_point_flush(struct cache *c, struct bio *bio, bool fast)
 {
-	if (!cache_flush_needed(c, fast ? FLUSH_FAST : FLUSH_ORIGIN))
+	if (!cache_flush_needed(c, fast))
 		return false;
 	cache_bio(bio)->flush_nr =
-		cache_written_begin_flush(fast ? &c->flushes.fast : &c->flushes.origin);
+		cache_written_begin_flush(cache_flushes_of(&c->flushes, fast));
 	bio_set_dev(bio, fast ? c->dev.fast : c->dev.origin);
 	return true;
 }

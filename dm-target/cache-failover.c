@@ -80,7 +80,7 @@ int cache_end_flush(struct cache *c, struct bio *bio, blk_status_t *error)
 
 	if (unlikely(*error))
 		WRITE_ONCE(*failed, true);
-	cache_written_end_flush(fast ? &c->flushes.fast : &c->flushes.origin,
+	cache_written_end_flush(cache_flushes_of(&c->flushes, fast),
 				cache_bio(bio)->flush_nr, !*error);
 	if (likely(!READ_ONCE(*failed)))
 		return DM_ENDIO_DONE;

@@ -27,12 +27,10 @@ unsigned int cache_unflushed(const struct cache *c)
 	       (READ_ONCE(c->degrade.fast_flush_failed) ? FLUSH_FAST : 0);
 }
 
-bool cache_flush_needed(const struct cache *c, unsigned int device)
+bool cache_flush_needed(struct cache *c, bool fast)
 {
-	const struct cache_written *written =
-		device == FLUSH_FAST ? &c->flushes.fast : &c->flushes.origin;
-
-	return !cache_written_is_flushed(written) || cache_unflushed(c) & device;
+	return !cache_written_is_flushed(cache_flushes_of(&c->flushes, fast)) ||
+	       cache_unflushed(c) & (fast ? FLUSH_FAST : FLUSH_ORIGIN);
 }
 
 /* ---- Several at the same time ---- */

@@ -24,6 +24,16 @@ struct cache_flushes {
 };
 
 /**
+ * cache_flushes_of() - what is kept of a device
+ * @flushes: flushes of the engine
+ * @fast: is it the cache device, or the origin?
+ */
+static inline struct cache_written *cache_flushes_of(struct cache_flushes *flushes, bool fast)
+{
+	return fast ? &flushes->fast : &flushes->origin;
+}
+
+/**
  * cache_flushes_init() - nothing is known of the devices
  * @flushes: flushes of the engine
  */
@@ -50,14 +60,14 @@ unsigned int cache_unflushed(const struct cache *c);
 /**
  * cache_flush_needed() - does a user's flush have to go to a device?
  * @c: the engine
- * @device: FLUSH_ORIGIN or FLUSH_FAST
+ * @fast: is it the cache device, or the origin?
  *
  * Context: any, never sleeps.
  *
  * Return: false if all writes that have ended are durable there.  True also if the device
  * could not flush, because then every later flush fails, too.
  */
-bool cache_flush_needed(const struct cache *c, unsigned int device);
+bool cache_flush_needed(struct cache *c, bool fast);
 
 /**
  * cache_flush_some() - flush devices at the same time

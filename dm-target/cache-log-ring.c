@@ -141,7 +141,7 @@ static void begin_ring_write(struct cache_log *log, const struct log_io *io,
 static int write_ring_block(struct cache_log *log, const struct log_io *io, bool *wanted)
 {
 	bool first = io->flags & LOG_PREFLUSH;
-	bool beside = *wanted && !first && cache_flush_needed(log->c, FLUSH_FAST);
+	bool beside = *wanted && !first && cache_flush_needed(log->c, true);
 	struct ring_write w;
 	int r;
 

@@ -234,12 +234,12 @@ SUITE_MUTANTS = {
         "ops flush_goes_where_it_is_needed"),
     "flush-of-the-disk-left-out-after-a-write-to-both": (
         "dm-target/cache-both.c",
-        "cache_note_write(&c->flushes.origin, bio);",
+        "cache_note_hit(&c->flushes.origin, bio);",
         "",
         "ops flush_goes_where_it_is_needed"),
     "flush-of-the-ssd-left-out-after-a-write-to-both": (
         "dm-target/cache-both.c",
-        "cache_note_write(&c->flushes.fast, bio);",
+        "cache_note_hit(&c->flushes.fast, bio);",
         "",
         "ops flush_goes_where_it_is_needed"),
     # When an engine is built anew, old records are written over what has gone home.

@@ -140,7 +140,7 @@ static void refuse(int nr)
 
 static void serve(int nr)
 {
-	u32 served = world.ended & ~world.dropped;
+	u32 served = world.ended;
 
 	step();
 	world.durable |= served & ~world.dropped;
@@ -214,8 +214,7 @@ static void begin(enum rule broken, bool one_fails)
 	memset(&world, 0, sizeof(world));
 	world.broken = broken;
 	world.one_fails = one_fails;
-	world.written.state.counter = WRITTEN_SINCE;
-	world.written.last.counter = 1;
+	cache_written_init(&world.written);
 	for (i = 0; i < NR_ACTORS; i++)
 		start_actor(i);
 }

@@ -506,10 +506,6 @@ read_4k() {
 	dd if=/dev/mapper/c of=/dev/null bs=4k skip=$((16 * $1)) count=1 iflag=direct status=none
 }
 
-has_dirty() {
-	[ "$(stat_of "$1" dirty)" = "$2" ]
-}
-
 # in_mode_of_table COMMAND MODE: the last block of the origin is not whole.
 in_mode_of_table() {
 	dmsetup "$1" c --table "0 65528 cache $META $FAST $SLOW 128 1 $2 default 0"
@@ -533,7 +529,7 @@ test_flush_goes_where_it_is_needed() {
 	assert_eq "$(flushes_after write_4k 0 dsync)" "0 0" "flushes after a write with FUA"
 	in_mode_of_table load writethrough
 	message c mode writearound
-	until_true 20 has_dirty c 0 || fail "$(stat_of c dirty) blocks are dirty"
+	until_true 20 all_clean c || fail "$(stat_of c dirty) blocks are dirty"
 	flushes_after true
 	assert_eq "$(flushes_after write_4k 400)" "0 1" "flushes after a write that misses"
 	assert_eq "$(flushes_after write_4k 511)" "0 1" "flushes after a write to the last block"
