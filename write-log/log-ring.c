@@ -364,7 +364,7 @@ static void build_records(struct log_ring *ring)
 		move_to_end(ring, b, early);
 	tail = next_tail(ring, seq);
 	seal_block(b, tail, true);
-	set_io(ring, 1, tail, true, !ring->durable);
+	set_io(ring, 1, tail, true, !ring->durable && !ring->flushed);
 	if (!log_keeps(W6_SETTLE))
 		log_index_settle(ring->ix);
 }
@@ -421,6 +421,8 @@ bool log_ring_begin(struct log_ring *ring)
 	list_splice_tail_init(&ring->queued, &ring->leaving);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	ring->pending = log_index_take_unlogged(ring->ix);
+	if (log_keeps(W2_BATCH))
+		ring->flushed = false;
 	ring->busy = ring->pending || !list_empty(&ring->leaving);
 	return ring->busy;
 }
@@ -472,6 +474,8 @@ void log_ring_end(struct log_ring *ring, int error)
 		return;
 	ring->writing = false;
 	ring->seq += ring->io.sectors / LOG_BLOCK_SECTORS;
+	if (ring->io.flags & LOG_PREFLUSH)
+		ring->flushed = true;
 	if (!(ring->io.flags & LOG_FUA))
 		return;
 	ring->tail = ring->io_tail;

@@ -19,7 +19,9 @@
  * again (W9), now or when the caller tries once more.
  *
  * A block is written after a flush of the device, because the data that it names have
- * to be durable first. It needs none if all of them were written with FUA.
+ * to be durable first. It needs none if all of them were written with FUA. Nor does it if
+ * an earlier block of its batch had one, because all data of a batch were written before
+ * the batch began.
  *
  * There is no checkpoint. Every block repeats some runs that the ring relies
  * on; when all were repeated, the blocks before that round are obsolete.
@@ -95,6 +97,7 @@ struct log_ring {
 	struct log_disk_block *blocks;	/* memory of LOG_BURST blocks */
 	struct log_write *pending;	/* seen, to be put */
 	bool durable;		/* the data of all writes in @blocks are */
+	bool flushed;		/* the device was, since the batch began */
 	struct list_head leaving;	/* the batch's departures, to be put */
 	struct list_head put;		/* these were put, all of their runs */
 

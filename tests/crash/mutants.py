@@ -111,6 +111,10 @@ MUTANTS = {
         "dm-target/cache-log-io.c",
         "if (w->durable)\n\t\tbio->bi_opf |= REQ_FUA;\n\telse\n\t\tbio->bi_opf &= ~REQ_FUA;",
         "bio->bi_opf &= ~REQ_FUA;"),
+    "log-flush-of-an-earlier-batch": (
+        "write-log/log-ring.c",
+        "if (log_keeps(W2_BATCH))\n\t\tring->flushed = false;",
+        ""),
     "log-flush-left-out": (
         "dm-target/cache-log-ring.c",
         "if (beside)\n\t\tr = cache_flush_fast(log->c);",
