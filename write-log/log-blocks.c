@@ -59,13 +59,13 @@ void log_index_free(struct log_index *ix, void *p, size_t bytes)
 /*
  * Log2 of a number of buckets: there is one for @bytes_each to twice as many bytes of
  * @max_bytes. So a bucket of the hash has 2 to 4 blocks, if all are of the least
- * class.
+ * class. There are 64 at least, which is a word of log_index::used.
  */
 static unsigned int bits_for(u64 max_bytes, u32 bytes_each)
 {
 	u64 nr = div_u64(max_bytes, bytes_each);
 
-	return clamp(nr ? ilog2(nr) : 0, 4, 24);
+	return clamp(nr ? ilog2(nr) : 0, 6, 24);
 }
 
 int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
@@ -85,15 +85,18 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	ix->bucket_bits = bits_for(max_bytes, 2 * class_bytes[0]);
 	ix->segment_bits = bits_for(max_bytes, 64 * class_bytes[0]);
 	ix->buckets = os_zalloc(sizeof(*ix->buckets) << ix->bucket_bits);
+	ix->used = os_zalloc(sizeof(*ix->used) << ix->bucket_bits >> 6);
 	ix->segments = os_zalloc(sizeof(*ix->segments) << ix->segment_bits);
-	if (!ix->buckets || !ix->segments) {
+	if (!ix->buckets || !ix->used || !ix->segments) {
 		os_free(ix->buckets);
+		os_free(ix->used);
 		os_free(ix->segments);
 		/* The caller looks at it to see whether there is an index. */
 		ix->buckets = NULL;
 		return -ENOMEM;
 	}
 	atomic64_set(&ix->bytes, (sizeof(*ix->buckets) << ix->bucket_bits) +
+		     (sizeof(*ix->used) << ix->bucket_bits >> 6) +
 		     (sizeof(*ix->segments) << ix->segment_bits));
 	for (i = 0; i < LOG_NR_LOCKS; i++)
 		spin_lock_init(&ix->locks[i]);
@@ -143,16 +146,12 @@ void log_index_exit(struct log_index *ix)
 	}
 	free_chains(ix);
 	os_free(ix->buckets);
+	os_free(ix->used);
 	os_free(ix->segments);
 	memset(ix, 0, sizeof(*ix));
 }
 
 /* ---- Blocks ---- */
-
-u32 log_index_bucket(const struct log_index *ix, u64 block)
-{
-	return hash_64(block, ix->bucket_bits);
-}
 
 /* Put @new, which has another class, in the place of *@link. */
 static void replace_block(struct log_index *ix, struct log_block **link,
@@ -173,6 +172,16 @@ static void replace_block(struct log_index *ix, struct log_block **link,
 	spin_unlock_irqrestore(&ix->round_lock, flags);
 	*link = new;
 	free_block(ix, old);
+}
+
+/* Has the block's bucket blocks?  The chain has just changed. */
+static void note_use(struct log_index *ix, u64 block)
+{
+	u32 bucket = log_index_bucket(ix, block);
+	u64 *word = &ix->used[bucket / 64], bit = 1ULL << bucket % 64;
+
+	lockdep_assert_held(log_bucket_lock(ix, bucket));
+	WRITE_ONCE(*word, ix->buckets[bucket] ? *word | bit : *word & ~bit);
 }
 
 static void init_block(struct log_block *b, u64 block, u8 class)
@@ -221,6 +230,7 @@ static void move_block(struct log_index *ix, struct log_block **link, u64 block,
 	}
 	init_block(new, block, class);
 	*link = new;
+	note_use(ix, block);
 	atomic64_add(1, &ix->nr_blocks);
 }
 
@@ -275,6 +285,17 @@ bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 	return !b->nr && !b->reserved && !b->writes && !b->closed;
 }
 
+/*
+ * While the index uses less than a quarter of the memory that it may, a block keeps the room
+ * that it once needed.  Each write needs room for several extents until it is recorded, so
+ * a block that is written from time to time would be copied twice for each of these writes.
+ * The quarter was not chosen by measurement.
+ */
+static bool has_memory_to_spare(struct log_index *ix)
+{
+	return atomic64_read(&ix->bytes) < ix->max_bytes / 4;
+}
+
 /* Give memory back that the block needs no more: all of it, or a part. */
 void log_block_shrink(struct log_index *ix, struct log_block **link)
 {
@@ -284,12 +305,15 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 	lockdep_assert_held(log_block_lock(ix, b->block));
 	if (log_block_is_unused(ix, b)) {
 		*link = b->next;
+		note_use(ix, b->block);
 		free_block(ix, b);
 		atomic64_sub(1, &ix->nr_blocks);
 		return;
 	}
+	if (b->reserved || has_memory_to_spare(ix))
+		return;
 	class = class_for(room_needed(ix, b, 0), 0);
-	if (b->reserved || class >= b->class)
+	if (class >= b->class)
 		return;
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
 	if (new)

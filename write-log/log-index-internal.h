@@ -112,6 +112,18 @@ void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors);
 /* ---- Blocks (log-blocks.c) ---- */
 
 /**
+ * log_bucket_lock() - the lock that guards a bucket's chain
+ * @ix: the index
+ * @bucket: the bucket
+ *
+ * Context: any.
+ */
+static inline spinlock_t *log_bucket_lock(struct log_index *ix, u32 bucket)
+{
+	return &ix->locks[bucket / 64 % LOG_NR_LOCKS];
+}
+
+/**
  * log_block_lock() - the lock that guards a block's chain
  * @ix: the index
  * @block: the block, in blocks of the origin
@@ -120,7 +132,7 @@ void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors);
  */
 static inline spinlock_t *log_block_lock(struct log_index *ix, u64 block)
 {
-	return &ix->locks[log_index_bucket(ix, block) % LOG_NR_LOCKS];
+	return log_bucket_lock(ix, log_index_bucket(ix, block));
 }
 
 /**

@@ -144,8 +144,13 @@ struct log_index {
 	atomic64_t nr_blocks;		/* with extents or writes in flight */
 
 	struct log_block **buckets;
+	/*
+	 * A bit for each bucket that has blocks, because a walk over a log with little in it
+	 * would look at thousands of empty buckets.
+	 */
+	u64 *used;
 	unsigned int bucket_bits;
-	/* A lock guards the chains of the buckets with its number modulo 256. */
+	/* A lock guards a word of @used and the chains of its 64 buckets; see log_bucket_lock(). */
 	spinlock_t locks[LOG_NR_LOCKS];
 
 	struct log_segment **segments;
@@ -547,7 +552,10 @@ int log_index_visit_from(struct log_index *ix,
  * @ix: the index
  * @block: the block, in blocks of the origin
  */
-u32 log_index_bucket(const struct log_index *ix, u64 block);
+static inline u32 log_index_bucket(const struct log_index *ix, u64 block)
+{
+	return hash_64(block, ix->bucket_bits);
+}
 
 #ifndef __KERNEL__
 /**

@@ -324,7 +324,7 @@ void log_index_replayed(struct log_index *ix)
 	u32 i;
 
 	for (i = 0; i < 1U << ix->bucket_bits; i++) {
-		spinlock_t *lock = &ix->locks[i % LOG_NR_LOCKS];
+		spinlock_t *lock = log_bucket_lock(ix, i);
 
 		spin_lock_irqsave(lock, flags);
 		for (link = &ix->buckets[i]; *link;) {
@@ -343,7 +343,7 @@ static int visit_bucket(struct log_index *ix,
 			int (*fn)(void *ctx, const struct log_run *run),
 			void *ctx, u32 bucket)
 {
-	spinlock_t *lock = &ix->locks[bucket % LOG_NR_LOCKS];
+	spinlock_t *lock = log_bucket_lock(ix, bucket);
 	const struct log_block *b;
 	unsigned long flags;
 	struct log_run run;
@@ -366,11 +366,18 @@ int log_index_visit_from(struct log_index *ix,
 			 int (*fn)(void *ctx, const struct log_run *run),
 			 void *ctx, u32 first)
 {
-	u32 nr = 1U << ix->bucket_bits, i;
+	u32 nr = 1U << ix->bucket_bits, i = 0;
 	int r = 0;
 
-	for (i = 0; i < nr && !r; i++)
-		r = visit_bucket(ix, fn, ctx, (first + i) & (nr - 1));
+	while (i < nr && !r) {
+		u32 bucket = (first + i) & (nr - 1);
+		/* Racy: a block that comes in now may be missed. */
+		u64 used = READ_ONCE(ix->used[bucket / 64]) >> bucket % 64;
+
+		i += used ? __ffs64(used) : 64 - bucket % 64;
+		if (used && i < nr)
+			r = visit_bucket(ix, fn, ctx, (first + i++) & (nr - 1));
+	}
 	return r;
 }
 

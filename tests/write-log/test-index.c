@@ -590,7 +590,10 @@ static void test_scattered(void **state)
 	host_free(&h);
 }
 
-/* Blocks of 64 KiB full of 4 KiB extents that do not adjoin in the log. */
+/*
+ * Blocks of 64 KiB full of 4 KiB extents that do not adjoin in the log, in an index that
+ * has little memory to spare.
+ */
 static void test_dense(void **state)
 {
 	struct log_index ix;
@@ -599,7 +602,7 @@ static void test_dense(void **state)
 
 	(void)state;
 	host_make(&h, 1000);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 17));
 	table = atomic64_read(&ix.bytes);
 	for (u32 i = 0; i < 16; i++)
 		for (u32 b = 0; b < 160; b++) {
@@ -614,6 +617,73 @@ static void test_dense(void **state)
 	       (double)h.rounded / (16 * 160));
 	assert_true(h.rounded <= 20 * 16 * 160);
 	assert_int_equal(h.bytes + table, atomic64_read(&ix.bytes));
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/*
+ * A block that is written again and again, each write recorded before the next, is copied to
+ * a larger place at most once for each class of memory, while the index has memory to spare.
+ */
+static void test_roomy(void **state)
+{
+	struct log_index ix;
+	struct host h;
+	u32 before, n;
+
+	(void)state;
+	host_make(&h, 1000);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
+	assert_ok(log_segment_open(&ix, 0, true));
+	before = h.nr_allocs;
+	for (n = 0; n < 16; n++)
+		assert_int_equal(log_one(&ix, 0, 0, 8 * (n * 7 % 16), 8 * n, 8), 1);
+	/* The writes themselves, and classes with room for 1, 9 and 16 + 8 extents. */
+	assert_true(h.nr_allocs - before <= 16 + 4);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+static int count_block(void *ctx, const struct log_run *run)
+{
+	u8 *seen = ctx;
+
+	seen[run->block]++;
+	return 0;
+}
+
+/* A walk from any bucket on visits all blocks once, and none when all have left. */
+static void test_walk(void **state)
+{
+	static const u32 steps[] = { 0, 1, 40, 1 };
+	u8 seen[100];
+	struct log_index ix;
+	struct host h;
+	u32 n = 0, k, b, from;
+
+	(void)state;
+	host_make(&h, 1000);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 17));
+	assert_ok(log_segment_open(&ix, 0, true));
+	for (k = 0; k < ARRAY_SIZE(steps); k++) {
+		for (b = 0; b < steps[k]; b++, n++)
+			assert_int_equal(log_one(&ix, n, 0, 0, n, 1), 1);
+		for (from = 0; from < 1U << ix.bucket_bits; from += 7) {
+			memset(seen, 0, sizeof(seen));
+			assert_ok(log_index_visit_from(&ix, count_block, seen, from));
+			for (b = 0; b < ARRAY_SIZE(seen); b++)
+				assert_int_equal(seen[b], b < n);
+		}
+	}
+	for (b = 0; b < n; b++) {
+		struct log_run run;
+
+		assert_int_equal(log_index_collect(&ix, b, &run, 1, true), 1);
+		log_index_put_gone(&ix, &run);
+		log_index_leave(&ix, &run);
+	}
+	for (b = 0; b < 1U << ix.bucket_bits >> 6; b++)
+		assert_true(!ix.used[b]);
 	log_index_exit(&ix);
 	host_free(&h);
 }
@@ -948,6 +1018,8 @@ int main(void)
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_scattered),
 		cmocka_unit_test(test_dense),
+		cmocka_unit_test(test_roomy),
+		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_lengthened),
 		cmocka_unit_test(test_closed),
 		cmocka_unit_test(test_kept),

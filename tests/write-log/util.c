@@ -24,6 +24,7 @@ static void *host_alloc(void *ctx, size_t bytes, bool nowait)
 		return NULL;
 	p = malloc(bytes);
 	memset(p, 0xa5, bytes);
+	h->nr_allocs++;
 	h->bytes += bytes;
 	h->rounded += rounded(bytes);
 	return p;

@@ -19,6 +19,7 @@
 struct host {
 	s64 bytes;		/* as asked for */
 	s64 rounded;		/* as the kernel's kmalloc() would round */
+	u32 nr_allocs;
 	u64 *fails;		/* a generator: some allocations fail */
 	u32 fail_one_in;
 	u32 nr_slots;
