@@ -40,7 +40,17 @@ static void choose_shares_locked(struct cache_log *log)
 	cache_log_sort_blocks(shares->sampled, LOG_NR_SAMPLED);
 	for (i = 1; i < shares->nr; i++)
 		shares->open[i].first = shares->sampled[i * LOG_NR_SAMPLED / shares->nr];
-	shares->nr_sampled = 0;
+	shares->nr_appended = 0;
+}
+
+static void sample_locked(struct cache_log *log, u64 block)
+{
+	struct cache_log_shares *shares = &log->room.shares;
+
+	lockdep_assert_held(&log->room.lock);
+	shares->sampled[shares->nr_appended++ / LOG_SAMPLE_EACH] = block;
+	if (shares->nr_appended == LOG_NR_SAMPLED * LOG_SAMPLE_EACH)
+		choose_shares_locked(log);
 }
 
 static struct log_open *open_for_locked(struct cache_log *log, u64 block)
@@ -68,16 +78,11 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 
 bool cache_log_append(struct cache_log *log, struct log_write *w)
 {
-	struct cache_log_shares *shares = &log->room.shares;
-
 	lockdep_assert_held(&log->room.lock);
 	if (!place_locked(log, open_for_locked(log, w->run.block), w))
 		return false;
-	if (shares->nr > 1) {
-		shares->sampled[shares->nr_sampled++] = w->run.block;
-		if (shares->nr_sampled == LOG_NR_SAMPLED)
-			choose_shares_locked(log);
-	}
+	if (log->room.shares.nr > 1)
+		sample_locked(log, w->run.block);
 	return true;
 }
 

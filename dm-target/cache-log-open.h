@@ -13,12 +13,15 @@
 struct cache_log;
 struct log_write;
 
-/*
- * The segments that are open at a time, at most, and the appends after which the shares
- * of the origin are chosen anew.  In a model of the log 16 did as well as 64.
- */
+/* The segments that are open at a time, at most.  In a model of the log 16 did as well as 64. */
 #define LOG_NR_OPEN	16U
+/*
+ * When so many appends were sampled, the shares of the origin are chosen anew.  One append
+ * of LOG_SAMPLE_EACH is sampled, because the sort of the samples would cost each append 380
+ * instructions if each were.
+ */
 #define LOG_NR_SAMPLED	128U
+#define LOG_SAMPLE_EACH	8U
 
 /*
  * An open segment: writes are appended to it.  It takes the writes to one share of the
@@ -35,8 +38,8 @@ struct log_open {
 struct cache_log_shares {
 	struct log_open open[LOG_NR_OPEN];	/* of each share */
 	u32 nr;			/* one at least; does not change */
-	u64 sampled[LOG_NR_SAMPLED];	/* the blocks of the last appends */
-	u32 nr_sampled;		/* appends since the shares were chosen */
+	u64 sampled[LOG_NR_SAMPLED];	/* blocks of the last appends */
+	u32 nr_appended;	/* appends since the shares were chosen */
 };
 
 /**
