@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss|fsync]
+"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss|absorb|fsync]
 
 QEMU translates one instruction at a time and logs each, while fio in the guest reads from a
 cache whose blocks are all resident. The program prints the instructions per I/O by function (the
 mean of everything between two calls of the block layer's submit_bio() by fio), the functions
 that the cache calls, and its atomic instructions, which show its locks and the cache lines that
-it shares. With "fsync" they are those of a small write that misses and of its fsync, and the mean
-is of everything between two calls of the block layer's fsync.
+it shares. With "absorb" they are those of a small write that misses, and with "fsync" those of such
+a write and of its fsync, and the mean is of everything between two calls of the block layer's fsync.
+For these two, PROFILE_STACK=ssd or writecache does the same to that stack, to compare.
+PROFILE_MB says how many megabytes of QEMU's log are enough.
 """
 
 import os
@@ -24,7 +26,8 @@ import bench
 import hearthguest
 
 OUT = bench.RESULTS / "profile"
-ENOUGH = 250_000_000  # bytes of log
+ENOUGH = int(os.environ.get("PROFILE_MB", "250")) * 1_000_000  # bytes of log
+STACK = os.environ.get("PROFILE_STACK", "hearth")
 
 
 def monitor(path, *commands):
@@ -55,7 +58,7 @@ def record(rw):
         "--append", "nokaslr panic_on_oops=1 init_on_alloc=0",
         f"--qemu-opts=-icount shift=0,sleep=off -monitor unix:{control},server,nowait -D {OUT}/log",
         f"--rwdir={OUT}", "--",
-        f"HEARTH_TOP={bench.TOP} BENCH_IOS=1000 PROFILE_RW={rw} "
+        f"HEARTH_TOP={bench.TOP} BENCH_IOS=1000 PROFILE_RW={rw} PROFILE_STACK={STACK} "
         f"bash {bench.HERE}/guest/main.sh {OUT} profile",
     ]
     env = dict(os.environ, PATH=f"{bench.BUILD}/venv/bin:{os.environ['PATH']}:/sbin:/usr/sbin")
@@ -68,6 +71,7 @@ def record(rw):
                 sys.exit(f"the guest ended: see {OUT}")
             time.sleep(0.2)
         monitor(control, "singlestep on", "log exec,nochain")
+        (OUT / "profile.go").touch()
         log = OUT / "log"
         while not log.exists() or log.stat().st_size < ENOUGH:
             time.sleep(0.1)

@@ -10,13 +10,22 @@ ios() {
 	echo $(($(io_total "$1" 1) + $(io_total "$1" 5)))
 }
 
-# begin_with_ios DEVICE: has the host begin when fio, which needs some seconds, has done some.
+# begin_now: has fio, which needs some seconds before its first I/O, wait until the host
+# has begun
+begin_now() {
+	cp /proc/kallsyms "$OUT/profile.symbols"
+	printf '#!/bin/sh\ntouch %s/profile.begin\nuntil [ -e %s/profile.go ]; do sleep 1; done\n' \
+		"$OUT" "$OUT" >"$T/begin"
+	chmod +x "$T/begin"
+}
+
+# begin_with_ios DEVICE: has the host begin when fio has done some I/O
 begin_with_ios() {
 	local from
 	from=$(ios "$1")
 	cp /proc/kallsyms "$OUT/profile.symbols"
 	(
-		until [ "$(ios "$1")" -gt $((from + 100)) ]; do sleep 0.1; done
+		until [ "$(ios "$1")" -gt $((from + 100)) ]; do sleep 0.01; done
 		touch "$OUT/profile.begin"
 	) &
 }
@@ -29,8 +38,9 @@ profile_io() {
 		--runtime=600
 }
 
-# profile_fsync: as the row fsync-1 of the section absorb, which absorb.sh explains
-profile_fsync() {
+# profile_absorb [JOB...]: absorbed writes, as the rows depth-1 and fsync-1 of the section
+# absorb, which absorb.sh explains; or the same writes to another stack
+profile_absorb() {
 	# shellcheck source=tests/bench/guest/absorb.sh
 	. "$HEARTH_TOP/tests/bench/guest/absorb.sh"
 	# shellcheck source=tests/bench/guest/stacks.sh
@@ -39,17 +49,23 @@ profile_fsync() {
 	. "$HEARTH_TOP/tests/bench/guest/writeback.sh"
 	absorb_devices
 	flushed_ssd
-	make_stack hearth
-	begin_with_ios "$DEV"
-	job profile-io "$DEV" --offset="$AT" --rw=randwrite --size=128m --iodepth=1 --fsync=1 \
-		--time_based --runtime=600
+	make_stack "$PROFILE_STACK"
+	begin_now
+	cd "$T" || return
+	job profile-io "$DEV" --exec_prerun="$T/begin" --offset="$AT" --rw=randwrite --size=128m --iodepth=1 \
+		--time_based --runtime=600 "$@"
 }
 
 bench_profile() {
-	if [ "$PROFILE_RW" = fsync ]; then
-		profile_fsync
-		return
-	fi
+	case $PROFILE_RW in
+	absorb) profile_absorb ;;
+	whole) profile_absorb --bs=64k --size=224m --iodepth=8 ;;
+	fsync) profile_absorb --fsync=1 ;;
+	*) profile_hits ;;
+	esac
+}
+
+profile_hits() {
 	# shellcheck source=tests/bench/guest/hit.sh
 	. "$HEARTH_TOP/tests/bench/guest/hit.sh"
 	hit_devices
