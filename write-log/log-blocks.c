@@ -10,6 +10,12 @@ static const u16 class_bytes[] = {
 	64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192
 };
 
+/*
+ * While less than a quarter of the memory is in use, blocks keep some room.  With more, the
+ * room that many small blocks keep would shorten the log.  Not chosen by measurement.
+ */
+#define LOG_ROOMY_SHARE		4
+
 /* Extents in a block of this class. */
 u32 log_class_room(u8 class)
 {
@@ -82,6 +88,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	ix->ctx = ctx;
 	ix->block_sectors = block_sectors;
 	ix->max_bytes = max_bytes;
+	ix->roomy_bytes = max_bytes / LOG_ROOMY_SHARE;
 	ix->bucket_bits = bits_for(max_bytes, 2 * class_bytes[0]);
 	ix->segment_bits = bits_for(max_bytes, 64 * class_bytes[0]);
 	ix->buckets = os_zalloc(sizeof(*ix->buckets) << ix->bucket_bits);
@@ -286,14 +293,13 @@ bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 }
 
 /*
- * While the index uses less than a quarter of the memory that it may, a block keeps the room
- * that it once needed.  Each write needs room for several extents until it is recorded, so
- * a block that is written from time to time would be copied twice for each of these writes.
- * The quarter was not chosen by measurement.
+ * While the index has memory to spare, a block keeps room for one more write.  Each write needs
+ * room for several extents until it is recorded, so a block that is written from time to
+ * time would be copied twice for each of these writes.
  */
-static bool has_memory_to_spare(struct log_index *ix)
+static u32 room_kept(struct log_index *ix)
 {
-	return atomic64_read(&ix->bytes) < ix->max_bytes / 4;
+	return atomic64_read(&ix->bytes) < ix->roomy_bytes ? LOG_WRITE_ROOM : 0;
 }
 
 /* Give memory back that the block needs no more: all of it, or a part. */
@@ -310,9 +316,9 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 		atomic64_sub(1, &ix->nr_blocks);
 		return;
 	}
-	if (b->reserved || has_memory_to_spare(ix))
+	if (b->reserved)
 		return;
-	class = class_for(room_needed(ix, b, 0), 0);
+	class = class_for(room_needed(ix, b, room_kept(ix)), 0);
 	if (class >= b->class)
 		return;
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);

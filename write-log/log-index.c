@@ -511,6 +511,8 @@ void log_index_check(struct log_index *ix)
 	u32 i;
 
 	for (i = 0; i < 1U << ix->bucket_bits; i++)
+		WARN_ON_ONCE((ix->used[i / 64] >> i % 64 & 1) != !!ix->buckets[i]);
+	for (i = 0; i < 1U << ix->bucket_bits; i++)
 		for (b = ix->buckets[i]; b; b = b->next) {
 			spin_lock_irqsave(log_block_lock(ix, b->block), flags);
 			check_block(ix, b);

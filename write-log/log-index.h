@@ -140,6 +140,7 @@ struct log_index {
 	void *ctx;
 	u32 block_sectors;
 	s64 max_bytes;
+	s64 roomy_bytes;		/* while less is in use, blocks keep some room */
 	atomic64_t bytes;		/* all memory in use */
 	atomic64_t nr_blocks;		/* with extents or writes in flight */
 

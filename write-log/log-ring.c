@@ -474,7 +474,7 @@ void log_ring_end(struct log_ring *ring, int error)
 		return;
 	ring->writing = false;
 	ring->seq += ring->io.sectors / LOG_BLOCK_SECTORS;
-	if (ring->io.flags & LOG_PREFLUSH)
+	if (ring->io.flags & LOG_PREFLUSH || !log_keeps(W2_FLUSHED))
 		ring->flushed = true;
 	if (!(ring->io.flags & LOG_FUA))
 		return;

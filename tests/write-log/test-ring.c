@@ -97,6 +97,9 @@ static void rig_make(struct rig *r, u64 seed, u32 ring_blocks, u32 records)
 	};
 	assert_ok(log_ring_create(&dev, &r->geo));
 	assert_ok(log_index_init(&r->ix, &host_ops, &r->host, SECTORS, 1 << 22));
+	/* Half of them have no memory to spare. */
+	if (seed & 1)
+		r->ix.roomy_bytes = 0;
 	assert_ok(log_ring_init(&r->ring, &r->ix, &r->geo, 1, 1));
 	r->ring.records = records;
 }
@@ -849,6 +852,59 @@ static void test_segment_settles(void **state)
 	rig_free(&r);
 }
 
+static void see(struct rig *r, u64 block, bool durable)
+{
+	struct log_write *w = log_index_reserve(&r->ix, block, 0, 1, true);
+
+	log_write_place(&r->ix, w, 0, 2 * block);
+	w->durable = durable;
+	log_index_seen(&r->ix, w);
+}
+
+/*
+ * Writes the batch, each block first in vain.  Returns which blocks had a flush before them:
+ * a character for each.
+ */
+static const char *flushes_of_batch(struct rig *r)
+{
+	static char flushes[8];
+	struct log_io io, again;
+	u32 n = 0;
+
+	assert_true(log_ring_begin(&r->ring));
+	while (log_ring_next(&r->ring, &io) == 1) {
+		log_ring_end(&r->ring, -EIO);
+		assert_int_equal(log_ring_next(&r->ring, &again), 1);
+		assert_int_equal(again.flags, io.flags);
+		log_ring_end(&r->ring, 0);
+		flushes[n++] = io.flags & LOG_PREFLUSH ? 'f' : '-';
+		assert_true(n < sizeof(flushes));
+	}
+	flushes[n] = '\0';
+	return flushes;
+}
+
+/*
+ * A batch has one flush, before the first block that names data without FUA (W2).  The
+ * first block has five records, the others have four and repeat one run.
+ */
+static void test_one_flush(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, 20, 32, 5);
+	assert_ok(log_segment_open(&r.ix, 0, true));
+	for (u32 block = 0; block < 12; block++)
+		see(&r, block, block < 5);
+	assert_string_equal(flushes_of_batch(&r), "-f-");
+	see(&r, 12, false);
+	assert_string_equal(flushes_of_batch(&r), "f");
+	see(&r, 13, true);
+	assert_string_equal(flushes_of_batch(&r), "-");
+	rig_free(&r);
+}
+
 int main(void)
 {
 	const char *broken = getenv("BREAK_RULE");	/* of test-world */
@@ -866,10 +922,12 @@ int main(void)
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_past_end),
 		cmocka_unit_test(test_segment_settles),
+		cmocka_unit_test(test_one_flush),
 	};
 	const struct CMUnitTest by_step[] = {
 		cmocka_unit_test(test_replay),
 		cmocka_unit_test(test_segment_settles),
+		cmocka_unit_test(test_one_flush),
 	};
 
 	if (broken) {

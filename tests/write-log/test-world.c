@@ -106,7 +106,8 @@ static bool is_noticed(const char *name, u64 seed, u32 nr, char *how, size_t len
 
 /*
  * test-index and test-ring try step by step the pins, which keep a segment from
- * being written again, and the head, because a fault of them is rare in worlds.
+ * being written again, the head, and a flush in the middle of a batch, because a fault of
+ * them is rare in worlds.
  */
 static bool step_notices(u32 rule)
 {
@@ -115,7 +116,8 @@ static bool step_notices(u32 rule)
 
 	snprintf(command, sizeof(command),
 		 "ASAN_OPTIONS=detect_leaks=0 BREAK_RULE=%u \"$%s_TEST\" >/dev/null 2>&1", rule,
-		 rule == LOG_W6_SETTLE || rule == LOG_W11_HEAD ? "RING" : "INDEX");
+		 rule == LOG_W2_FLUSHED || rule == LOG_W6_SETTLE || rule == LOG_W11_HEAD ?
+		 "RING" : "INDEX");
 	status = system(command);
 	printf("note: %s: its own test ends with status %d\n", log_rule_names[rule], status);
 	return status;
@@ -124,7 +126,8 @@ static bool step_notices(u32 rule)
 static bool is_tried_by_step(u32 rule)
 {
 	return rule == LOG_W6_UNLOGGED || rule == LOG_W6_RING || rule == LOG_W6_LEAVING ||
-	       rule == LOG_W6_PIN || rule == LOG_W6_SETTLE || rule == LOG_W11_HEAD;
+	       rule == LOG_W6_PIN || rule == LOG_W6_SETTLE || rule == LOG_W11_HEAD ||
+	       rule == LOG_W2_FLUSHED;
 }
 
 static bool is_named(const char *name, const char *const *names, u32 nr)
