@@ -40,6 +40,7 @@ struct cache_log_shares {
 	u32 nr;			/* one at least; does not change */
 	u64 sampled[LOG_NR_SAMPLED];	/* blocks of the last appends */
 	u32 nr_appended;	/* appends since the shares were chosen */
+	u32 each;		/* of so many appends one is sampled: 1 until the first choice */
 };
 
 /**
