@@ -41,7 +41,7 @@ static void tick_work(struct work_struct *work)
 	if (READ_ONCE(c->life.quiescing))
 		return;
 	if (ios != c->tick.ios_seen) {
-		c->tick.ios_seen = ios;
+		WRITE_ONCE(c->tick.ios_seen, ios);
 		WRITE_ONCE(c->tick.last_io, jiffies);
 	}
 	cache_degrade_tick(c);

@@ -249,8 +249,7 @@ static bool is_idle(struct cache *c)
 {
 	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
 
-	return seconds &&
-	       time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ);
+	return seconds && cache_is_quiet(c, seconds);
 }
 
 static bool can_go_home(struct cache_log *log)
@@ -719,6 +718,8 @@ bool cache_log_save_failed(struct cache_log *log)
 	if (!log->life.all_home && cache_may_go_home(c) &&
 	    !cache_log_backs_off(log) &&
 	    !atomic_read(&log->room.in_flight)) {
+		/* The walk looks at the index after it looked at the count. */
+		smp_rmb();
 		if (copy_all_home(log)) {
 			/* I2: the disk has older records of what went home. */
 			WRITE_ONCE(c->degrade.went_home_unsaid, true);

@@ -38,7 +38,7 @@ static u32 copy_room(struct cache_log *log)
 			 U32_MAX / 4);
 
 	if (READ_ONCE(log->life.state) != CACHE_LOG_ON || cache_log_is_pressed(log) ||
-	    time_after(jiffies, READ_ONCE(c->tick.last_io) + 2 * HZ))
+	    cache_is_quiet(c, 2))
 		return 2 * room;
 	return READ_ONCE(log->pace.is_on) ? room / 4 : room / 2;
 }

@@ -341,3 +341,9 @@ u64 cache_user_ios(struct cache *c)
 	       cache_stat_sum(c, STAT_WRITE_HITS) +
 	       cache_stat_sum(c, STAT_WRITE_MISSES);
 }
+
+bool cache_is_quiet(struct cache *c, unsigned long seconds)
+{
+	return time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ) &&
+	       cache_user_ios(c) == READ_ONCE(c->tick.ios_seen);
+}

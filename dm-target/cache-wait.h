@@ -257,4 +257,14 @@ u64 cache_latency_sum(struct cache *c, enum cache_latency kind,
  */
 u64 cache_user_ios(struct cache *c);
 
+/**
+ * cache_is_quiet() - have users sent nothing for so long?
+ * @c: the engine
+ * @seconds: how long; up to a second more may have passed
+ *
+ * The counters are looked at, too, because the tick notices a request up to a second late.
+ * Context: any.
+ */
+bool cache_is_quiet(struct cache *c, unsigned long seconds);
+
 #endif

@@ -52,8 +52,7 @@ static bool volume_is_idle(struct cache *c)
 {
 	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
 
-	return seconds &&
-	       time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ);
+	return seconds && cache_is_quiet(c, seconds);
 }
 
 /*
