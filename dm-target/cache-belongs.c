@@ -64,9 +64,11 @@ static int forget_all(struct cache *c)
 		r = cache_log_give_up(c);
 	if (!r)
 		r = cache_settings_note_own(c);
-	for (i = 0; !r && i < c->map.nr_slots; i++)
+	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		if (slot_state(slot_word(slot_at(&c->map, i))) == SLOT_VALID)
 			release_slot(c, i);
+	}
 	return r;
 }
 
@@ -181,6 +183,7 @@ static int take_all_as_dirty(struct cache *c)
 	lockdep_assert_held(&c->md.lock);
 	r = cmd_set_all_dirty(c->md.cmd);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		s = slot_at(&c->map, i);
 		if (slot_state(slot_word(s)) != SLOT_VALID ||
 		    (slot_word(s) & SLOT_DIRTY))

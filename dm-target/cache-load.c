@@ -233,6 +233,7 @@ static int check_past_end(struct cache *c)
 	for (i = 0; i < c->map.nr_slots; i++) {
 		struct slot *s = slot_at(&c->map, i);
 
+		slot_scan_step(i);
 		block = slot_block(s);
 		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY) ||
 		    block < on_device)
@@ -255,6 +256,7 @@ static int save_past_end(struct cache *c)
 	int r;
 
 	for (i = 0; i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		s = slot_at(&c->map, i);
 		if (!is_past_end(c, s) || !(slot_word(s) & SLOT_DIRTY))
 			continue;
@@ -293,6 +295,7 @@ static int drop_past_end(struct cache *c)
 	if (!r && !c->degrade.unchecked)
 		r = save_past_end(c);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		if (!is_past_end(c, slot_at(&c->map, i)))
 			continue;
 		r = cache_forget_slot(c, i);
@@ -378,6 +381,7 @@ static int check_known(struct cache *c, struct cache *known)
 	u32 i, nr = 0, word;
 
 	for (i = 0; known && i < known->map.nr_slots; i++) {
+		slot_scan_step(i);
 		word = slot_word(slot_at(&known->map, i));
 		if ((word & SLOT_DIRTY) && (word & SLOT_INTENT) &&
 		    !has_dirty(c, known, i))
@@ -645,6 +649,7 @@ static int drop_suspects(struct cache *c)
 
 	lockdep_assert_held(&c->md.lock);
 	for (i = 0; !r && i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		word = slot_word(slot_at(&c->map, i));
 		if (slot_state(word) == SLOT_VALID && (word & SLOT_INTENT) &&
 		    !(word & SLOT_DIRTY) && !is_logged(c, i))

@@ -166,6 +166,7 @@ int cache_log_leave_mapped(struct cache *c)
 	for (slot = 0; slot < c->map.nr_slots; slot++) {
 		struct slot *s = slot_at(&c->map, slot);
 
+		slot_scan_step(slot);
 		if (!slot_has_block(slot_word(s)) ||
 		    !log_index_has(&log->ix, slot_block(s)))
 			continue;
@@ -235,6 +236,7 @@ static int find_segments(struct cache_log *log)
 	u32 slot;
 
 	for (slot = 0; slot < c->map.nr_slots; slot++) {
+		slot_scan_step(slot);
 		if (!log_segment_get(&log->ix, slot, &seg))
 			continue;
 		if (!slot_has_block(slot_word(slot_at(&c->map, slot))))

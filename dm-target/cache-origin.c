@@ -56,8 +56,7 @@ static u32 choose(struct cache *c, struct witness *all, u32 max)
 	witnesses_begin(&ws, all, max);
 	cache_lately_marks(c, &lately);
 	for (i = 0; i < c->map.nr_slots; i++) {
-		if (!(i % SLOT_SCAN_RESCHED))
-			cond_resched();
+		slot_scan_step(i);
 		s = slot_at(&c->map, i);
 		if (can_witness(c, s))
 			witnesses_offer(&ws, i, slot_block(s),

@@ -192,8 +192,10 @@ static u32 *collect_hints(struct cache *c, const struct cache_policy_ops *from)
 	u32 *hints = kvmalloc_array(c->map.nr_slots, sizeof(*hints), GFP_KERNEL);
 	u32 i;
 
-	for (i = 0; hints && i < c->map.nr_slots; i++)
+	for (i = 0; hints && i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		hints[i] = from->hint ? from->hint(c->policy.p, i) : 0;
+	}
 	return hints;
 }
 
@@ -205,6 +207,7 @@ static void load_policy(struct cache *c, struct cache_policy *p,
 	u32 i;
 
 	for (i = 0; i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		s = slot_at(&c->map, i);
 		if (slot_has_block(slot_word(s)))
 			p->ops->load(p, i, slot_block(s), hints ? hints[i] : 0,
@@ -226,8 +229,10 @@ int cache_policy_switch(struct cache *c, const struct cache_policy_ops *to)
 		return 0;
 
 	hints = collect_hints(c, from);
-	for (i = 0; i < c->map.nr_slots; i++)
+	for (i = 0; i < c->map.nr_slots; i++) {
+		slot_scan_step(i);
 		WRITE_ONCE(slot_at(&c->map, i)->policy, 0);
+	}
 
 	p = create_policy(c, to);
 	if (!p) {

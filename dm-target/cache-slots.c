@@ -8,6 +8,7 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 
 static spinlock_t *chain_lock(struct slot_map *map, u32 bucket)
 {
@@ -153,6 +154,7 @@ static void filter_free_slots(struct slot_map *map, u32 slot)
 			slot = next;
 		}
 		spin_unlock_irqrestore(&map->free_lock, flags);
+		cond_resched();
 	}
 }
 
@@ -229,9 +231,11 @@ void slot_map_build_free_list(struct slot_map *map)
 {
 	u32 i;
 
-	for (i = map->nr_slots; i-- > 0;)
+	for (i = map->nr_slots; i-- > 0;) {
 		if (slot_state(slot_word(slot_at(map, i))) == SLOT_FREE)
 			slot_map_free(map, i);
+		slot_scan_step(i);
+	}
 }
 
 static u32 chain_find_locked(struct slot_map *map, u32 bucket, u64 block)

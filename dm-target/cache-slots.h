@@ -205,7 +205,7 @@ void slot_map_free(struct slot_map *map, u32 slot);
  * ranges becomes LENT when slot_map_free() is called for it.  Each LENT slot of the
  * former ranges is given back, as by slot_map_free().
  *
- * Context: process, does not sleep, one caller at a time; takes free_lock.
+ * Context: process, may give way to other tasks, one caller at a time; takes free_lock.
  */
 void slot_map_keep(struct slot_map *map, const struct slot_range *kept);
 
@@ -258,7 +258,7 @@ u32 slot_list_pop(struct slot_map *map, u32 *head);
  * slot_map_build_free_list() - put all FREE slots on the free list, the lowest first
  * @map: the map; its slots were loaded, and none is on the free list
  *
- * Context: no I/O runs; does not sleep, takes free_lock.
+ * Context: process, may give way to other tasks; no I/O runs; takes free_lock.
  */
 void slot_map_build_free_list(struct slot_map *map);
 
@@ -585,6 +585,21 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
 #define SLOT_SCAN_RESCHED	4096
 
 /**
+ * slot_scan_step() - let other tasks run now and then in a walk over all slots
+ * @slot: the slot that is looked at next
+ *
+ * A cache may have 134 million slots.  With 4 million, a walk without this held a CPU of the
+ * debug kernel for 22 s.
+ *
+ * Context: process, may sleep.
+ */
+static inline void slot_scan_step(u32 slot)
+{
+	if (!(slot % SLOT_SCAN_RESCHED))
+		cond_resched();
+}
+
+/**
  * slot_map_scan() - go once round all slots, until enough of them are taken
  * @map: the map
  * @cursor: the slot with which the scan begins; receives the one for the next scan
@@ -606,8 +621,7 @@ slot_map_scan(struct slot_map *map, u32 *cursor, unsigned int max,
 	u32 seen, slot;
 
 	for (seen = 0; seen < map->nr_slots && nr < max; seen++) {
-		if (!(seen % SLOT_SCAN_RESCHED))
-			cond_resched();
+		slot_scan_step(seen);
 		slot = *cursor;
 		*cursor = slot + 1 < map->nr_slots ? slot + 1 : 0;
 		nr += take(context, slot, nr);

@@ -197,8 +197,7 @@ int cache_verify(struct cache *c, u32 first, bool may_drop,
 	*result = (struct verify_result) { .next = first, .slot = SLOT_NONE };
 	while (!r && result->next < end && pieces < PIECES_MAX &&
 	       !result->nr_differ && !READ_ONCE(c->life.quiescing)) {
-		if (!(result->next % SLOT_SCAN_RESCHED))
-			cond_resched();
+		slot_scan_step(result->next);
 		r = verify_slot(c, result->next, &pieces, &p, &found);
 		if (r || READ_ONCE(c->life.quiescing))
 			break;
