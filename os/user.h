@@ -141,11 +141,6 @@ u32 os_crc32c_by_table(u32 crc, const void *data, size_t len);
 #define BIT(nr)			(1UL << (nr))
 #define GENMASK(h, l)		((~0UL << (l)) & (~0UL >> (BITS_PER_LONG - 1 - (h))))
 
-static inline unsigned int hweight32(u32 v)
-{
-	return __builtin_popcount(v);
-}
-
 static inline unsigned long __ffs64(u64 v)
 {
 	return __builtin_ctzll(v);

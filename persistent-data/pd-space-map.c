@@ -23,6 +23,11 @@ struct map {
 	u8 *counts;		/* PD_BITMAP_BYTES, as on the disk */
 	u32 block;		/* where it is on the disk; 0: nowhere yet */
 	bool changed;
+	/* Entries that may have changed since the last commit: from @from, up to @to. */
+	u32 from, to;
+	/* As in the index: entries of 0, also past the end of the device; and the first one. */
+	u32 nr_free;
+	u32 first_free;
 };
 
 struct pd_sm {
@@ -80,18 +85,49 @@ static u32 used_entries(const u8 *counts, u32 e)
 	return x | x >> 16;
 }
 
+/* The first entry of 0, or PD_BITMAP_ENTRIES. */
+static u32 find_free(const struct map *m)
+{
+	u32 e, used;
+
+	for (e = 0; e < PD_BITMAP_ENTRIES; e += 32) {
+		used = used_entries(m->counts, e);
+		if (~used)
+			return e + __ffs64(~used);
+	}
+	return PD_BITMAP_ENTRIES;
+}
+
 static unsigned int count_of(const struct pd_sm *sm, u32 nr)
 {
 	return get_entry(sm->maps[nr / PD_BITMAP_ENTRIES].counts,
 			 nr % PD_BITMAP_ENTRIES);
 }
 
+/* @e is from now on in use, or not. */
+static void count_free(struct map *m, u32 e, bool was_used, bool used)
+{
+	m->nr_free += was_used;
+	m->nr_free -= used;
+	m->from = min(m->from, e);
+	m->to = max(m->to, e + 1);
+}
+
 static void set_count(struct pd_sm *sm, u32 nr, unsigned int count)
 {
 	struct map *m = sm->maps + nr / PD_BITMAP_ENTRIES;
+	u32 e = nr % PD_BITMAP_ENTRIES;
 
-	set_entry(m->counts, nr % PD_BITMAP_ENTRIES, count);
+	count_free(m, e, get_entry(m->counts, e), count);
+	set_entry(m->counts, e, count);
 	m->changed = true;
+}
+
+static void no_changes(struct map *m)
+{
+	m->changed = false;
+	m->from = PD_BITMAP_ENTRIES;
+	m->to = 0;
 }
 
 /* How many entries of map @i stand for blocks. */
@@ -118,6 +154,8 @@ static int sm_set_size(struct pd_sm *sm, u32 nr_blocks)
 			sm->maps[i].counts = os_zalloc(PD_BITMAP_BYTES);
 		if (!sm->maps[i].counts)
 			goto no_memory;
+		sm->maps[i].nr_free = PD_BITMAP_ENTRIES;
+		no_changes(&sm->maps[i]);
 	}
 
 	if (sm->was) {
@@ -206,6 +244,7 @@ static void take_counts(struct pd_sm *sm, u32 i, const u8 *counts)
 		if (!get_entry(counts, e))
 			continue;
 		set_entry(m->counts, e, get_entry(counts, e));
+		m->nr_free--;
 		__set_bit(base + e, sm->was);
 		__set_bit(base + e, sm->busy);
 		sm->nr_used++;
@@ -224,6 +263,7 @@ static int load_map(struct pd_sm *sm, struct pd_device *dev, u32 i, u64 block)
 		return r;
 	sm->maps[i].block = block;
 	take_counts(sm, i, ((const struct pd_bitmap *)b.data)->counts);
+	sm->maps[i].first_free = find_free(sm->maps + i);
 	pd_block_put(&b);
 	return 0;
 }
@@ -477,31 +517,17 @@ static int write_map(const struct map *m, struct pd_device *dev)
 	return 0;
 }
 
-/*
- * Both numbers are hints. They count all entries of the bitmap, also those past
- * the end of the device.
- */
-static void fill_entry(const struct map *m, struct pd_index_entry *entry)
+/* Both numbers are hints. */
+static void fill_entry(struct map *m, struct pd_index_entry *entry)
 {
-	u32 first_free = PD_BITMAP_ENTRIES;
-	u32 nr_free = PD_BITMAP_ENTRIES;
-	u32 e;
-
-	for (e = PD_BITMAP_ENTRIES; e;) {
-		u32 used;
-
-		e -= 32;
-		used = used_entries(m->counts, e);
-		nr_free -= hweight32(used);
-		if (~used)
-			first_free = e + __ffs64(~used);
-	}
+	if (m->changed)
+		m->first_free = find_free(m);
 	entry->blocknr = cpu_to_le64(m->block);
-	entry->nr_free = cpu_to_le32(nr_free);
-	entry->none_free_before = cpu_to_le32(first_free);
+	entry->nr_free = cpu_to_le32(m->nr_free);
+	entry->none_free_before = cpu_to_le32(m->first_free);
 }
 
-static int write_index(const struct pd_sm *sm, struct pd_device *dev)
+static int write_index(struct pd_sm *sm, struct pd_device *dev)
 {
 	struct pd_index *index;
 	struct pd_block b;
@@ -544,12 +570,12 @@ int pd_sm_write(struct pd_sm *sm, struct pd_device *dev,
 /* The blocks in use now become those "in use at the last commit". */
 static void take_map_as_committed(struct pd_sm *sm, u32 i)
 {
-	u32 n = map_entries(sm, i);
+	u32 n = min(sm->maps[i].to, map_entries(sm, i));
 	u32 base = i * PD_BITMAP_ENTRIES / BITS_PER_LONG;
 	u32 e, k;
 
 	BUILD_BUG_ON(PD_BITMAP_ENTRIES % BITS_PER_LONG);
-	for (e = 0; e < n; e += BITS_PER_LONG) {
+	for (e = sm->maps[i].from / BITS_PER_LONG * BITS_PER_LONG; e < n; e += BITS_PER_LONG) {
 		unsigned long used = 0;
 
 		for (k = 0; k < BITS_PER_LONG; k += 32)
@@ -558,7 +584,7 @@ static void take_map_as_committed(struct pd_sm *sm, u32 i)
 		sm->was[base + e / BITS_PER_LONG] = used;
 		sm->busy[base + e / BITS_PER_LONG] = used;
 	}
-	sm->maps[i].changed = false;
+	no_changes(&sm->maps[i]);
 }
 
 void pd_sm_committed(struct pd_sm *sm)
