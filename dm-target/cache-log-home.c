@@ -245,13 +245,6 @@ static bool too_full(struct cache_log *log, u32 fullness)
 	return log->home.above_mark;
 }
 
-static bool is_idle(struct cache *c)
-{
-	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
-
-	return seconds && cache_is_quiet(c, seconds);
-}
-
 static bool can_go_home(struct cache_log *log)
 {
 	return READ_ONCE(log->life.state) != CACHE_LOG_OFF &&
@@ -279,7 +272,7 @@ bool cache_log_home_is_wanted(struct cache_log *log)
 		return time_before(jiffies, log->worker.leave_until);
 	if (READ_ONCE(c->life.quiescing))
 		return false;
-	return READ_ONCE(log->life.state) != CACHE_LOG_ON || full || is_idle(c);
+	return READ_ONCE(log->life.state) != CACHE_LOG_ON || full || cache_is_idle(c);
 }
 
 /* ---- Home ---- */

@@ -347,3 +347,10 @@ bool cache_is_quiet(struct cache *c, unsigned long seconds)
 	return time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ) &&
 	       cache_user_ios(c) == READ_ONCE(c->tick.ios_seen);
 }
+
+bool cache_is_idle(struct cache *c)
+{
+	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
+
+	return seconds && cache_is_quiet(c, seconds);
+}

@@ -267,4 +267,12 @@ u64 cache_user_ios(struct cache *c);
  */
 bool cache_is_quiet(struct cache *c, unsigned long seconds);
 
+/**
+ * cache_is_idle() - have users sent nothing for writeback_idle seconds?
+ * @c: the engine
+ *
+ * Context: any.  Return: false, too, if the setting is 0.
+ */
+bool cache_is_idle(struct cache *c);
+
 #endif

@@ -48,13 +48,6 @@
  */
 #define WB_ALONE		(HZ / 4)
 
-static bool volume_is_idle(struct cache *c)
-{
-	unsigned long seconds = READ_ONCE(c->limits.writeback_idle);
-
-	return seconds && cache_is_quiet(c, seconds);
-}
-
 /*
  * Between the two marks the answer stays what it was.  Blocks on their way home do
  * not count, though they are dirty until that is committed.
@@ -91,7 +84,7 @@ static enum cache_wb_reason writeback_wanted(struct cache *c)
 		return CACHE_WB_ROOM;
 	if (too_dirty(c))
 		return CACHE_WB_SHARE;
-	return volume_is_idle(c) ? CACHE_WB_IDLE : CACHE_WB_NOT;
+	return cache_is_idle(c) ? CACHE_WB_IDLE : CACHE_WB_NOT;
 }
 
 /* ---- How many at a time ---- */
