@@ -41,20 +41,19 @@ static void choose_shares_locked(struct cache_log *log)
 	for (i = 1; i < shares->nr; i++)
 		shares->open[i].first = shares->sampled[i * LOG_NR_SAMPLED / shares->nr];
 	shares->nr_appended = 0;
-	shares->each = LOG_SAMPLE_EACH;
+	shares->shift = LOG_SAMPLE_SHIFT;
 }
 
 static void sample_locked(struct cache_log *log, u64 block)
 {
 	struct cache_log_shares *shares = &log->room.shares;
-	u32 nr;
+	u32 nr = shares->nr_appended++, group = nr >> shares->shift;
 
 	lockdep_assert_held(&log->room.lock);
-	nr = shares->nr_appended++;
 	/* The place in the group changes, because streams may take turns. */
-	if (nr % shares->each == nr / shares->each % shares->each)
-		shares->sampled[nr / shares->each] = block;
-	if (nr + 1 == LOG_NR_SAMPLED * shares->each)
+	if (!((nr ^ group) & ((1U << shares->shift) - 1)))
+		shares->sampled[group] = block;
+	if (shares->nr_appended == LOG_NR_SAMPLED << shares->shift)
 		choose_shares_locked(log);
 }
 
@@ -136,7 +135,6 @@ void cache_log_init_open(struct cache_log *log, u32 most)
 	u32 i;
 
 	log->room.shares.nr = clamp(most / 16, 1U, LOG_NR_OPEN);
-	log->room.shares.each = 1;
 	for (i = 0; i < LOG_NR_OPEN; i++)
 		log->room.shares.open[i].slot = SLOT_NONE;
 }

@@ -16,12 +16,12 @@ struct log_write;
 /* The segments that are open at a time, at most.  In a model of the log 16 did as well as 64. */
 #define LOG_NR_OPEN	16U
 /*
- * When so many appends were sampled, the shares of the origin are chosen anew.  One append
- * of LOG_SAMPLE_EACH is sampled, because the sort of the samples would cost each append 380
- * instructions if each were.
+ * When so many appends were sampled, the shares of the origin are chosen anew.  One append of
+ * 1 << LOG_SAMPLE_SHIFT is sampled, because the sort of the samples would cost each append
+ * 380 instructions if each were.
  */
 #define LOG_NR_SAMPLED	128U
-#define LOG_SAMPLE_EACH	8U
+#define LOG_SAMPLE_SHIFT	3U
 
 /*
  * An open segment: writes are appended to it.  It takes the writes to one share of the
@@ -40,7 +40,7 @@ struct cache_log_shares {
 	u32 nr;			/* one at least; does not change */
 	u64 sampled[LOG_NR_SAMPLED];	/* blocks of the last appends */
 	u32 nr_appended;	/* appends since the shares were chosen */
-	u32 each;		/* of so many appends one is sampled: 1 until the first choice */
+	u32 shift;		/* one append of 1 << shift is sampled: 0 until the first choice */
 };
 
 /**
