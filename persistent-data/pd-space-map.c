@@ -104,23 +104,17 @@ static unsigned int count_of(const struct pd_sm *sm, u32 nr)
 			 nr % PD_BITMAP_ENTRIES);
 }
 
-/* @e is from now on in use, or not. */
-static void count_free(struct map *m, u32 e, bool was_used, bool used)
-{
-	m->nr_free += was_used;
-	m->nr_free -= used;
-	m->from = min(m->from, e);
-	m->to = max(m->to, e + 1);
-}
-
 static void set_count(struct pd_sm *sm, u32 nr, unsigned int count)
 {
 	struct map *m = sm->maps + nr / PD_BITMAP_ENTRIES;
 	u32 e = nr % PD_BITMAP_ENTRIES;
 
-	count_free(m, e, get_entry(m->counts, e), count);
+	m->nr_free += !!get_entry(m->counts, e);
+	m->nr_free -= !!count;
 	set_entry(m->counts, e, count);
 	m->changed = true;
+	m->from = min(m->from, e);
+	m->to = max(m->to, e + 1);
 }
 
 static void no_changes(struct map *m)
