@@ -96,7 +96,6 @@ test_write_hits_on_dirty_blocks_take_no_lock() {
 	write_data /dev/mapper/c 2 0 16
 	assert_ge "$(stat_of c dirty)" 256
 	# Tries to write back take locks, and fio needs some idle seconds before its first I/O.
-	dmsetup message c 0 writeback_idle 0
-	dmsetup message c 0 dirty_high 100
+	stays_dirty c
 	hits_take_no_lock randwrite
 }
