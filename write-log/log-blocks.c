@@ -11,8 +11,9 @@ static const u16 class_bytes[] = {
 };
 
 /*
- * While less than a quarter of the memory is in use, blocks keep some room.  With more, the
- * room that many small blocks keep would shorten the log.  Not chosen by measurement.
+ * While less than a quarter of the memory is in use, blocks keep some room.  Above that, the
+ * room that many small blocks keep would leave memory for fewer extents.  Not chosen by
+ * measurement.
  */
 #define LOG_ROOMY_SHARE		4
 
@@ -319,7 +320,8 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 	if (b->reserved)
 		return;
 	class = class_for(room_needed(ix, b, room_kept(ix)), 0);
-	if (class >= b->class)
+	/* A block that is nearly as large as can be has no room to keep. */
+	if (class < 0 || class >= b->class)
 		return;
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
 	if (new)

@@ -802,6 +802,31 @@ static void test_bounds(void **state)
 	host_free(&h);
 }
 
+/* A ring may have filled a block up, and the block has no room to keep for a write then. */
+static void test_replay_of_a_full_block(void **state)
+{
+	struct log_run run = { .sectors = 1 };
+	struct log_index ix;
+	struct host h;
+	u32 n;
+
+	(void)state;
+	host_make(&h, 1);
+	assert_ok(log_index_init(&ix, &host_ops, &h, LOG_MAX_BLOCK, 1 << 20));
+	/* The largest block has room for 679, and keeps room for 8 if it can. */
+	for (n = 0; n < 675; n++) {
+		run.sector = run.at = 2 * n;
+		assert_ok(log_index_replay_valid(&ix, &run));
+	}
+	log_index_replayed(&ix);
+	log_index_check(&ix);
+	run.sector = run.at = 0;
+	assert_ok(log_index_replay_gone(&ix, &run));
+	log_index_check(&ix);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
 /* All that is seen of block 0 leaves, in as many parts as it takes. */
 static u32 leave_in_parts(struct log_index *ix, struct host *h)
 {
@@ -1044,6 +1069,7 @@ int main(void)
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_not_made),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_replay_of_a_full_block),
 		cmocka_unit_test(test_full_block_leaves),
 		cmocka_unit_test(test_many_unlogged),
 		cmocka_unit_test(test_segment_in_use),
