@@ -41,8 +41,10 @@ static void tick_work(struct work_struct *work)
 	if (READ_ONCE(c->life.quiescing))
 		return;
 	if (ios != c->tick.ios_seen) {
-		WRITE_ONCE(c->tick.ios_seen, ios);
 		WRITE_ONCE(c->tick.last_io, jiffies);
+		/* Pairs with cache_is_quiet(). */
+		smp_wmb();
+		WRITE_ONCE(c->tick.ios_seen, ios);
 	}
 	cache_degrade_tick(c);
 	cache_intents_tick(c);

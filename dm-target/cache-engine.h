@@ -82,7 +82,10 @@ struct cache_geometry {
 	int part_shift;			/* log2 of the sectors in a part of a slot */
 };
 
-/* The tick: work once a second while the engine runs.  Others read @last_io and @ios_seen. */
+/*
+ * The tick: work once a second while the engine runs.  A resume sets @last_io before the
+ * first tick.  cache_is_quiet() reads @last_io and @ios_seen.
+ */
 struct cache_tick {
 	struct delayed_work work;	/* on wq.main */
 	unsigned long last_io;		/* jiffies of a resume, or a tick with user I/O */

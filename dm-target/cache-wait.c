@@ -3,7 +3,8 @@
  * Waiting and waking.  All other files of the engine stand on this one and the slot map.
  *
  * It owns the list of deferred bios, the buckets in which bios are parked until
- * a slot changes, and the rules by which a worker is kicked.  It must not know
+ * a slot changes, the rules by which a worker is kicked, the sums of the counters that
+ * each CPU has, and the answer whether users leave the cache alone.  It must not know
  * what a worker does, nor why a bio waits.
  *
  * All functions here may be called in any context; none sleeps.
@@ -342,10 +343,22 @@ u64 cache_user_ios(struct cache *c)
 	       cache_stat_sum(c, STAT_WRITE_MISSES);
 }
 
+static bool last_io_is_older(struct cache *c, unsigned long seconds)
+{
+	return time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ);
+}
+
 bool cache_is_quiet(struct cache *c, unsigned long seconds)
 {
-	return time_after(jiffies, READ_ONCE(c->tick.last_io) + seconds * HZ) &&
-	       cache_user_ios(c) == READ_ONCE(c->tick.ios_seen);
+	if (!last_io_is_older(c, seconds) ||
+	    cache_user_ios(c) != READ_ONCE(c->tick.ios_seen))
+		return false;
+	/*
+	 * The tick may have seen I/O between the two.  Then it has set the time before.
+	 * Pairs with tick_work().
+	 */
+	smp_rmb();
+	return last_io_is_older(c, seconds);
 }
 
 bool cache_is_idle(struct cache *c)
