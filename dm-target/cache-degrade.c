@@ -20,7 +20,7 @@
  * still asked for dirty blocks, but for no others.
  */
 #include "cache-bio.h"
-#include "cache-instant.h"
+#include "../slots/cache-instant.h"
 
 #include <linux/sched/mm.h>
 

@@ -5,7 +5,7 @@
 
 #include <linux/bits.h>
 
-#include "cache-written.h"
+#include "../slots/cache-written.h"
 
 struct cache;
 
@@ -15,8 +15,8 @@ struct cache;
 #define FLUSH_BOTH	(FLUSH_ORIGIN | FLUSH_FAST)
 
 /*
- * Which device has something to flush for users?  Only their own writes count.  The
- * commit that relies on a copy of the engine flushes that (I1, I2).
+ * Which device has something to flush for users?  Only their own writes count.  A copy of
+ * the engine does not, because the commit that relies on it flushes the device (I1, I2).
  */
 struct cache_flushes {
 	struct cache_written fast;

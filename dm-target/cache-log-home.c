@@ -9,7 +9,7 @@
  * absorbed, nor when the log is turned on and off.
  */
 #include "cache-bio.h"
-#include "cache-instant.h"
+#include "../slots/cache-instant.h"
 #include "cache-log-home.h"
 #include "cache-log-move.h"
 #include "cache-log-open.h"
@@ -711,7 +711,11 @@ bool cache_log_save_failed(struct cache_log *log)
 	if (!log->life.all_home && cache_may_go_home(c) &&
 	    !cache_log_backs_off(log) &&
 	    !atomic_read(&log->room.in_flight)) {
-		/* The walk looks at the index after it looked at the count. */
+		/*
+		 * The walk looks at the index after it looked at the count, because it
+		 * is made only once, and must miss no block.  Pairs with the barrier in
+		 * cache_log_end_write().
+		 */
 		smp_rmb();
 		if (copy_all_home(log)) {
 			/* I2: the disk has older records of what went home. */

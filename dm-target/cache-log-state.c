@@ -9,7 +9,7 @@
  * that leaves.  It must not know how extents leave, nor how a write is absorbed.
  */
 #include "cache-bio.h"
-#include "cache-instant.h"
+#include "../slots/cache-instant.h"
 #include "cache-log-home.h"
 #include "cache-log-move.h"
 #include "cache-log-pace.h"

@@ -7,7 +7,7 @@
  * know why a write is absorbed (cache-log-io.c), nor where extents go (cache-log-home.c).
  */
 #include "cache-bio.h"
-#include "cache-instant.h"
+#include "../slots/cache-instant.h"
 #include "cache-log-open.h"
 #include "cache-log-ring.h"
 #include "cache-log.h"

@@ -19,7 +19,7 @@
  *
  * It must not know why a block became dirty, nor how a commit is made.
  */
-#include "cache-instant.h"
+#include "../slots/cache-instant.h"
 #include "cache-trace.h"
 
 #include <linux/sort.h>

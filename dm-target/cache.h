@@ -3,12 +3,11 @@
  * The cache engine's own structures: what the files of dm-cache.ko share.
  *
  * One struct cache serves one metadata device.  Tables come and go above it
- * (cache-target.c); below it are the slot map (cache-slots.h), the metadata
+ * (cache-target.c); below it are the slot map (slots/cache-slots.h), the metadata
  * (cache-metadata.h), and the policy (cache-policy.h).
  *
  * The files from the ground up.  No file calls one further down this list.  The
  * head of each file says what that file must not know:
- *   cache-slots.c      which block a slot holds, and in what state
  *   cache-wait.c       defers bios, parks and wakes them, kicks workers
  *   cache-reserve.c    how many slots are kept free
  *   cache-yield.c      has users wait during a drain
@@ -54,7 +53,8 @@
  * spinlock may be taken under a mutex.  No spinlock is taken under another one,
  * except in the write log.  There the locks of the index's segments nest inside
  * log.room.lock and inside the locks of the index's blocks.  The index's round_lock
- * and unlogged_lock nest inside the locks of its blocks, too.
+ * and unlogged_lock nest inside the locks of its blocks, too.  The lock of the wait queue
+ * recorder.all_wait nests inside log.waiting.lock.
  *
  * "plain": the spinlock is taken in process context only: by workers, by device-mapper's
  * calls, by a module's parameter or its init.  "irqsave": it may be taken in any context,
@@ -117,7 +117,7 @@
 #include "cache-policy.h"
 #include "cache-reserve.h"
 #include "cache-settings.h"
-#include "cache-slots.h"
+#include "../slots/cache-slots.h"
 #include "cache-stream.h"
 #include "cache-wait.h"
 #include "cache-writeback.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which parts of a dirty block write-back copies: SLOT_PARTS_MASK in
- * dm-target/cache-slots.h with cache-writeback.c and the writers of cache-io.c, for
+ * slots/cache-slots.h with cache-writeback.c and the writers of cache-io.c, for
  * spin.
  *
  * The model has one slot with a block of three parts, each with a value on the cache

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The slot state machine: dm-target/cache-slots.[ch], cache-io.c, cache-fill.c,
+ * The slot state machine: slots/cache-slots.[ch], cache-io.c, cache-fill.c,
  * cache-evict.c, cache-writeback.c and the changes that cache-commit.c makes to
  * slots, for spin.
  *

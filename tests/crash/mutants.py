@@ -349,7 +349,7 @@ def copy_tree(*more):
     shutil.rmtree(WORK, ignore_errors=True)
     TREE.mkdir(parents=True)
     for part in ("Makefile", "dkms.conf", "scripts", "dm-target", "policies", "metadata",
-                 "persistent-data", "write-log", "os") + more:
+                 "persistent-data", "slots", "write-log", "os") + more:
         run("cp", "-a", TOP / part, TREE)
 
 

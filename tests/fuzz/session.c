@@ -21,7 +21,7 @@
 #include "metadata/cache-metadata.h"
 #include "metadata/cache-metadata-disk.h"
 #include "metadata/cache-record.h"
-#include "dm-target/cache-slots.h"
+#include "slots/cache-slots.h"
 #include "tools/metadata-check.h"
 
 #define MODEL_SLOTS	4096u

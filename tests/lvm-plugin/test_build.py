@@ -258,9 +258,9 @@ def circle_in(calls):
 
 
 def test_no_files_below_the_engine_call_in_a_circle():
-    """Metadata, persistent-data and write-log, which call no file of dm-target either."""
+    """Metadata, persistent-data, slots and write-log, which call no file of dm-target either."""
     below, engine = objects_of_the_engine("+="), objects_of_the_engine(":=")
-    assert {path.parent.name for path in below} == {"metadata", "persistent-data", "write-log"}
+    assert {path.parent.name for path in below} == {"metadata", "persistent-data", "slots", "write-log"}
     calls = calls_of(below + engine)
     names = {path.stem for path in engine}
     assert circle_in(calls) == []
@@ -280,7 +280,7 @@ def test_no_file_of_the_engine_calls_a_later_one():
 
 
 def test_no_file_of_the_engine_is_too_long_to_read():
-    files = [*(TOP / "dm-target").glob("cache*.c"), *(TOP / "write-log").glob("*.c")]
+    files = [*(TOP / "dm-target").glob("cache*.c"), *(TOP / "slots").glob("*.c"), *(TOP / "write-log").glob("*.c")]
     lines = {path.name: len(path.read_text().splitlines()) for path in files}
     assert len(lines) > 40
     assert {name: n for name, n in lines.items() if n > 900} == {}

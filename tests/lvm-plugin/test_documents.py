@@ -205,7 +205,7 @@ def test_no_text_sends_anybody_to_an_unsafe_repair(text):
 
 # ---- Kernel messages ----
 
-SOURCES = [path for part in ("dm-target", "metadata", "write-log", "persistent-data")
+SOURCES = [path for part in ("dm-target", "metadata", "slots", "write-log", "persistent-data")
            for path in sorted((TOP / part).glob("*.[ch]")) if not path.name.endswith(".mod.c")]
 LITERALS = r'((?:"(?:[^"\\\n]|\\.)*"\s*)+)'
 # A call that logs, or refuses a table; and a text that has a name, because two calls log it.

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <cmocka.h>
 
-#include "dm-target/cache-instant.h"
+#include "slots/cache-instant.h"
 
 #define MOST	1250UL
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dm-target/cache-slots.h"
+#include "slots/cache-slots.h"
 
 #define SLOTS	5000
 

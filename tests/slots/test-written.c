@@ -35,7 +35,7 @@ static void step(void);
 #define atomic_xchg(a, v)	({ step(); (a)->counter = (v); })
 #define atomic_cmpxchg(a, old, new) ({ step(); atomic_cmpxchg(a, old, new); })
 
-#include "dm-target/cache-written.h"
+#include "slots/cache-written.h"
 
 #define NR_ACTORS	3
 #define PREEMPTIONS	3

@@ -13,7 +13,7 @@ our_locks() {
 		-e 's/.*(spin_lock_init|mutex_init|init_waitqueue_head)\((.*)\);.*/\2/p' \
 		-e 's/.*DEFINE_(SPINLOCK|MUTEX)\((.*)\).*/\2/p' \
 		"$TOP"/dm-target/*.c "$TOP"/policies/*.[ch] \
-		"$TOP"/persistent-data/*.c "$TOP"/write-log/*.c |
+		"$TOP"/persistent-data/*.c "$TOP"/slots/*.c "$TOP"/write-log/*.c |
 		sort -u
 }
 

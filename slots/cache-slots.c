@@ -5,11 +5,6 @@
  */
 #include "cache-slots.h"
 
-#include <linux/log2.h>
-#include <linux/minmax.h>
-#include <linux/mm.h>
-#include <linux/sched.h>
-
 static spinlock_t *chain_lock(struct slot_map *map, u32 bucket)
 {
 	return &map->chain_locks[bucket % SLOT_NR_LOCKS];

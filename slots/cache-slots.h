@@ -22,15 +22,7 @@
 #ifndef HEARTH_CACHE_SLOTS_H
 #define HEARTH_CACHE_SLOTS_H
 
-#include <linux/atomic.h>
-#include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/compiler.h>
-#include <linux/hash.h>
-#include <linux/log2.h>
-#include <linux/sched.h>
-#include <linux/spinlock.h>
-#include <linux/types.h>
+#include "../os/sync.h"
 
 #define SLOT_NONE	U32_MAX
 #define SLOT_MAX_NR	((1U << 27) - 1)	/* one allocation, below 2 GiB */
@@ -586,16 +578,16 @@ static inline bool slot_unpin(struct slot *s, u32 unit)
 
 /**
  * slot_scan_step() - let other tasks run now and then in a walk over all slots
- * @slot: the slot that is looked at next
+ * @nr: counts the slots of the walk, up or down
  *
  * A cache may have 134 million slots.  With 4 million, a walk without this held a CPU of the
  * debug kernel for 22 s.
  *
  * Context: process, may sleep.
  */
-static inline void slot_scan_step(u32 slot)
+static inline void slot_scan_step(u32 nr)
 {
-	if (!(slot % SLOT_SCAN_RESCHED))
+	if (!(nr % SLOT_SCAN_RESCHED))
 		cond_resched();
 }
 

@@ -11,8 +11,9 @@
  * before some write ended.  So each has a number.  Nor can it say so while an older one
  * is in flight, because that one may yet fail, and have dropped the writes.
  *
- * It must not know what a device is, nor why a flush is sent.  tests/slots/test-written.c
- * goes through all orders with up to three preemptions.
+ * It must not know what a device is, nor why a flush is sent.
+ *
+ * All functions may be called in any context; none sleeps or takes a lock.
  */
 #ifndef HEARTH_CACHE_WRITTEN_H
 #define HEARTH_CACHE_WRITTEN_H
@@ -21,11 +22,11 @@
 
 /* All writes that have ended are durable. */
 #define WRITTEN_FLUSHED	0
-/* A write has ended since the last flush began.  Any odd number is that of a flush. */
+/* There may be writes that have ended since the last flush began, or nothing is known. */
 #define WRITTEN_SINCE	2
 
 struct cache_written {
-	atomic_t state;		/* WRITTEN_*, or the number of the flush that began last */
+	atomic_t state;		/* WRITTEN_*, or the odd number of the flush that began last */
 	atomic_t last;		/* the number of the last flush: odd, so it can wrap */
 	atomic_t in_flight;	/* flushes, and writes whose failure counts as theirs */
 };
@@ -68,6 +69,8 @@ static inline bool cache_written_is_flushed(const struct cache_written *w)
 /**
  * cache_written_begin_flush() - a flush is about to be sent
  * @w: what is kept of the device
+ *
+ * cache_written_end_flush() follows, once.
  *
  * Return: its number.
  */
