@@ -210,7 +210,7 @@ static inline bool cache_bio_covers_block(struct cache *c, struct bio *bio)
 /* ---- Writes that are not durable yet, and flushes ---- */
 
 /**
- * cache_note_hit() - a bio has written a device; is something to be flushed now?
+ * cache_note_hit() - note that a bio has written a device, if a flush has to follow
  * @device: what is kept of the device
  * @bio: the bio, as it was sent to the device
  *
@@ -253,8 +253,8 @@ static inline bool cache_point_flush(struct cache *c, struct bio *bio, bool fast
 }
 
 /**
- * cache_end_needless() - end a user's flush for which its device has nothing to flush
- * @bio: the flush
+ * cache_end_needless() - end a user's flush without its device
+ * @bio: the flush, for a device that has nothing to flush, or is bypassed
  *
  * It is not timed, because the device has not served it.
  */

@@ -38,19 +38,21 @@ struct cache_log_device {
 
 /*
  * The worker that writes the ring.  Others begin a batch, or make the ring or free it,
- * only while the worker cannot run.
+ * only while the worker cannot run.  @work alone writes @batch_runs, @has_company and
+ * @nr_expected, which anyone may read.  @nr_waiting is raised under log.waiting.lock, and
+ * @work lowers it.  @batch_us is for @work alone.
  */
 struct cache_log_recorder {
 	/* For @work alone, which waits for devices and for nothing else. */
 	struct workqueue_struct *wq;
 	struct work_struct work;	/* cache_log_ring_work() */
-	bool batch_runs;	/* read anywhere */
+	bool batch_runs;
 	bool has_pairs;		/* a single writer flushes after each write; anywhere */
 	/* Absorbed writes since the last flush, and before it.  Anywhere; may miss some. */
 	u32 since_flush, before_flush;
 	bool has_company;	/* several writers flush */
 	atomic_t nr_waiting;	/* of log.waiting.flushes */
-	u32 nr_expected;	/* so many wait if all writers flush that did lately */
+	u32 nr_expected;	/* bios that waited lately; falls by an eighth with each batch */
 	wait_queue_head_t all_wait;	/* @nr_waiting has reached @nr_expected */
 	unsigned int batch_us;	/* the microseconds of the last batch with a record */
 	bool departed;		/* the runs of @departure have left; read by log.worker */
@@ -112,7 +114,8 @@ void cache_log_unpin_runs(struct cache_log *log, const struct log_run *runs, u32
  *
  * Context: any, never sleeps; takes log.waiting.lock.
  *
- * Return: LOG_PASSES because the ring has failed, or all is recorded.  LOG_POINTED: a
+ * Return: LOG_PASSES because all is recorded, or a ring block has failed; the caller then
+ * asks cache_flush_needed(), which knows of the failure.  LOG_POINTED: a
  * batch is recording the rest, and the bio, a BIO_JOINED_FLUSH now, points at the cache
  * device, which has something to flush.  LOG_TAKEN: the bio ends when all is recorded
  * (W3), with an error if that failed.

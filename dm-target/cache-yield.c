@@ -21,8 +21,8 @@
  */
 #define TURN_BLOCKS	4U
 /*
- * The sectors for one turn, if these blocks have more, because a seek costs a disk as much
- * time as 1 MiB does.
+ * If TURN_BLOCKS blocks have more sectors than this, there is a turn for so many sectors,
+ * because a disk takes as long for 1 MiB as for a seek.
  */
 #define TURN_SECTORS	(SZ_1M >> SECTOR_SHIFT)
 

@@ -25,9 +25,8 @@ struct map {
 	bool changed;
 	/* Entries that may have changed since the last commit: from @from, up to @to. */
 	u32 from, to;
-	/* As in the index: entries of 0, also past the end of the device; and the first one. */
-	u32 nr_free;
-	u32 first_free;
+	u32 nr_free;		/* entries of 0, also those past the end of the device */
+	u32 first_free;		/* the first of them; set when the bitmap is written */
 };
 
 struct pd_sm {

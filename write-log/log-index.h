@@ -531,6 +531,9 @@ void log_index_replayed(struct log_index *ix);
  * @fn: must not call the index; ends the walk by a result other than 0
  * @ctx: its argument
  *
+ * The walk misses a block that comes in meanwhile. A caller that was told of a block has a
+ * read barrier before the walk.
+ *
  * Context: any. Return: 0, or the result that ended the walk.
  */
 int log_index_for_each(struct log_index *ix,
@@ -543,6 +546,8 @@ int log_index_for_each(struct log_index *ix,
  * @fn: as there
  * @ctx: its argument
  * @first: the bucket
+ *
+ * Context and result are those of log_index_for_each().
  */
 int log_index_visit_from(struct log_index *ix,
 			 int (*fn)(void *ctx, const struct log_run *run),

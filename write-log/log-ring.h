@@ -96,8 +96,8 @@ struct log_ring {
 	u64 io_tail;
 	struct log_disk_block *blocks;	/* memory of LOG_BURST blocks */
 	struct log_write *pending;	/* seen, to be put */
-	bool durable;		/* the data of all writes in @blocks are */
-	bool flushed;		/* the device was, since the batch began */
+	bool durable;		/* the data of all writes in @blocks are durable */
+	bool flushed;		/* a block of this batch had a PREFLUSH, and has ended */
 	struct list_head leaving;	/* the batch's departures, to be put */
 	struct list_head put;		/* these were put, all of their runs */
 

@@ -12,7 +12,7 @@
 #define LOG_RULES(X) \
 	X(W2_DURABLE)		/* no PREFLUSH only if all data were written with FUA */ \
 	X(W2_BATCH)		/* the flush of one batch does not serve the next */ \
-	X(W2_FLUSHED)		/* only a block after a flush has flushed for those behind it */ \
+	X(W2_FLUSHED)		/* a block spares later ones their PREFLUSH if it had one */ \
 	X(W6_ORIGIN)		/* extents leave the index after GONE is durable */ \
 	X(W6_UNLOGGED)		/* a segment with unlogged extents is in use */ \
 	X(W6_RING)		/* so is one that the ring relies on */ \
