@@ -122,6 +122,7 @@ shows() {
 #@ slow hearth-only timeout=600
 test_one_liners_for_bpftrace() {
 	[ -e /usr/bin/bpftrace ] || skip "no bpftrace"
+	[ -e /proc/sys/kernel/unprivileged_bpf_disabled ] || skip "this kernel runs no programs of BPF"
 	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 	by_hand_devices 8 64
 	by_hand c 128 "metadata2 writeback" "default 6 read_level 0 write_level 0 seq_cutoff 0"
