@@ -80,8 +80,8 @@ static int dev_write(void *ctx, u64 sector, u32 sectors, const void *data,
 	if (flags & LOG_PREFLUSH && cache_flush_fast(log->c))
 		return -EIO;
 	r = dev_io(log, write_opf(0), sector, sectors, data);
-	if (!r && flags & LOG_FUA && cache_flush_fast(log->c))
-		return -EIO;
+	if (!r && flags & LOG_FUA)
+		r = cache_flush_fast(log->c);
 	return r;
 }
 
