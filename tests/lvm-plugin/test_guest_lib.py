@@ -79,4 +79,6 @@ def test_a_known_report_is_left_out(tmp_path, log, left):
                               check=True).stdout
 
     assert filtered("") == log
+    assert filtered("another") == log
+    # Both names are known from here on.
     assert filtered("nvmet_tcp_release_queue_work") == (log if left is None else left)

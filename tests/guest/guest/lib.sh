@@ -120,7 +120,7 @@ dmesg_allow() {
 
 # dmesg_known REGEX: a report that has such a line is known, and not hearth's.
 dmesg_known() {
-	echo "$1" >"$T/dmesg-known"
+	echo "$1" >>"$T/dmesg-known"
 }
 
 # The test leaves metadata in which cache_check may find faults.
@@ -757,7 +757,7 @@ ORIGIN_ALARM='the origin was written without the cache|blocks differ from '
 # A report goes from a line of "=" to the end of its call trace.
 without_known_reports() {
 	[ -e "$T/dmesg-known" ] || exec cat
-	awk -v known="$(<"$T/dmesg-known")" '
+	awk -v known="$(paste -sd '|' "$T/dmesg-known")" '
 		/ ======/ { printf "%s", report; report = ""; inside = 1 }
 		!inside { print; next }
 		{ report = report $0 "\n" }
