@@ -195,13 +195,7 @@ install-boot:
 
 # The modules as source, for "dkms install hearth/$(VERSION)".
 install-dkms:
-	install -d $(addprefix $(DESTDIR)$(SRCDIR)/,dm-target/compat policies metadata persistent-data \
-		slots write-log os)
-	install -m 644 dkms.conf $(DESTDIR)$(SRCDIR)
-	install -m 644 dm-target/Kbuild $(filter-out %.mod.c,$(wildcard dm-target/*.[ch])) $(DESTDIR)$(SRCDIR)/dm-target
-	install -m 644 dm-target/compat/*.c $(DESTDIR)$(SRCDIR)/dm-target/compat
-	for d in policies metadata persistent-data slots write-log os; do \
-		install -m 644 $$d/*.[ch] $(DESTDIR)$(SRCDIR)/$$d || exit; done
+	scripts/copy-sources $(DESTDIR)$(SRCDIR)
 
 uninstall:
 	$(if $(DESTDIR),,lvm-plugin/hearth-leave)
