@@ -258,6 +258,32 @@ min() {
 	echo $(($1 < $2 ? $1 : $2))
 }
 
+# Cuts in the first seconds after an activation, when each commit changes array blocks all
+# over the mapping. power_cut checks each copy.
+#@ hearth-only slow timeout=300
+test_cuts_after_an_activation() {
+	local round cut load
+	metadata_devices 24
+	empty_device FAST 12800
+	empty_device SLOW 25600
+	cache_xml_full 64 400000 >"$T/map"
+	cache_restore -i "$T/map" -o "$META"
+	rm "$T/map"
+	dd if="$META" of="$T/restored" bs=1M iflag=direct status=none
+	for ((round = 0; round < 4; round++)); do
+		dd if="$T/restored" of="$META" bs=1M oflag=direct status=none
+		time_activation "$META"
+		fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=12G --io_size=8M \
+			--norandommap --randseed=$((round + 1)) &
+		load=$!
+		for ((cut = 0; cut < 6; cut++)); do
+			power_cut "$COPY"
+			[ $cut != 2 ] || wait "$load"
+		done
+		dmsetup remove c
+	done
+}
+
 # A busy host only makes an activation slower, so the test compares the fastest of six.
 #@ hearth-only slow timeout=300
 test_activation_after_a_cut() {
