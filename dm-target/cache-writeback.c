@@ -135,11 +135,9 @@ static void measure_room(struct cache *c)
 		set_room(c, 2 * room, room);
 		return;
 	}
-	if (cache_drain_is_asked(c)) {
-		set_room(c, room / 2, room / 4);
-		return;
-	}
-	if (!atomic_read(&c->writeback.nr_wanted))
+	if (cache_drain_is_asked(c))
+		room /= 2;
+	else if (!atomic_read(&c->writeback.nr_wanted))
 		room /= 4;
 	set_room(c, room, room / 2);
 }
