@@ -258,17 +258,22 @@ min() {
 	echo $(($1 < $2 ? $1 : $2))
 }
 
-# Cuts in the first seconds after an activation, when each commit changes array blocks all
-# over the mapping. power_cut checks each copy.
-#@ hearth-only slow timeout=300
-test_cuts_after_an_activation() {
-	local round cut load
+# large_cache: makes metadata of 400,000 blocks, which fill all but 9,600 slots of FAST.
+large_cache() {
 	metadata_devices 24
 	empty_device FAST 12800
 	empty_device SLOW 25600
 	cache_xml_full 64 400000 >"$T/map"
 	cache_restore -i "$T/map" -o "$META"
 	rm "$T/map"
+}
+
+# Cuts in the first seconds after an activation, when each commit changes array blocks all
+# over the mapping. power_cut checks each copy.
+#@ hearth-only slow timeout=300
+test_cuts_after_an_activation() {
+	local round cut load
+	large_cache
 	dd if="$META" of="$T/restored" bs=1M iflag=direct status=none
 	for ((round = 0; round < 4; round++)); do
 		dd if="$T/restored" of="$META" bs=1M oflag=direct status=none
@@ -288,11 +293,7 @@ test_cuts_after_an_activation() {
 #@ hearth-only slow timeout=300
 test_activation_after_a_cut() {
 	local i clean=1000000 cut=1000000
-	metadata_devices 24
-	empty_device FAST 12800
-	empty_device SLOW 25600
-	cache_xml_full 64 400000 >"$T/map"
-	cache_restore -i "$T/map" -o "$META"
+	large_cache
 	time_activation "$META"
 	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=12G --io_size=8M --norandommap
 	power_cut "$COPY"
