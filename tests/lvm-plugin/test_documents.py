@@ -4,7 +4,6 @@
 import functools
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -116,12 +115,6 @@ def test_the_screen(dm):
     # The time that passes between two looks makes the rates a little smaller.
     for (ours, last_digit), (theirs, _) in zip(rates(shown), rates(screen), strict=True):
         assert theirs == pytest.approx(ours, rel=.03, abs=1.01 * last_digit)
-
-
-def test_the_ten_figures():
-    checked = subprocess.run([TOP / "tests/bench/summary.py", "check"], text=True,
-                             capture_output=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def sections(text):
