@@ -9,7 +9,6 @@ import os
 import re
 import statistics
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import peers
@@ -180,13 +179,22 @@ def firstwrite_figures(results):
                 yield Figure(f"{at}: metadata written per 1,000", ratio(sectors, 8), "KiB")
 
 
-def hit_ratios(path):
-    """(seconds since the start, hit ratio since the last sample)"""
-    lines = [list(map(float, line.split())) for line in path.read_text().splitlines()]
-    for before, after in pairwise(lines):
-        hits, misses = after[1] - before[1], after[2] - before[2]
-        if hits + misses:
-            yield after[0] - lines[0][0], hits / (hits + misses)
+def hit_ratios(samples):
+    """Yields (seconds since the first request, hit ratio of about the last second).
+
+    A sample is (seconds, hits, misses). The samples before the first request are left
+    out because the reader may take seconds to start.
+    """
+    idle = sum(sample[1:] == samples[0][1:] for sample in samples)
+    samples = samples[idle - 1:]
+    begin = 0
+    for end, (now, hits, misses) in enumerate(samples):
+        while begin + 1 < end and now - samples[begin + 1][0] >= 1:
+            begin += 1
+        then, *before = samples[begin]
+        requests = hits + misses - sum(before)
+        if requests and now - then >= 1:
+            yield now - samples[0][0], (hits - before[0]) / requests
 
 
 def steady(ratios):
@@ -200,7 +208,9 @@ def warm_figures(results):
         times, level = {}, {}
         try:
             for engine in ("stock", "hearth"):
-                times[engine] = list(hit_ratios(results.dir / f"warm-{engine}-{name}.samples"))
+                text = (results.dir / f"warm-{engine}-{name}.samples").read_text()
+                samples = [tuple(map(float, line.split())) for line in text.splitlines()]
+                times[engine] = list(hit_ratios(samples))
                 level[engine] = steady(times[engine])
         except (OSError, IndexError, ZeroDivisionError):
             continue

@@ -7,12 +7,12 @@
 WARM_SLOTS=4096		# of 64 KiB
 WARM_SECONDS=${WARM_SECONDS:-120}
 
-# warm_watch: logs hits and misses about once a second while the reader runs.
+# warm_watch: logs hits and misses about four times a second while the reader runs.
 warm_watch() {
 	while kill -0 "$1" 2>/dev/null; do
 		read_status c
 		echo "$(now) ${ST[read_hits]} ${ST[read_misses]}"
-		sleep 1
+		sleep .25
 	done >"$2"
 }
 
