@@ -307,6 +307,64 @@ by_hand_devices() {
 	zero "$META" 1
 }
 
+# linear_devices [FAST_MIB [SLOW_MIB]]: the same over linear devices, so that cut_power
+# can stop them. BELOW[META] and so on are the devices below.
+linear_devices() {
+	local d
+	declare -gA BELOW
+	by_hand_devices "$@"
+	for d in META FAST SLOW; do
+		BELOW[$d]=${!d}
+		dmsetup create "below$d" --table "0 $(sectors "${!d}") linear ${!d} 0"
+		printf -v $d %s "/dev/mapper/below$d"
+	done
+}
+
+# Copies the devices below the cache c at one instant. A suspend of the cache would be a
+# clean stop, so the devices below it stop. The metadata device is the first, so that it
+# promises no more than the others have.
+copy_at_an_instant() {
+	local d
+	for d in META FAST SLOW; do
+		dmsetup suspend --noflush --nolockfs "below$d"
+	done
+	for d in META FAST SLOW; do
+		dd if="${BELOW[$d]}" of="$T/$d" bs=1M iflag=direct status=none
+	done
+	for d in META FAST SLOW; do
+		dmsetup resume "below$d"
+	done
+}
+
+# Removes the cache, and gives the devices the content of the copies.
+go_back_to_copies() {
+	local d
+	dmsetup remove c
+	for d in META FAST SLOW; do
+		dd if="$T/$d" of="${!d}" bs=1M oflag=direct status=none
+	done
+}
+
+# Cuts the power of the cache c, over linear_devices.
+cut_power() {
+	copy_at_an_instant
+	go_back_to_copies
+}
+
+# cut_power_beside PID: the same while this process writes.
+cut_power_beside() {
+	copy_at_an_instant
+	kill "$1"
+	wait "$1" || true
+	go_back_to_copies
+}
+
+# Cuts the power after a flush.
+cut_power_after_flush() {
+	sync /dev/mapper/c		# without a device it would send no flush
+	cut_power
+}
+
 # --- the status of a cache ----------------------------------------------------
 
 # settings_of OWNER: prints the keys of "target" or a policy, one a line, in the order of

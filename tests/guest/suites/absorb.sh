@@ -66,37 +66,6 @@ flag_is() {
 	assert_eq "$(($(od -An -tu4 -j252 -N4 "$T/superblock")))" "$1" "the flag of the write log"
 }
 
-# what_is_durable: counts what changes the disks' meaning.
-what_is_durable() {
-	echo "$(counter c commits),$(counter c log_ring_sectors)"
-}
-
-# copies_fit: copies the devices one after the other. The copies fit together if nothing
-# was committed or written to the ring meanwhile: a block that went from the log into the
-# cache would be in neither.
-# shellcheck disable=SC2153
-copies_fit() {
-	local before of copy
-	before=$(what_is_durable)
-	sleep 2
-	for of in META FAST SLOW; do
-		copy=COPY$of
-		dd if="${!of}" of="${!copy}" bs=1M iflag=direct oflag=direct status=none
-	done
-	[ "$(what_is_durable)" = "$before" ]
-}
-
-# cut_power: META, FAST and SLOW become copies of what the devices hold now; the cache
-# goes on with the others. The suite crash cuts amid the log's moves.
-cut_power() {
-	sync /dev/mapper/c		# without a device it would send no flush
-	device COPYMETA 8 ram
-	device COPYFAST 16 ram
-	device COPYSLOW 64 ram
-	until_true 90 copies_fit || fail "the cache does not come to rest"
-	META=$COPYMETA FAST=$COPYFAST SLOW=$COPYSLOW
-}
-
 #@ fast hearth-only timeout=120
 test_small_writes_are_absorbed() {
 	absorbing
@@ -292,7 +261,8 @@ reads_have_filled_it() {
 #@ fast hearth-only timeout=180
 test_whole_blocks_are_mapped_in_place() {
 	local written
-	absorbing
+	linear_devices
+	log_begins
 	written=$(counter c cache_sectors_written)
 	RW=randwrite write_data /dev/mapper/c 1 0 8 64k
 	assert_ge "$(counter c log_writes)" 100 "whole blocks that were absorbed"
@@ -308,8 +278,7 @@ test_whole_blocks_are_mapped_in_place() {
 	small_writes 3 7 2
 	are_right /dev/mapper/c 3 7 2
 	sum_of /dev/mapper/c >"$T/before"
-	cut_power
-	dmsetup remove c
+	cut_power_after_flush
 	by_hand c 128 "metadata2 writeback"
 	assert_eq "$(sum_of /dev/mapper/c)" "$(cat "$T/before")" "the volume after the cut"
 	home_is_complete
@@ -390,13 +359,13 @@ test_load_on_blocks_that_move() {
 
 #@ fast hearth-only timeout=240
 test_power_cut() {
-	absorbing
+	linear_devices
+	log_begins
 	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=4k --size=8M --fsync=16 --iodepth=1
 	small_writes 1 0 8
 	fio_quiet --filename=/dev/mapper/c --rw=randwrite --bs=512 --offset=9M --size=64k --sync=1 --iodepth=1
 	sum_of /dev/mapper/c >"$T/before"
-	cut_power
-	dmsetup remove c
+	cut_power_after_flush
 	flag_is 1
 	by_hand c 128 "metadata2 writeback"
 	kernel_said "write log: recovered"
@@ -412,13 +381,13 @@ test_power_cut() {
 
 #@ slow hearth-only timeout=240
 test_stock_refuses_and_settle_helps() {
-	absorbing
+	linear_devices
+	log_begins
 	small_writes 1 0 8
 	small_writes 2 2 2
 	fio_quiet --filename=/dev/mapper/c --rw=write --bs=4k --offset=12M --size=4k --fsync=1
 	sum_of /dev/mapper/c >"$T/before"
-	cut_power
-	dmsetup remove c
+	cut_power_after_flush
 	load_engine stock
 	must_fail by_hand c 128 "metadata2 writeback"
 	"$TOP/build/tools/hearth-metadata" settle "$META" "$FAST" "$SLOW"

@@ -16,11 +16,16 @@ if is_stock; then ALL="default 0"; fi
 # first 8 MiB are resident, and hit again and again.
 resident_cache() {
 	by_hand_devices "${2:-16}" 32
+	make_resident "${1:-writethrough}"
+}
+
+# make_resident MODE: the same with the devices that are there.
+make_resident() {
 	write_data "$SLOW" 1 0 32
-	again "$(warming "${1:-writethrough}")"
+	again "$(warming "$1")"
 	warm c 8 128
 	check_data /dev/mapper/c 1 0 8
-	[ "${1:-}" != writeonly ] || becomes c "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 2 metadata2 writeonly $ALL"
+	[ "$1" != writeonly ] || becomes c "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 2 metadata2 writeonly $ALL"
 }
 
 # Reads bring nothing into the cache in writeonly.
@@ -116,34 +121,6 @@ odd_blocks() {
 # at any time.
 has_the_origins_data() {
 	assert_eq "$(sum_of /dev/mapper/c)" "$(sum_of "$SLOW")" "content"
-}
-
-# copy_devices DIR, put_back DIR DEVICE...: the devices' content at one instant
-copy_devices() {
-	local d
-	mkdir "$1"
-	for d in META FAST SLOW; do
-		dd if="${!d}" of="$1/$d" bs=1M iflag=direct status=none
-	done
-}
-
-put_back() {
-	local dir=$1 d
-	shift
-	for d; do
-		dd if="$dir/$d" of="${!d}" bs=1M oflag=direct status=none
-	done
-}
-
-# Cuts the power: the devices are as they were at one instant, with the cache in use.
-cut_power() {
-	rm -rf "$T/cut"
-	sync
-	dmsetup suspend --noflush c
-	copy_devices "$T/cut"
-	dmsetup resume c
-	dmsetup remove c
-	put_back "$T/cut" META FAST SLOW
 }
 
 # --- the origin was written without the cache ---------------------------------------
@@ -633,9 +610,10 @@ test_warm_after_a_clean_stop() {
 
 #@ slow hearth-only timeout=90 on=writethrough,writeback,writearound,writeonly
 test_warm_after_a_power_cut() {
-	resident_cache "$1"
+	linear_devices 16 32
+	make_resident "$1"
 	RW=randwrite write_data /dev/mapper/c 2 1 3 4k
-	cut_power
+	cut_power_after_flush
 	again "$1"
 	# Blocks with an intent are dirty now, and the others have equal copies.
 	[ "$(counter c origin)" = unchecked ] || started_warm
@@ -646,39 +624,6 @@ test_warm_after_a_power_cut() {
 	dmsetup remove c
 	again "$1"
 	started_warm
-}
-
-# linear_devices: puts META, FAST and SLOW over the devices BELOW[META] and so on.
-linear_devices() {
-	local d
-	declare -gA BELOW
-	by_hand_devices "$@"
-	for d in META FAST SLOW; do
-		BELOW[$d]=${!d}
-		dmsetup create "below$d" --table "0 $(sectors "${!d}") linear ${!d} 0"
-		printf -v $d %s "/dev/mapper/below$d"
-	done
-}
-
-# Cuts the power while writes are on their way: no device takes a write after its copy
-# has begun, and the metadata is stopped first, so that it promises no more than the
-# others have. LOAD is the writer.
-cut_power_of_linear() {
-	local d
-	mkdir "$T/cut"
-	for d in META FAST SLOW; do
-		dmsetup suspend --noflush --nolockfs "below$d"
-	done
-	for d in META FAST SLOW; do
-		dd if="${BELOW[$d]}" of="$T/cut/$d" bs=1M iflag=direct status=none
-	done
-	for d in META FAST SLOW; do
-		dmsetup resume "below$d"
-	done
-	kill "$LOAD"
-	wait "$LOAD" || true
-	dmsetup remove c
-	put_back "$T/cut" META FAST SLOW
 }
 
 # Returns when writes hit the cache.
@@ -700,7 +645,7 @@ load_under_cut() {
 	[ "$1" != writeback ] || stays_dirty c
 	warm c 8 128
 	writes_all_the_time
-	cut_power_of_linear
+	cut_power_beside "$LOAD"
 }
 
 # The two copies of a write are cut off at different places, and sweeps run.
@@ -745,9 +690,7 @@ test_power_cut_after_a_change_to_writeback() {
 	becomes c "0 $(sectors "$SLOW") cache $META $FAST $SLOW 128 2 metadata2 writeback $policy"
 	stays_dirty c
 	write_data /dev/mapper/c 2 2 2
-	sleep 600 &
-	LOAD=$!
-	cut_power_of_linear
+	cut_power
 	write_data "$SLOW" 3 5 2
 	refused_origin 'blocks are dirty: refused' again writeback
 	refused_origin 'blocks are dirty: refused' again writethrough
@@ -756,10 +699,11 @@ test_power_cut_after_a_change_to_writeback() {
 # Intents ahead make neighbours dirty on the disk; blocks of a later sweep are clean.
 #@ slow hearth-only timeout=120
 test_power_cut_beside_swept_intents() {
-	resident_cache
+	linear_devices 16 32
+	make_resident writethrough
 	message c max_intents 1
 	RW=randwrite write_data /dev/mapper/c 2 0 8 4k
-	cut_power
+	cut_power_after_flush
 	again
 	started_warm
 	RW=randwrite check_data /dev/mapper/c 2 0 8 4k
@@ -850,7 +794,7 @@ test_crashed_on_stock() {
 	# A flush has stock commit its mapping.
 	dd if=/dev/zero of=/dev/mapper/c bs=4k count=1 oflag=direct conv=fsync status=none
 	writes_all_the_time
-	cut_power_of_linear
+	cut_power_beside "$LOAD"
 	load_engine hearth
 	again
 	origin_is unchecked
@@ -874,9 +818,7 @@ dirty_bits_are_lost() {
 	dmsetup resume c
 	message c migration_threshold 0
 	write_data /dev/mapper/c 2 2 2
-	sleep 600 &
-	LOAD=$!
-	cut_power_of_linear
+	cut_power
 	check_data "$SLOW" 1 2 2
 	load_engine hearth
 }
