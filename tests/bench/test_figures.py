@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tables and limits are worked out from, without guests."""
+"""How hit ratios over time are worked out from samples."""
 import sys
 from pathlib import Path
 
