@@ -75,8 +75,9 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 	if (open->slot == SLOT_NONE ||
 	    open->fill + w->run.sectors > log->c->geo.block_sectors)
 		return false;
-	log_write_place(&log->ix, w, open->slot, open->fill);
+	log_write_place_held(w, open->slot, open->fill);
 	open->fill += w->run.sectors;
+	open->nr_writes++;
 	return true;
 }
 
@@ -104,8 +105,10 @@ bool cache_log_append_anywhere(struct cache_log *log, struct log_write *w)
 static void retire_locked(struct cache_log *log, struct log_open *open)
 {
 	lockdep_assert_held(&log->room.lock);
-	if (open->slot != SLOT_NONE)
-		slot_list_push(&log->c->map, &log->room.full, open->slot);
+	if (open->slot == SLOT_NONE)
+		return;
+	log_segment_let_go(&log->ix, open->slot, open->nr_writes);
+	slot_list_push(&log->c->map, &log->room.full, open->slot);
 	open->slot = SLOT_NONE;
 }
 
@@ -115,8 +118,10 @@ void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot
 
 	lockdep_assert_held(&log->room.lock);
 	retire_locked(log, open);
+	log_segment_hold(&log->ix, slot);
 	open->slot = slot;
 	open->fill = 0;
+	open->nr_writes = 0;
 	cache_log_append(log, w);
 }
 

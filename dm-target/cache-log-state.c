@@ -368,6 +368,7 @@ bool cache_log_clear_flag(struct cache_log *log)
 	/* A flush that comes late finds no ring, and goes to the device. */
 	flush_work(&log->recorder.work);
 	log_ring_exit(&log->ring);
+	log_index_trim(&log->ix);
 	give_place_back(log);
 	return true;
 }

@@ -43,6 +43,8 @@ static inline bool os_spin_is_held(const spinlock_t *lock)
 	do { (flags) = 0; os_spin_lock(lock); } while (0)
 #define spin_unlock_irqrestore(lock, flags) \
 	do { (void)(flags); os_spin_unlock(lock); } while (0)
+#define spin_lock(lock)		os_spin_lock(lock)
+#define spin_unlock(lock)	os_spin_unlock(lock)
 #define lockdep_assert_held(lock) \
 	do { if (!os_spin_is_held(lock)) abort(); } while (0)
 #define WARN_ON_ONCE(c)		({ if (c) abort(); 0; })
@@ -101,7 +103,12 @@ static inline u32 hash_64(u64 v, unsigned int bits)
 	return v * 0x61C8864680B583EBULL >> (64 - bits);
 }
 
-/* ---- Lists ---- */
+/*
+ * ---- Lists ----
+ *
+ * As in the kernel, list_empty() may run beside changes of an entry's neighbours, which do
+ * not change its answer.
+ */
 
 struct list_head {
 	struct list_head *next, *prev;
@@ -109,25 +116,26 @@ struct list_head {
 
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {
-	list->next = list->prev = list;
+	WRITE_ONCE(list->next, list);
+	list->prev = list;
 }
 
 static inline bool list_empty(const struct list_head *list)
 {
-	return list->next == list;
+	return READ_ONCE(list->next) == list;
 }
 
 static inline void list_add_tail(struct list_head *entry, struct list_head *list)
 {
 	entry->prev = list->prev;
 	entry->next = list;
-	list->prev->next = entry;
+	WRITE_ONCE(list->prev->next, entry);
 	list->prev = entry;
 }
 
 static inline void list_del_init(struct list_head *entry)
 {
-	entry->prev->next = entry->next;
+	WRITE_ONCE(entry->prev->next, entry->next);
 	entry->next->prev = entry->prev;
 	INIT_LIST_HEAD(entry);
 }

@@ -16,29 +16,52 @@ static const u16 class_bytes[] = {
  * measurement.
  */
 #define LOG_ROOMY_SHARE		4
+/*
+ * Writes whose memory stays for the next ones, because the kernel's allocator takes 400
+ * instructions for one.  They take 128 KiB at most, which do not count towards
+ * log_index::max_bytes.  A batch of the ring gives back as many as UNLOGGED_MAX of the
+ * engine's cache-log-io.c.
+ */
+#define LOG_SPARE_WRITES	2048
 
-/* Extents in a block of this class. */
+/* Extents in a block of so many bytes.  In a table, because a division takes longer. */
+#define ROOM(bytes) (((bytes) - sizeof(struct log_block)) / sizeof(struct log_extent))
+static const u16 class_room[] = {
+	ROOM(64), ROOM(96), ROOM(128), ROOM(192), ROOM(256), ROOM(512), ROOM(1024), ROOM(2048),
+	ROOM(4096), ROOM(8192)
+};
+
+static_assert(ARRAY_SIZE(class_room) == ARRAY_SIZE(class_bytes));
+
 u32 log_class_room(u8 class)
 {
-	return (class_bytes[class] - sizeof(struct log_block)) /
-	       sizeof(struct log_extent);
+	return class_room[class];
 }
 
 u32 log_most_room(void)
 {
-	return log_class_room(ARRAY_SIZE(class_bytes) - 1);
+	return class_room[ARRAY_SIZE(class_room) - 1];
 }
 
 /* The least class from @class on that has room for @nr extents; or -EFBIG. */
 static int class_for(u32 nr, u8 class)
 {
-	for (; class < ARRAY_SIZE(class_bytes); class++)
-		if (log_class_room(class) >= nr)
+	for (; class < ARRAY_SIZE(class_room); class++)
+		if (class_room[class] >= nr)
 			return class;
 	return -EFBIG;
 }
 
 /* ---- Memory ---- */
+
+/* Count memory that is about to be used. */
+static bool charge(struct log_index *ix, size_t bytes, bool bounded)
+{
+	if (atomic64_add_return(bytes, &ix->bytes) <= ix->max_bytes || !bounded)
+		return true;
+	atomic64_sub(bytes, &ix->bytes);
+	return false;
+}
 
 void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 		      bool bounded, int *error)
@@ -46,15 +69,13 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 	void *p;
 
 	*error = -ENOSPC;
-	if (atomic64_add_return(bytes, &ix->bytes) > ix->max_bytes && bounded)
-		goto none;
+	if (!charge(ix, bytes, bounded))
+		return NULL;
 	*error = -ENOMEM;
 	p = ix->ops->alloc(ix->ctx, bytes, nowait);
-	if (p)
-		return p;
-none:
-	atomic64_sub(bytes, &ix->bytes);
-	return NULL;
+	if (!p)
+		atomic64_sub(bytes, &ix->bytes);
+	return p;
 }
 
 void log_index_free(struct log_index *ix, void *p, size_t bytes)
@@ -113,6 +134,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	spin_lock_init(&ix->round_lock);
 	INIT_LIST_HEAD(&ix->round);
 	spin_lock_init(&ix->unlogged_lock);
+	spin_lock_init(&ix->spare_lock);
 	return 0;
 }
 
@@ -121,9 +143,66 @@ static void free_block(struct log_index *ix, struct log_block *b)
 	log_index_free(ix, b, class_bytes[b->class]);
 }
 
+static struct log_write *take_spare(struct log_index *ix)
+{
+	struct log_write *w;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->spare_lock, flags);
+	w = ix->spare;
+	if (w) {
+		ix->spare = w->next;
+		ix->nr_spare--;
+	}
+	spin_unlock_irqrestore(&ix->spare_lock, flags);
+	return w;
+}
+
+static bool keep_spare(struct log_index *ix, struct log_write *w)
+{
+	unsigned long flags;
+	bool kept;
+
+	spin_lock_irqsave(&ix->spare_lock, flags);
+	kept = ix->nr_spare < LOG_SPARE_WRITES;
+	if (kept) {
+		w->next = ix->spare;
+		ix->spare = w;
+		ix->nr_spare++;
+	}
+	spin_unlock_irqrestore(&ix->spare_lock, flags);
+	return kept;
+}
+
+struct log_write *log_write_alloc(struct log_index *ix, bool nowait, int *error)
+{
+	struct log_write *w;
+
+	*error = -ENOSPC;
+	if (!charge(ix, sizeof(*w), true))
+		return NULL;
+	*error = -ENOMEM;
+	w = take_spare(ix);
+	if (!w)
+		w = ix->ops->alloc(ix->ctx, sizeof(*w), nowait);
+	if (!w)
+		atomic64_sub(sizeof(*w), &ix->bytes);
+	return w;
+}
+
 void log_write_free(struct log_index *ix, struct log_write *w)
 {
-	log_index_free(ix, w, sizeof(*w));
+	if (!keep_spare(ix, w))
+		ix->ops->free(ix->ctx, w, sizeof(*w));
+	atomic64_sub(sizeof(*w), &ix->bytes);
+}
+
+void log_index_trim(struct log_index *ix)
+{
+	struct log_write *w;
+
+	while ((w = take_spare(ix)))
+		ix->ops->free(ix->ctx, w, sizeof(*w));
 }
 
 static void free_chains(struct log_index *ix)
@@ -152,6 +231,7 @@ void log_index_exit(struct log_index *ix)
 		ix->unlogged = w->next;
 		log_write_free(ix, w);
 	}
+	log_index_trim(ix);
 	free_chains(ix);
 	os_free(ix->buckets);
 	os_free(ix->used);
@@ -166,9 +246,10 @@ static void replace_block(struct log_index *ix, struct log_block **link,
 			  struct log_block *new, u8 class)
 {
 	struct log_block *old = *link;
-	unsigned long flags;
 
-	spin_lock_irqsave(&ix->round_lock, flags);
+	/* Interrupts are off, because the caller holds the block's lock. */
+	lockdep_assert_held(log_block_lock(ix, old->block));
+	spin_lock(&ix->round_lock);
 	memcpy(new, old, sizeof(*old) + old->nr * sizeof(old->extents[0]));
 	new->class = class;
 	INIT_LIST_HEAD(&new->round);
@@ -177,7 +258,7 @@ static void replace_block(struct log_index *ix, struct log_block **link,
 		list_add_tail(&new->round, &old->round);
 		list_del_init(&old->round);
 	}
-	spin_unlock_irqrestore(&ix->round_lock, flags);
+	spin_unlock(&ix->round_lock);
 	*link = new;
 	free_block(ix, old);
 }
@@ -228,6 +309,12 @@ static int class_needed(struct log_index *ix, const struct log_block *b, u32 mor
 	return class_for(room, b->class);
 }
 
+/* Has the block room for @more extents already?  It has for most writes. */
+static bool has_room(const struct log_block *b, u32 more)
+{
+	return b && b->nr + b->reserved + more <= class_room[b->class];
+}
+
 /* Put the block of *@link, or @block if there is none, into this memory. */
 static void move_block(struct log_index *ix, struct log_block **link, u64 block,
 		       struct log_block *new, u8 class)
@@ -252,6 +339,9 @@ int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
 	for (;;) {
 		spin_lock_irqsave(log_block_lock(ix, block), *flags);
 		*link = log_block_find(ix, block);
+		r = 0;
+		if (has_room(**link, more))
+			break;
 		class = class_needed(ix, **link, more);
 		r = min(class, 0);
 		if (r || (**link && (**link)->class >= class))
@@ -308,6 +398,7 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 {
 	struct log_block *b = *link, *new;
 	int class, r;
+	u32 kept;
 
 	lockdep_assert_held(log_block_lock(ix, b->block));
 	if (log_block_is_unused(ix, b)) {
@@ -319,9 +410,13 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 	}
 	if (b->reserved)
 		return;
-	class = class_for(room_needed(ix, b, room_kept(ix)), 0);
+	kept = room_kept(ix);
+	class = class_for(room_needed(ix, b, kept), 0);
 	/* A block that is nearly as large as can be has no room to keep. */
-	if (class < 0 || class >= b->class)
+	if (class < 0)
+		return;
+	/* It also stays a class larger then, because two writes may come at a time. */
+	if (class + (kept ? 1 : 0) >= b->class)
 		return;
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
 	if (new)

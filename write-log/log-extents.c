@@ -80,37 +80,66 @@ bool log_has_flag(const struct log_block *b, const struct log_run *range,
 }
 
 /*
- * Take a flag off the extents of a range of sectors; if @place is not NULL, only
- * off those that lie there. Returns false if no extent has changed, as with most
- * writes.
+ * The first extent with @flag that has one of these sectors, or log_block::nr. *@inside: do
+ * all such extents lie within the range?
  */
-bool log_clear_flag(struct log_index *ix, struct log_block *b,
-		    const struct log_run *range, u16 flag,
-		    const struct log_run *place)
+static u32 first_in_range(const struct log_block *b, const struct log_run *range, u16 flag,
+			  bool *inside)
 {
-	u32 end = range->sector + range->sectors, i;
+	u32 end = range->sector + range->sectors, first = b->nr, i;
 
-	if (!log_has_flag(b, range, flag))
-		return false;
-	log_split_at(b, range->sector, flag, place);
-	log_split_at(b, end, flag, place);
+	*inside = true;
 	for (i = 0; i < b->nr && b->extents[i].sector < end; i++) {
+		const struct log_extent *e = &b->extents[i];
+
+		if (!(e->flags & flag) || log_end_of(e) <= range->sector)
+			continue;
+		first = min(first, i);
+		if (e->sector < range->sector || log_end_of(e) > end)
+			*inside = false;
+	}
+	return first;
+}
+
+static void clear_one(struct log_index *ix, struct log_extent *e, u16 flag)
+{
+	if (flag == LOG_SEEN) {
+		log_count_under_block(ix, e->slot, (struct log_change) {
+			.seen = -(e->last + 1) });
+	} else {
+		log_release_in_segment(ix, e->slot, e->last + 1);
+		e->flags &= ~LOG_ROUND;
+	}
+	e->flags &= ~flag;
+}
+
+u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_run *range,
+		   u16 flag, const struct log_run *place)
+{
+	u32 end = range->sector + range->sectors, changed = 0, i;
+	bool inside, drop = false;
+
+	i = first_in_range(b, range, flag, &inside);
+	if (i == b->nr)
+		return 0;
+	if (!inside) {
+		log_split_at(b, range->sector, flag, place);
+		log_split_at(b, end, flag, place);
+		changed++;
+	}
+	for (; i < b->nr && b->extents[i].sector < end; i++) {
 		struct log_extent *e = &b->extents[i];
 
 		if (!(e->flags & flag) || e->sector < range->sector ||
 		    (place && !log_same_place(e, place)))
 			continue;
-		if (flag == LOG_SEEN) {
-			log_count_in_segment(ix, e->slot, (struct log_change) {
-				.seen = -(e->last + 1) });
-		} else {
-			log_release_in_segment(ix, e->slot, e->last + 1);
-			e->flags &= ~LOG_ROUND;
-		}
-		e->flags &= ~flag;
+		clear_one(ix, e, flag);
+		drop |= !(e->flags & (LOG_SEEN | LOG_RING));
+		changed++;
 	}
-	drop_extents(b);
-	return true;
+	if (drop)
+		drop_extents(b);
+	return changed;
 }
 
 /* May these neighbours be one extent? */
@@ -143,6 +172,19 @@ void log_tidy_at(struct log_block *b, u32 first, u32 last)
 	if ((first && may_join(&e[first - 1], &e[first])) ||
 	    (last + 1 < b->nr && may_join(&e[last], &e[last + 1])))
 		log_tidy(b);
+}
+
+void log_tidy_near(struct log_block *b, u32 i)
+{
+	const struct log_extent *e = b->extents;
+	u32 last = min(i + 2, b->nr - 1U), k;
+
+	for (k = i > 1 ? i - 1 : 1; k <= last; k++) {
+		if (may_join(&e[k - 1], &e[k])) {
+			log_tidy(b);
+			return;
+		}
+	}
 }
 
 /* ---- Runs of the ring ---- */
@@ -194,18 +236,23 @@ void log_recount_runs(struct log_index *ix, const struct log_block *b,
 	ix->nr_old -= before.old;
 }
 
-/* A block with RING is in the list of the round, others are not. */
+/*
+ * A block with RING is in the list of the round, others are not.  Nobody else changes
+ * whether this one is, so the lock is needed for the links only.
+ */
 void log_list_for_round(struct log_index *ix, struct log_block *b)
 {
 	bool has_ring = log_next_in_ring(b, -1) < b->nr;
-	unsigned long flags;
 
-	spin_lock_irqsave(&ix->round_lock, flags);
-	if (has_ring && list_empty(&b->round))
+	lockdep_assert_held(log_block_lock(ix, b->block));
+	if (has_ring != list_empty(&b->round))
+		return;
+	spin_lock(&ix->round_lock);
+	if (has_ring)
 		list_add_tail(&b->round, &ix->round);
-	else if (!has_ring && !list_empty(&b->round))
+	else
 		list_del_init(&b->round);
-	spin_unlock_irqrestore(&ix->round_lock, flags);
+	spin_unlock(&ix->round_lock);
 }
 
 void log_ring_changed(struct log_index *ix, struct log_block **link,

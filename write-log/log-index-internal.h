@@ -53,6 +53,17 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 void log_index_free(struct log_index *ix, void *p, size_t bytes);
 
 /**
+ * log_write_alloc() - take memory for a write
+ * @ix: the index
+ * @nowait: the caller may not sleep
+ * @error: receives -ENOSPC or -ENOMEM, if there is none
+ *
+ * Any context if @nowait. Return: the memory, of any content, for log_write_free(); or
+ * NULL.
+ */
+struct log_write *log_write_alloc(struct log_index *ix, bool nowait, int *error);
+
+/**
  * log_write_free() - free a write
  * @ix: the index
  * @w: a write that is in no list
@@ -99,13 +110,24 @@ int log_open_segment(struct log_index *ix, u32 slot, bool nowait, bool bounded);
 void log_count_in_segment(struct log_index *ix, u32 slot, struct log_change c);
 
 /**
+ * log_count_under_block() - the same, for a caller that holds a block's lock
+ * @ix: the index
+ * @slot: the segment; nothing happens if it is none
+ * @c: what to add
+ *
+ * It takes fewer instructions, because interrupts are off already. Context: any, under the
+ * lock of any block.
+ */
+void log_count_under_block(struct log_index *ix, u32 slot, struct log_change c);
+
+/**
  * log_release_in_segment() - the ring is about to rely on fewer sectors
  * @ix: the index
  * @slot: the segment
  * @sectors: whose record is superseded in a block that is not durable yet
  *
  * The segment stays in use until log_index_settle(). Context: the ring's writer, or
- * recovery.
+ * recovery, under the lock of a block.
  */
 void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors);
 
@@ -287,11 +309,11 @@ bool log_has_flag(const struct log_block *b, const struct log_run *range,
  * @flag: LOG_SEEN or LOG_RING
  * @place: where the extents have to lie, or NULL for anywhere
  *
- * Return: false if no extent has changed, as with most writes.
+ * Return: how many extents have changed; 0 with most writes, and 1 only if no extent was
+ * split.
  */
-bool log_clear_flag(struct log_index *ix, struct log_block *b,
-		    const struct log_run *range, u16 flag,
-		    const struct log_run *place);
+u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_run *range,
+		   u16 flag, const struct log_run *place);
 
 /**
  * log_tidy() - join neighbours of which the one continues the other
@@ -306,6 +328,13 @@ void log_tidy(struct log_block *b);
  * @last: the number of the last one
  */
 void log_tidy_at(struct log_block *b, u32 first, u32 last);
+
+/**
+ * log_tidy_near() - as log_tidy(), if extents have changed that are next to each other
+ * @b: the block
+ * @i: the number of an extent that has changed; others are its direct neighbours
+ */
+void log_tidy_near(struct log_block *b, u32 i);
 
 /**
  * log_next_in_ring() - the next extent with LOG_RING

@@ -36,7 +36,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 
 	if (WARN_ON_ONCE(!sectors || sector + sectors > ix->block_sectors))
 		return ERR_PTR(-EINVAL);
-	w = log_index_alloc(ix, sizeof(*w), nowait, true, &r);
+	w = log_write_alloc(ix, nowait, &r);
 	if (!w)
 		return ERR_PTR(r);
 	w->run = (struct log_run) {
@@ -68,8 +68,7 @@ bad:
 void log_write_place(struct log_index *ix, struct log_write *w, u32 slot,
 		     u16 at)
 {
-	w->run.slot = slot;
-	w->run.at = at;
+	log_write_place_held(w, slot, at);
 	log_count_in_segment(ix, slot, (struct log_change) { .writes = 1 });
 }
 
@@ -99,9 +98,9 @@ static struct log_write *lengthened_by(struct log_index *ix,
 static bool list_unlogged(struct log_index *ix, struct log_write *w)
 {
 	struct log_write *longer;
-	unsigned long flags;
 
-	spin_lock_irqsave(&ix->unlogged_lock, flags);
+	/* Interrupts are off, because the caller holds the block's lock. */
+	spin_lock(&ix->unlogged_lock);
 	longer = lengthened_by(ix, &w->run);
 	if (longer) {
 		longer->run.sectors += w->run.sectors;
@@ -115,7 +114,7 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 			ix->unlogged = w;
 		ix->newest = w;
 	}
-	spin_unlock_irqrestore(&ix->unlogged_lock, flags);
+	spin_unlock(&ix->unlogged_lock);
 	return longer;
 }
 
@@ -123,16 +122,16 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 {
 	const struct log_run run = w->run;
 	const enum log_keep keep = w->keep;
-	bool lengthens, superseded;
+	bool lengthens;
 	struct log_block *b;
 	unsigned long flags;
-	u32 i;
+	u32 superseded, i;
 
 	spin_lock_irqsave(log_block_lock(ix, run.block), flags);
 	b = *log_block_find(ix, run.block);
 	b->writes--;
 	b->kept = max_t(u8, b->kept, keep);
-	log_count_in_segment(ix, run.slot, (struct log_change) {
+	log_count_under_block(ix, run.slot, (struct log_change) {
 		.writes = -1, .unlogged = run.sectors, .seen = run.sectors });
 	/*
 	 * Listed before a reader can find it (W8); both under the lock, so that
@@ -145,10 +144,10 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	i = log_add_extent(b, (struct log_extent) {
 		.slot = run.slot, .sector = run.sector, .last = run.sectors - 1,
 		.at = run.at, .flags = LOG_SEEN });
-	if (superseded)
+	if (superseded > 1)
 		log_tidy(b);
 	else
-		log_tidy_at(b, i, i);
+		log_tidy_near(b, i);
 	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);
@@ -161,10 +160,10 @@ void log_index_cancel(struct log_index *ix, struct log_write *w)
 	struct log_block **link;
 	unsigned long flags;
 
-	if (w->run.slot != LOG_NO_SLOT)
-		log_count_in_segment(ix, w->run.slot, (struct log_change) {
-			.writes = -1 });
 	spin_lock_irqsave(log_block_lock(ix, w->run.block), flags);
+	if (w->run.slot != LOG_NO_SLOT)
+		log_count_under_block(ix, w->run.slot, (struct log_change) {
+			.writes = -1 });
 	link = log_block_find(ix, w->run.block);
 	(*link)->writes--;
 	(*link)->reserved -= LOG_WRITE_ROOM;
@@ -313,7 +312,7 @@ static int collect_leaving(struct log_index *ix, u64 block,
 	/* There may be fewer runs by now. */
 	n = collect_and_pin(ix, *link, runs, room);
 	for (i = 0; i < n; i++)
-		log_count_in_segment(ix, runs[i].slot, (struct log_change) {
+		log_count_under_block(ix, runs[i].slot, (struct log_change) {
 			.leaving = 1 });
 	(*link)->reserved -= (room - n) * LOG_LEAVE_ROOM;
 	log_block_shrink(ix, link);
@@ -434,7 +433,7 @@ void log_index_leave(struct log_index *ix, const struct log_run *run)
 	link = log_block_find(ix, run->block);
 	log_clear_flag(ix, *link, run, LOG_SEEN, run);
 	(*link)->reserved -= LOG_LEAVE_ROOM;
-	log_count_in_segment(ix, run->slot, (struct log_change) { .leaving = -1 });
+	log_count_under_block(ix, run->slot, (struct log_change) { .leaving = -1 });
 	log_tidy(*link);
 	log_block_shrink(ix, link);
 	spin_unlock_irqrestore(log_block_lock(ix, run->block), flags);
@@ -448,7 +447,7 @@ void log_index_stay(struct log_index *ix, const struct log_run *run)
 	spin_lock_irqsave(log_block_lock(ix, run->block), flags);
 	link = log_block_find(ix, run->block);
 	(*link)->reserved -= LOG_LEAVE_ROOM;
-	log_count_in_segment(ix, run->slot, (struct log_change) { .leaving = -1 });
+	log_count_under_block(ix, run->slot, (struct log_change) { .leaving = -1 });
 	log_block_shrink(ix, link);
 	spin_unlock_irqrestore(log_block_lock(ix, run->block), flags);
 }

@@ -26,7 +26,8 @@
  *
  * Locks: log_index::locks guard the blocks of their chains, in any context.
  * Inside them nest log_index::segment_locks, round_lock and unlogged_lock, which
- * do not nest in each other. Callbacks may run under the first and the second.
+ * do not nest in each other. spare_lock nests in no lock, and none nests in it.
+ * Callbacks may run under the first and the second.
  */
 #ifndef HEARTH_LOG_INDEX_H
 #define HEARTH_LOG_INDEX_H
@@ -94,7 +95,7 @@ struct log_segment {
 	u32 unlogged;		/* seen once, and in no block of the ring yet */
 	u32 ring;		/* RING */
 	u32 released;		/* RING until the block being written is durable */
-	u32 writes;		/* in flight */
+	u32 writes;		/* in flight; more than there can be while the segment is held */
 	u32 leaving;		/* runs that were collected to leave */
 };
 
@@ -141,7 +142,7 @@ struct log_index {
 	u32 block_sectors;
 	s64 max_bytes;
 	s64 roomy_bytes;		/* while less is in use, blocks keep some room */
-	atomic64_t bytes;		/* all memory in use */
+	atomic64_t bytes;		/* all memory in use, without @spare */
 	atomic64_t nr_blocks;		/* with extents or writes in flight */
 
 	struct log_block **buckets;
@@ -175,6 +176,11 @@ struct log_index {
 	spinlock_t unlogged_lock;
 	struct log_write *unlogged, *newest;
 	atomic64_t nr_unlogged;		/* with the writes in flight */
+
+	/* Guards the two below: memory of writes that is kept for the next ones. */
+	spinlock_t spare_lock;
+	struct log_write *spare;
+	u32 nr_spare;
 };
 
 /**
@@ -197,6 +203,14 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
  * Context: process.
  */
 void log_index_exit(struct log_index *ix);
+
+/**
+ * log_index_trim() - give back the memory that is kept for the next writes
+ * @ix: the index
+ *
+ * Context: any.
+ */
+void log_index_trim(struct log_index *ix);
 
 /* ---- Segments ---- */
 
@@ -222,6 +236,26 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
  * about to leave, or pinned; -ENOENT when it is no segment.
  */
 int log_segment_close(struct log_index *ix, u32 slot, bool mapped);
+
+/**
+ * log_segment_hold() - the caller is about to append to a segment
+ * @ix: the index
+ * @slot: a segment without writes in flight
+ *
+ * While the segment is held it is in use, and log_write_place_held() need not count its
+ * writes one by one. Context: any.
+ */
+void log_segment_hold(struct log_index *ix, u32 slot);
+
+/**
+ * log_segment_let_go() - nobody appends to a held segment any more
+ * @ix: the index
+ * @slot: the segment
+ * @nr_writes: that log_write_place_held() has placed there
+ *
+ * Context: any.
+ */
+void log_segment_let_go(struct log_index *ix, u32 slot, u32 nr_writes);
 
 /**
  * log_segment_free() - may the ring record that nothing of this segment is in the log?
@@ -272,6 +306,20 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
  */
 void log_write_place(struct log_index *ix, struct log_write *w, u32 slot,
 		     u16 at);
+
+/**
+ * log_write_place_held() - the same in a segment that the caller holds
+ * @w: the write, which log_segment_let_go() will count
+ * @slot: the segment
+ * @at: sectors from its beginning
+ *
+ * Context: any.
+ */
+static inline void log_write_place_held(struct log_write *w, u32 slot, u16 at)
+{
+	w->run.slot = slot;
+	w->run.at = at;
+}
 
 /**
  * log_index_seen() - the write has ended well: readers find it from here on

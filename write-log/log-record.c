@@ -109,10 +109,70 @@ static void set_ring_of(struct log_index *ix, struct log_block *b,
 	log_tidy_at(b, i, i);
 }
 
+/*
+ * The RING extent of the same sectors as @seen, which readers do not find, or NULL. It lies
+ * next to @seen, because extents are sorted by sector, and no other RING extent has these
+ * sectors.
+ */
+static struct log_extent *find_superseded(struct log_block *b, struct log_extent *seen)
+{
+	u32 i = seen - b->extents, k;
+
+	for (k = i ? i - 1 : 1; k <= i + 1 && k < b->nr; k += 2) {
+		struct log_extent *e = &b->extents[k];
+
+		if (e->sector == seen->sector && e->last == seen->last &&
+		    (e->flags & (LOG_SEEN | LOG_RING)) == LOG_RING)
+			return e;
+	}
+	return NULL;
+}
+
+/*
+ * As set_ring_of(), and the run of @old leaves the ring. The index's sums change in one
+ * step; see log_recount_runs().
+ */
+static void replace_in_ring(struct log_index *ix, struct log_block *b,
+			    struct log_extent *old, struct log_extent *seen)
+{
+	u32 o = old - b->extents, i = seen - b->extents;
+	u32 parted = count_joins(b, o, o);
+
+	log_release_in_segment(ix, old->slot, old->last + 1);
+	if ((old->flags & LOG_ROUND) != ix->parity)
+		ix->nr_old += (int)parted - 1;
+	seen->flags |= LOG_RING | ix->parity;
+	b->nr--;
+	memmove(old, old + 1, (b->nr - o) * sizeof(*old));
+	i -= o < i;
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + parted - count_joins(b, i, i));
+	log_tidy_near(b, i);
+}
+
+/*
+ * Have the ring rely on the run, if that takes no split, and log_index::nr_ring be right
+ * without a count of all runs. So it is with most writes.
+ */
+static bool put_whole(struct log_index *ix, struct log_block *b, const struct log_run *run)
+{
+	struct log_extent *seen = find_seen(b, run), *old;
+
+	if (!seen)
+		return false;
+	if (!log_has_flag(b, run, LOG_RING)) {
+		set_ring_of(ix, b, seen);
+		log_list_for_round(ix, b);
+		return true;
+	}
+	old = find_superseded(b, seen);
+	if (old)
+		replace_in_ring(ix, b, old, seen);
+	return old;
+}
+
 void log_index_put(struct log_index *ix, struct log_write *w)
 {
 	const struct log_run run = w->run;
-	struct log_extent *seen;
 	struct log_block **link;
 	unsigned long flags;
 	struct log_runs before;
@@ -120,12 +180,9 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 	spin_lock_irqsave(log_block_lock(ix, run.block), flags);
 	link = log_block_find(ix, run.block);
 	(*link)->reserved -= LOG_WRITE_ROOM;
-	log_count_in_segment(ix, run.slot, (struct log_change) {
+	log_count_under_block(ix, run.slot, (struct log_change) {
 		.unlogged = -run.sectors, .ring = run.sectors });
-	seen = find_seen(*link, &run);
-	if (seen && !log_has_flag(*link, &run, LOG_RING)) {
-		set_ring_of(ix, *link, seen);
-		log_list_for_round(ix, *link);
+	if (put_whole(ix, *link, &run)) {
 		log_block_shrink(ix, link);
 	} else {
 		before = log_count_runs(ix, *link);
@@ -269,7 +326,7 @@ int log_index_replay_valid(struct log_index *ix, const struct log_run *run)
 		.slot = run->slot, .sector = run->sector,
 		.last = run->sectors - 1, .at = run->at,
 		.flags = LOG_SEEN | LOG_RING | ix->parity });
-	log_count_in_segment(ix, run->slot, (struct log_change) {
+	log_count_under_block(ix, run->slot, (struct log_change) {
 		.seen = run->sectors, .ring = run->sectors });
 	log_tidy(*link);
 	log_recount_runs(ix, *link, before);

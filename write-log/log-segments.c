@@ -5,6 +5,12 @@
  */
 #include "log-index-internal.h"
 
+/*
+ * A held segment counts as so many writes in flight.  It never has as many, because it has
+ * fewer sectors.
+ */
+#define HELD	(1 << 20)
+
 static u32 segment_bucket(const struct log_index *ix, u32 slot)
 {
 	return hash_64(slot, ix->segment_bits);
@@ -52,6 +58,16 @@ int log_open_segment(struct log_index *ix, u32 slot, bool nowait,
 int log_segment_open(struct log_index *ix, u32 slot, bool nowait)
 {
 	return log_open_segment(ix, slot, nowait, true);
+}
+
+void log_segment_hold(struct log_index *ix, u32 slot)
+{
+	log_count_in_segment(ix, slot, (struct log_change) { .writes = HELD });
+}
+
+void log_segment_let_go(struct log_index *ix, u32 slot, u32 nr_writes)
+{
+	log_count_in_segment(ix, slot, (struct log_change) { .writes = nr_writes - HELD });
 }
 
 /* W6: nobody reads the segment, and no recovery would. */
@@ -116,30 +132,41 @@ bool log_segment_free(struct log_index *ix, u32 slot)
 	       !s.ring;
 }
 
+static void count_locked(struct log_index *ix, u32 slot, struct log_change c)
+{
+	struct log_segment *s = *find_segment(ix, slot);
+
+	/* A mutant of the tests may have given the segment back. */
+	if (!s)
+		return;
+	s->seen += c.seen;
+	s->unlogged += c.unlogged;
+	s->ring += c.ring;
+	s->writes += c.writes;
+	s->leaving += c.leaving;
+}
+
 void log_count_in_segment(struct log_index *ix, u32 slot, struct log_change c)
 {
-	struct log_segment *s;
 	unsigned long flags;
 
 	spin_lock_irqsave(segment_lock(ix, slot), flags);
-	s = *find_segment(ix, slot);
-	/* A mutant of the tests may have given the segment back. */
-	if (s) {
-		s->seen += c.seen;
-		s->unlogged += c.unlogged;
-		s->ring += c.ring;
-		s->writes += c.writes;
-		s->leaving += c.leaving;
-	}
+	count_locked(ix, slot, c);
 	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+}
+
+void log_count_under_block(struct log_index *ix, u32 slot, struct log_change c)
+{
+	spin_lock(segment_lock(ix, slot));
+	count_locked(ix, slot, c);
+	spin_unlock(segment_lock(ix, slot));
 }
 
 void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors)
 {
 	struct log_segment *s;
-	unsigned long flags;
 
-	spin_lock_irqsave(segment_lock(ix, slot), flags);
+	spin_lock(segment_lock(ix, slot));
 	s = *find_segment(ix, slot);
 	if (s) {
 		s->ring -= sectors;
@@ -149,7 +176,7 @@ void log_release_in_segment(struct log_index *ix, u32 slot, u32 sectors)
 		}
 		s->released += sectors;
 	}
-	spin_unlock_irqrestore(segment_lock(ix, slot), flags);
+	spin_unlock(segment_lock(ix, slot));
 }
 
 void log_index_settle(struct log_index *ix)

@@ -480,6 +480,7 @@ static void random_operations(struct ref *r, u32 steps)
 			compare(r);
 	}
 	drain(r);
+	log_index_trim(&r->ix);
 	assert_int_equal(r->host.bytes, 0);
 	log_index_exit(&r->ix);
 	host_free(&r->host);
@@ -584,6 +585,7 @@ static void test_scattered(void **state)
 		if (!log_one(&ix, n * 977, n / 16, 8 * (n % 16), 8 * (n % 16), 8))
 			break;
 	}
+	log_index_trim(&ix);
 	printf("note: %llu scattered extents, %.1f bytes each, %.1f of them the hash\n",
 	       n, (double)(h.rounded + table) / n, (double)table / n);
 	assert_true(h.rounded + table <= 72 * n);
@@ -616,6 +618,7 @@ static void test_dense(void **state)
 			assert_int_equal(log_one(&ix, b, n / 16, 8 * (i * 7 % 16),
 						 8 * (n % 16), 8), 1);
 		}
+	log_index_trim(&ix);
 	printf("note: 16 extents in each block, %.1f bytes each without the hash\n",
 	       (double)h.rounded / (16 * 160));
 	assert_true(h.rounded <= 20 * 16 * 160);
@@ -760,6 +763,7 @@ static void test_closed(void **state)
 	assert_int_equal(PTR_ERR(log_index_reserve(&ix, 7, 0, 8, true)), -EBUSY);
 	log_index_open(&ix, 7);
 	assert_true(log_index_empty(&ix));
+	log_index_trim(&ix);
 	assert_int_equal(h.bytes, 0);
 	log_index_exit(&ix);
 	host_free(&h);

@@ -30,10 +30,10 @@ static struct {
 	u32 others;
 	u32 absorbed, refused, left;
 
-	/* Guards the three below. */
+	/* Guards the four below. */
 	pthread_mutex_t lock;
 	bool segment[SLOTS];
-	u32 open, fill;
+	u32 open, fill, nr_placed;
 } t;
 
 #define count(field, n)	__atomic_add_fetch(&t.field, n, __ATOMIC_SEQ_CST)
@@ -88,19 +88,28 @@ static void unpin(const struct log_run *runs, int n)
 		count(pins[runs[n].slot], -1);
 }
 
+static void close_open(void)
+{
+	if (t.open != LOG_NO_SLOT)
+		log_segment_let_go(&t.ix, t.open, t.nr_placed);
+	t.open = LOG_NO_SLOT;
+}
+
 static void open_another(u64 *rng)
 {
 	u32 first = below(rng, SLOTS);
 
-	t.open = LOG_NO_SLOT;
+	close_open();
 	for (u32 i = 0; i < SLOTS && t.open == LOG_NO_SLOT; i++) {
 		u32 s = (first + i) % SLOTS;
 
 		if (t.segment[s] || log_segment_open(&t.ix, s, true))
 			continue;
+		log_segment_hold(&t.ix, s);
 		t.segment[s] = true;
 		t.open = s;
 		t.fill = 0;
+		t.nr_placed = 0;
 	}
 }
 
@@ -114,8 +123,9 @@ static bool place(struct log_write *w, u64 *rng)
 		open_another(rng);
 	ok = t.open != LOG_NO_SLOT;
 	if (ok) {
-		log_write_place(&t.ix, w, t.open, t.fill);
+		log_write_place_held(w, t.open, t.fill);
 		t.fill += n;
+		t.nr_placed++;
 	}
 	pthread_mutex_unlock(&t.lock);
 	return ok;
@@ -279,7 +289,7 @@ static void test_threads(void **state)
 	printf("note: threads: %u writes absorbed, %u refused, %u runs left, %llu ring blocks\n",
 	       t.absorbed, t.refused, t.left, t.ring.seq);
 	assert_true(t.absorbed > 1000 && t.refused && t.left > 100);
-	t.open = LOG_NO_SLOT;
+	close_open();
 	close_segments();
 	for (u32 s = 0; s < SLOTS; s++) {
 		assert_int_equal(t.pins[s], 0);
@@ -287,6 +297,7 @@ static void test_threads(void **state)
 	}
 	log_index_check(&t.ix);
 	assert_int_equal(t.ix.nr_ring, 0);
+	log_index_trim(&t.ix);
 	assert_int_equal(t.bytes, 0);
 	log_ring_exit(&t.ring);
 	log_index_exit(&t.ix);

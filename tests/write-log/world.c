@@ -111,7 +111,7 @@ static struct {
 	enum state state[BLOCKS];
 	u32 origin_writes[BLOCKS];	/* in flight */
 	bool used[SLOTS], segment[SLOTS];
-	u32 open, fill;
+	u32 open, fill, nr_placed;
 
 	struct log_write *tokens[TOKENS];
 	struct proc procs[PROCS];
@@ -708,6 +708,13 @@ static u32 free_slot(void)
 	return w.used[slot] ? LOG_NO_SLOT : slot;
 }
 
+static void close_open_segment(void)
+{
+	if (w.open != LOG_NO_SLOT)
+		log_segment_let_go(&w.ix, w.open, w.nr_placed);
+	w.open = LOG_NO_SLOT;
+}
+
 /* Room at the end of the open segment, or in another. */
 static bool take_room(u32 n, u32 *slot, u32 *at)
 {
@@ -721,12 +728,16 @@ static bool take_room(u32 n, u32 *slot, u32 *at)
 		if (log_segment_open(&w.ix, s, true))
 			return false;
 		w.used[s] = w.segment[s] = true;
+		close_open_segment();
+		log_segment_hold(&w.ix, s);
 		w.open = s;
 		w.fill = 0;
+		w.nr_placed = 0;
 	}
 	*slot = w.open;
 	*at = w.fill;
 	w.fill += n;
+	w.nr_placed++;
 	return true;
 }
 
@@ -807,7 +818,7 @@ static struct log_write *count_in(const struct user_write *u)
 		log_index_cancel(&w.ix, t);
 		return NULL;
 	}
-	log_write_place(&w.ix, t, slot, at);
+	log_write_place_held(t, slot, at);
 	return t;
 }
 
@@ -1142,7 +1153,7 @@ static void move_in_place(u32 block, const struct log_run *runs, int n)
 	u32 slot = runs[0].slot;
 
 	if (slot == w.open)
-		w.open = LOG_NO_SLOT;
+		close_open_segment();
 	publish(block, slot, runs, n);
 	while (log_segment_close(&w.ix, slot, true) == -EBUSY)
 		yield();
@@ -1294,11 +1305,6 @@ static void free_segment(void)
 	if (!w.segment[slot] || slot == w.open || log_segment_close(&w.ix, slot, false))
 		return;
 	w.segment[slot] = w.used[slot] = false;
-}
-
-static void close_open_segment(void)
-{
-	w.open = LOG_NO_SLOT;
 }
 
 static void new_log(void)
