@@ -49,7 +49,7 @@ struct cache_log_shares {
  * @log: the log
  * @w: the write
  *
- * Context: under log.room.lock; takes locks of the index.
+ * Context: under log.room.lock.
  *
  * Return: false if no segment is open for the share, or if it has no room for the write
  * in one piece.
@@ -61,7 +61,7 @@ bool cache_log_append(struct cache_log *log, struct log_write *w);
  * @log: the log
  * @w: the write
  *
- * Context: under log.room.lock; takes locks of the index.
+ * Context: under log.room.lock.
  *
  * Return: false if no open segment has room for the write in one piece.
  */

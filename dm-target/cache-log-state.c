@@ -399,6 +399,7 @@ static void forget(struct cache_log *log)
 	set_state(log, CACHE_LOG_OFF);
 	/* Pairs with cache_log_counts(). */
 	smp_store_release(&log->life.forgotten, true);
+	log_index_trim(&log->ix);
 	DMINFO("write log: off, because its ring failed; all that it had is on the origin or in the cache");
 }
 

@@ -55,6 +55,28 @@ static inline void os_free(const void *p)
 	kvfree(p);
 }
 
+/**
+ * os_hide() - nobody uses this memory until os_show()
+ * @p: memory that is allocated, and kept for later
+ * @bytes: how much
+ *
+ * AddressSanitizer checks that, in user space. Context: any.
+ */
+static inline void os_hide(const void *p, size_t bytes)
+{
+}
+
+/**
+ * os_show() - what was hidden may be used again
+ * @p: the memory
+ * @bytes: how much
+ *
+ * Context: any.
+ */
+static inline void os_show(const void *p, size_t bytes)
+{
+}
+
 /* os_err() - log an error. Any context; no newline in the format. */
 #define os_err(fmt, ...) \
 	pr_err("device-mapper: cache: " fmt "\n", ##__VA_ARGS__)

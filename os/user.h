@@ -23,6 +23,12 @@
 #include <string.h>
 
 #include <linux/types.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, bytes)	((void)(p), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(p, bytes)	((void)(p), (void)(bytes))
+#endif
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -194,6 +200,17 @@ static inline void *os_zalloc(size_t len)
 static inline void os_free(const void *p)
 {
 	free((void *)p);
+}
+
+/* Without AddressSanitizer these two do nothing. */
+static inline void os_hide(const void *p, size_t bytes)
+{
+	ASAN_POISON_MEMORY_REGION(p, bytes);
+}
+
+static inline void os_show(const void *p, size_t bytes)
+{
+	ASAN_UNPOISON_MEMORY_REGION(p, bytes);
 }
 
 static inline void *kvcalloc(size_t n, size_t len, gfp_t gfp)

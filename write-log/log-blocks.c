@@ -151,6 +151,7 @@ static struct log_write *take_spare(struct log_index *ix)
 	spin_lock_irqsave(&ix->spare_lock, flags);
 	w = ix->spare;
 	if (w) {
+		os_show(w, sizeof(*w));
 		ix->spare = w->next;
 		ix->nr_spare--;
 	}
@@ -169,6 +170,7 @@ static bool keep_spare(struct log_index *ix, struct log_write *w)
 		w->next = ix->spare;
 		ix->spare = w;
 		ix->nr_spare++;
+		os_hide(w, sizeof(*w));
 	}
 	spin_unlock_irqrestore(&ix->spare_lock, flags);
 	return kept;

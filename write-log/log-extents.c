@@ -237,8 +237,9 @@ void log_recount_runs(struct log_index *ix, const struct log_block *b,
 }
 
 /*
- * A block with RING is in the list of the round, others are not.  Nobody else changes
- * whether this one is, so the lock is needed for the links only.
+ * A block with RING is in the list of the round, others are not.  Only the thread of the
+ * ring's writer, or of recovery, changes which blocks are, so the lock is needed for the
+ * links only.  replace_block() swaps a block under its lock, which the caller holds.
  */
 void log_list_for_round(struct log_index *ix, struct log_block *b)
 {

@@ -457,10 +457,18 @@ void log_index_stay(struct log_index *ix, const struct log_run *run)
 
 static void check_block(struct log_index *ix, const struct log_block *b)
 {
-	u32 seen_end = 0, ring_end = 0, i;
+	u32 seen_end = 0, ring_end = 0, need, i;
 
 	WARN_ON_ONCE(log_block_is_unused(ix, b));
 	WARN_ON_ONCE(b->nr > log_class_room(b->class));
+	/*
+	 * There is room for what may still come: all that was reserved for writes in flight, and
+	 * half of what was reserved for others, which have used the rest.  The first write to a
+	 * block needs one extent only.
+	 */
+	need = b->nr + (b->reserved + LOG_WRITE_ROOM * b->writes) / 2;
+	WARN_ON_ONCE(min_t(u32, need, 2 * ix->block_sectors) > log_class_room(b->class) &&
+		     (b->nr > 1 || b->reserved > LOG_WRITE_ROOM));
 	WARN_ON_ONCE((log_next_in_ring(b, -1) < b->nr) == list_empty(&b->round));
 	for (i = 0; i < b->nr; i++) {
 		const struct log_extent *e = &b->extents[i];
@@ -468,6 +476,9 @@ static void check_block(struct log_index *ix, const struct log_block *b)
 		WARN_ON_ONCE(!(e->flags & (LOG_SEEN | LOG_RING)));
 		WARN_ON_ONCE(!(e->flags & LOG_RING) && e->flags & LOG_ROUND);
 		WARN_ON_ONCE(i && e->sector < e[-1].sector);
+		/* log_tidy_at() and log_tidy_near() have left nothing to join. */
+		WARN_ON_ONCE(i && e->flags == e[-1].flags && e->slot == e[-1].slot &&
+			     e->sector == log_end_of(&e[-1]) && e->at == e[-1].at + e[-1].last + 1);
 		WARN_ON_ONCE(log_end_of(e) > ix->block_sectors);
 		WARN_ON_ONCE(!log_segment_get(ix, e->slot,
 					      &(struct log_segment) { 0 }));

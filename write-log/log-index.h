@@ -189,7 +189,8 @@ struct log_index {
  * @ops: the functions that it calls
  * @ctx: the argument of @ops
  * @block_sectors: sectors in a block of the cache, at most LOG_MAX_BLOCK
- * @max_bytes: what it may use, all told; decides how large its hash is
+ * @max_bytes: what it may use, without the memory that it keeps for the next writes; decides
+ *	how large its hash is
  *
  * Process context. Return: 0, -EINVAL or -ENOMEM.
  */

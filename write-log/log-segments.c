@@ -67,6 +67,7 @@ void log_segment_hold(struct log_index *ix, u32 slot)
 
 void log_segment_let_go(struct log_index *ix, u32 slot, u32 nr_writes)
 {
+	WARN_ON_ONCE(nr_writes >= HELD);
 	log_count_in_segment(ix, slot, (struct log_change) { .writes = nr_writes - HELD });
 }
 
