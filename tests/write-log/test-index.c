@@ -644,7 +644,7 @@ static void test_roomy(void **state)
 	before = h.nr_allocs;
 	for (n = 0; n < 16; n++)
 		assert_int_equal(log_one(&ix, 0, 0, 8 * (n * 7 % 16), 8 * n, 8), 1);
-	/* The writes themselves, and classes with room for 1, 9 and 16 + 8 extents. */
+	/* A write, whose memory stays, and classes with room for 1, 9 and 16 + 8 extents. */
 	assert_true(h.nr_allocs - before <= 1 + 4);
 	log_index_exit(&ix);
 	host_free(&h);
