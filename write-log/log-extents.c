@@ -66,19 +66,6 @@ void log_split_at(struct log_block *b, u32 border, u16 flag,
 	}
 }
 
-/* Has any extent with @flag one of these sectors? */
-bool log_has_flag(const struct log_block *b, const struct log_run *range,
-		  u16 flag)
-{
-	u32 end = range->sector + range->sectors, i;
-
-	for (i = 0; i < b->nr && b->extents[i].sector < end; i++)
-		if ((b->extents[i].flags & flag) &&
-		    log_end_of(&b->extents[i]) > range->sector)
-			return true;
-	return false;
-}
-
 /*
  * The first extent with @flag that has one of these sectors, or log_block::nr. *@inside: do
  * all such extents lie within the range?
@@ -99,6 +86,14 @@ static u32 first_in_range(const struct log_block *b, const struct log_run *range
 			*inside = false;
 	}
 	return first;
+}
+
+bool log_has_flag(const struct log_block *b, const struct log_run *range,
+		  u16 flag)
+{
+	bool inside;
+
+	return first_in_range(b, range, flag, &inside) < b->nr;
 }
 
 static void clear_one(struct log_index *ix, struct log_extent *e, u16 flag)
@@ -142,8 +137,7 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 	return changed;
 }
 
-/* May these neighbours be one extent? */
-static bool may_join(const struct log_extent *a, const struct log_extent *b)
+bool log_may_join(const struct log_extent *a, const struct log_extent *b)
 {
 	return a->flags == b->flags && adjoin(a, b);
 }
@@ -156,7 +150,7 @@ void log_tidy(struct log_block *b)
 	for (i = 1; i < b->nr; i++) {
 		struct log_extent *last = &b->extents[n], *e = &b->extents[i];
 
-		if (may_join(last, e))
+		if (log_may_join(last, e))
 			last->last += e->last + 1;
 		else if (++n < i)
 			b->extents[n] = *e;
@@ -169,8 +163,8 @@ void log_tidy_at(struct log_block *b, u32 first, u32 last)
 {
 	const struct log_extent *e = b->extents;
 
-	if ((first && may_join(&e[first - 1], &e[first])) ||
-	    (last + 1 < b->nr && may_join(&e[last], &e[last + 1])))
+	if ((first && log_may_join(&e[first - 1], &e[first])) ||
+	    (last + 1 < b->nr && log_may_join(&e[last], &e[last + 1])))
 		log_tidy(b);
 }
 
@@ -180,7 +174,7 @@ void log_tidy_near(struct log_block *b, u32 i)
 	u32 last = min(i + 2, b->nr - 1U), k;
 
 	for (k = i > 1 ? i - 1 : 1; k <= last; k++) {
-		if (may_join(&e[k - 1], &e[k])) {
+		if (log_may_join(&e[k - 1], &e[k])) {
 			log_tidy(b);
 			return;
 		}

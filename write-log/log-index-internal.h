@@ -316,6 +316,13 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 		   u16 flag, const struct log_run *place);
 
 /**
+ * log_may_join() - may two neighbours be one extent?
+ * @a: the first
+ * @b: the one behind it
+ */
+bool log_may_join(const struct log_extent *a, const struct log_extent *b);
+
+/**
  * log_tidy() - join neighbours of which the one continues the other
  * @b: the block
  */

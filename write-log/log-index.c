@@ -477,8 +477,7 @@ static void check_block(struct log_index *ix, const struct log_block *b)
 		WARN_ON_ONCE(!(e->flags & LOG_RING) && e->flags & LOG_ROUND);
 		WARN_ON_ONCE(i && e->sector < e[-1].sector);
 		/* log_tidy_at() and log_tidy_near() have left nothing to join. */
-		WARN_ON_ONCE(i && e->flags == e[-1].flags && e->slot == e[-1].slot &&
-			     e->sector == log_end_of(&e[-1]) && e->at == e[-1].at + e[-1].last + 1);
+		WARN_ON_ONCE(i && log_may_join(&e[-1], e));
 		WARN_ON_ONCE(log_end_of(e) > ix->block_sectors);
 		WARN_ON_ONCE(!log_segment_get(ix, e->slot,
 					      &(struct log_segment) { 0 }));
