@@ -532,12 +532,20 @@ shrink_slabs() {
 	done
 }
 
+# purge_vmalloc: gives KASAN's shadow of freed addresses back; see kernel/vmpurge.c.
+purge_vmalloc() {
+	grep -q ' kasan_populate_vmalloc$' /proc/kallsyms || return 0
+	[ -e /sys/module/vmpurge ] || insmod "$TOP/build/tools/vmpurge-$(uname -r).ko"
+	cat /sys/module/vmpurge/parameters/purge >/dev/null
+}
+
 # Prints all memory that belongs to no process and no file, in KiB, including pages that
 # no counter of the kernel covers. Freed memory that waits on a list of free pages or
-# free objects is left out.
+# free objects is left out, and so is the shadow of addresses that nothing uses.
 memory_held() {
 	drop_caches
 	shrink_slabs
+	purge_vmalloc
 	cat /proc/sys/vm/stat_refresh
 	awk '$1 == "MemTotal:" { held += $2 }
 		/^(MemFree|Buffers|Cached|SwapCached|AnonPages|PageTables|SReclaimable):/ { held -= $2 }
