@@ -32,7 +32,7 @@ class Job:
 
     def figures(self, results):
         # The disk alone remembers nothing between two runs.
-        bare_name = self.name.removesuffix("-again")
+        bare_name = self.name.removesuffix("-again").removesuffix("-third")
         bare = results.both(f"published-uncached-{bare_name}")
         yield Figure(f"{self.words()}: uncached", bare, "I/Os per second")
         for engine in ENGINES:
@@ -74,7 +74,11 @@ JOBS = (
     Job("dd-1m-read", "3.9", least=3.9),
     Job("dd-512", "3.6"),
     Job("hdparm-sequential"),
-    Job("hdparm-sequential-again", "2.16", least=2.16),
+    # hdparm reads for three seconds. The second run reads what the first has read, and then
+    # goes on, so it is not more than twice as fast. From the third run on a cache can have
+    # all that it reads, as the source's had.
+    Job("hdparm-sequential-again", least=2),
+    Job("hdparm-sequential-third", "2.16", least=2.16),
     # It reads memory. No block device can change it.
     Job("hdparm-cached", "1.25", least=0.99),
     Job("ioping"),

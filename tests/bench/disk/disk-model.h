@@ -112,6 +112,15 @@ static inline int disk_buffered(const struct disk_head *h, u64 sector, u64 now)
 	       (ahead < DISK_BUFFER_SECTORS ? ahead : DISK_BUFFER_SECTORS);
 }
 
+/* Once the buffer is full, the disk reads on only as requests take sectors out of it. */
+static inline void disk_fill_buffer(struct disk_head *h, u64 now)
+{
+	u64 full = disk_transfer_ns(DISK_BUFFER_SECTORS);
+
+	if (now > h->when + full)
+		h->when = now - full;
+}
+
 /* Returns how long a request that starts at @now would wait for the medium. */
 static inline u64 disk_wait_ns(const struct disk_head *h, u64 sector, int write,
 			       u64 now)
@@ -131,6 +140,7 @@ static inline u64 disk_serve(struct disk_head *h, u64 sector, u64 nr, int write,
 	u64 end;
 
 	if (!write && disk_buffered(h, sector, now)) {
+		disk_fill_buffer(h, now);
 		h->when += disk_transfer_ns(sector + nr - h->sector);
 		h->sector = sector + nr;
 		end = now + DISK_BUFFER_NS;

@@ -11,10 +11,10 @@ PUB_MIB=256	# of the SSD
 # hdparm and dd pass over more than 256 MiB, and their sources' caches had room for it.
 PUB_BIG_MIB=1024
 PUB_BIG="hdparm-sequential hdparm-cached dd-1m"
-# A job, and those that run after it on the same cache. A job that comes twice has the
-# result NAME-again the second time.
+# A job, and those that run after it on the same cache. A job that comes again has the
+# results NAME-again and NAME-third.
 PUB_JOBS=(
-	"hdparm-sequential hdparm-sequential"
+	"hdparm-sequential hdparm-sequential hdparm-sequential"
 	"hdparm-cached"
 	"dd-1m dd-1m-read"
 	"dd-512"
@@ -53,15 +53,13 @@ published_job() {
 
 # published_group STACK DEVICE NAME...: the jobs one after the other.
 published_group() {
-	local stack=$1 dev=$2 name before=
+	local stack=$1 dev=$2 name
+	local -A runs=()
+	local -a suffix=("" -again -third)
 	shift 2
 	for name in "$@"; do
-		if [ "$name" = "$before" ]; then
-			published_job "$stack" "$name" "$dev" "$name-again"
-		else
-			published_job "$stack" "$name" "$dev"
-		fi
-		before=$name
+		published_job "$stack" "$name" "$dev" "$name${suffix[${runs[$name]:-0}]}"
+		runs[$name]=$((${runs[$name]:-0} + 1))
 	done
 }
 
