@@ -76,9 +76,15 @@ void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb);
 /**
  * cache_admit_begin() - whether an admitted promotion may begin now
  * @c: the engine
- * @reader: the promotion is for a read; these have twice the room
+ * @reader: the promotion is for a read; these have more room
  */
 bool cache_admit_begin(struct cache *c, bool reader);
+
+/**
+ * cache_admit_overwrite() - whether an admitted write of a whole block may begin now
+ * @c: the engine
+ */
+bool cache_admit_overwrite(struct cache *c);
 
 /**
  * cache_admit_stands() - whether a promotion that had to wait may still begin

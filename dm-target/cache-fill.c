@@ -556,10 +556,10 @@ bool cache_promote_bio(struct cache *c, struct bio *bio)
 	u64 block = cb->block;
 	bool started;
 
+	if (write && bio_sectors(bio) == c->geo.block_sectors)
+		return cache_admit_overwrite(c) && promote_overwrite(c, bio);
 	if (!cache_admit_begin(c, !write))
 		return false;
-	if (write && bio_sectors(bio) == c->geo.block_sectors)
-		return promote_overwrite(c, bio);
 	if (!ahead)
 		return promote_alone(c, bio);
 
