@@ -720,7 +720,7 @@ test_flush_waits_for_an_early_record() {
 	local flushed sync
 	WRITE_CACHE=64 breakable_devices 16 32
 	# No read of udev's is promoted, because a commit flushes the SSD.
-	by_hand c 128 "metadata2 writeback" "default 2 migration_threshold 0"
+	by_hand c 128 "metadata2 writeonly"
 	stays_dirty c
 	dd if=/dev/zero of=/dev/mapper/c bs=64k seek=8 count=1 oflag=direct status=none
 	log_goes_on
