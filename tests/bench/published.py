@@ -24,6 +24,11 @@ class Job:
         self.of_ssd = of_ssd
         self.latency = latency    # the mean, at most
 
+    @property
+    def program(self):
+        """The name of its fio job, which may run several times."""
+        return self.name.removesuffix("-again").removesuffix("-third")
+
     def result(self, results, stack):
         return results.both(f"published-{stack}-{self.name}")
 
@@ -32,7 +37,7 @@ class Job:
 
     def figures(self, results):
         # The disk alone remembers nothing between two runs.
-        bare_name = self.name.removesuffix("-again").removesuffix("-third")
+        bare_name = self.program
         bare = results.both(f"published-uncached-{bare_name}")
         yield Figure(f"{self.words()}: uncached", bare, "I/Os per second")
         for engine in ENGINES:
@@ -118,7 +123,7 @@ OTHERS = {"cachecade-warm": tail_figures, "onepass": onepass_figures}
 def figures(results, rows):
     """rows are the names of jobs to judge; none: all."""
     for job in JOBS:
-        if not rows or job.name.removesuffix("-again") in rows:
+        if not rows or job.program in rows:
             yield from job.figures(results)
     for name, of_results in OTHERS.items():
         if not rows or name in rows:
