@@ -27,9 +27,9 @@
 #define SAVE_NS		(NSEC_PER_SEC / 4)
 
 /*
- * Readers' blocks have so many times migration_threshold.  It is measured: with two times,
- * 2 MiB, a program that read 2 MiB at a time left the last two of 32 blocks out, because
- * the blocks of its request before were still being written.
+ * The room of readers' blocks is migration_threshold times this.  It is measured: with 2,
+ * which is 2 MiB, a program that read 2 MiB at a time left the last two of 32 blocks out,
+ * because the blocks of its request before were still being written.
  */
 #define READERS_ROOM	4
 
@@ -172,7 +172,7 @@ static bool may_migrate(struct cache *c, bool reader)
 }
 
 /* A write of a whole block needs no room, because nothing is copied for it. */
-static bool has_room(struct cache *c, const struct cache_io *io)
+static bool miss_has_room(struct cache *c, const struct cache_io *io)
 {
 	return io->flags & CACHE_IO_NO_FETCH ?
 		migrations_run(c) : may_migrate(c, io->op == CACHE_OP_READ);
@@ -216,7 +216,7 @@ static enum cache_stat limit_in_the_way(struct cache *c,
 		cache_kick_writeback(c);
 		return STAT_BYPASS_DIRTY;
 	}
-	if (cache_drains(c) || !has_room(c, io))
+	if (cache_drains(c) || !miss_has_room(c, io))
 		return STAT_BYPASS_BUSY;
 	if (!READ_ONCE(c->map.nr_free)) {
 		cache_reserve_lacks(c);
@@ -350,8 +350,8 @@ bool cache_admit_stands(struct cache *c)
 }
 
 /*
- * A block that no request asked for leaves half of the readers' room to requests,
- * and all of the budget if max_promote_mbps limits it.
+ * A block that no request asked for leaves three quarters of the readers' room to
+ * requests, and all of the budget if max_promote_mbps limits it.
  */
 bool cache_admit_ahead(struct cache *c)
 {

@@ -37,7 +37,8 @@ enum throttle_answer {
 
 /* The sectors that are being copied; migration_threshold limits both counts. */
 struct cache_admit {
-	atomic_t migrating_sectors;	/* by write-backs and writes' promotions */
+	/* by write-backs, and by promotions that writes to part of a block caused */
+	atomic_t migrating_sectors;
 	atomic_t reading_sectors;	/* by reads' promotions, and those ahead of reads */
 	struct throttle throttle;
 };

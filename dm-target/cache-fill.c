@@ -25,7 +25,7 @@ struct fill {
 	u32 slot;
 	u64 block;
 	enum cache_verdict why;	/* CACHE_PROMOTE_AHEAD: no request missed it */
-	atomic_t *room;		/* where its sectors count while it copies */
+	atomic_t *room;		/* where its sectors count while it copies, or NULL */
 	ktime_t began;		/* for the trace; 0: the event is off */
 	bool dirty;		/* a write waits for it: commit it as an intent */
 	bool written;		/* a write to the origin has just ended */
@@ -46,7 +46,7 @@ static void fill_copied(struct fill *fill)
 {
 	while (fill->nr_pages)
 		__free_page(fill->pages[--fill->nr_pages].page);
-	if (!fill->copied)
+	if (!fill->copied && fill->room)
 		atomic_sub(fill->c->geo.block_sectors, fill->room);
 	fill->copied = true;
 }
@@ -60,7 +60,7 @@ static void free_fill(struct fill *fill)
 	cache_migration_done(c);
 }
 
-/* @room: the count that its sectors are added to. */
+/* @room: the count that its sectors are added to; NULL if nothing is copied. */
 static struct fill *alloc_fill(struct cache *c, u64 block,
 			       enum cache_verdict why, atomic_t *room,
 			       unsigned int nr_pages, gfp_t gfp)
@@ -74,7 +74,8 @@ static struct fill *alloc_fill(struct cache *c, u64 block,
 	fill->block = block;
 	fill->why = why;
 	fill->room = room;
-	atomic_add(c->geo.block_sectors, room);
+	if (room)
+		atomic_add(c->geo.block_sectors, room);
 	if (trace_dm_cache_promote_enabled())
 		fill->began = ktime_get();
 	cache_migration_started(c);
@@ -435,8 +436,7 @@ static bool promote_overwrite(struct cache *c, struct bio *bio)
 	struct cache_bio *cb = cache_bio(bio);
 	struct fill *fill;
 
-	fill = alloc_fill(c, cb->block, cb->verdict,
-			  &c->admit.migrating_sectors, 0, GFP_NOWAIT);
+	fill = alloc_fill(c, cb->block, cb->verdict, NULL, 0, GFP_NOWAIT);
 	if (!fill)
 		return false;
 	if (publish_slot(fill)) {
