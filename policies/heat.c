@@ -23,7 +23,7 @@
  *    blocks, because a scan would flush it and a flushed rival sets no price.
  *  - A sequential stream passes by after a small cutoff, because a disk serves
  *    it without seeking. Streams that repeat before long are a class of their
- *    own. Streams of writes that have filled an empty cache go on in it once more.
+ *    own.
  *
  * hit() and miss() take no lock: what they touch is plain words with racy
  * stores. The queues belong to the serialised calls. This file must not know of
@@ -90,19 +90,6 @@
 #define YIELD_MEAN_WEIGHT	128
 /* A stream must earn this: little, because few streams repeat at all. */
 #define YIELD_STREAM		(YIELD_ONE / 4)
-/*
- * A stream of writes may take slots while so few of their blocks had been hit. A hit on
- * another block saves the disk a seek, which takes as long as 16 blocks of a stream.
- */
-#define LOVED_ONE		(1u << 20)
-#define LOVED_FEW		(LOVED_ONE / 16)
-/*
- * Victims in the moving average: a sixteenth of the slots, because udev reads a few blocks
- * several times before anybody writes, and these are the first victims. The most is what
- * the fixed point can hold.
- */
-#define LOVED_WEIGHT(nr)	clamp_t(u32, (nr) / 16, 16, LOVED_ONE / 16)
-
 /*
  * The cost, in hits, of reading the rest of a block for a write. A write within a
  * stream would not seek without that read, and does with it. With half of the
@@ -265,8 +252,6 @@ struct heat {
 	/* Read and stored by any call, without a lock. */
 	u64 border;		/* length of the small queue, in BORDER_ONEs */
 	u32 small_share;	/* of the evictions, in parts of BORDER_ONE */
-	u32 loved;		/* victims without a class that were hit, of LOVED_ONE */
-	u32 writes_left;	/* blocks that streams of writes may replace */
 	u32 *ghost;
 	u32 *regions;
 	u32 *streams;
@@ -721,15 +706,7 @@ static u32 yield_average(u32 average, u32 hits, int weight)
 	return average + ((int)(hits * YIELD_ONE) - (int)average) / weight;
 }
 
-static void loved_learn(struct heat *h, u32 hits)
-{
-	int old = READ_ONCE(h->loved), now = hits ? LOVED_ONE : 0;
-
-	WRITE_ONCE(h->loved, old + (now - old) /
-			     (int)LOVED_WEIGHT(h->policy.params.nr_slots));
-}
-
-/* Credit @slot's class with its hits, once. Blocks that filled the cache have no class. */
+/* Credit @slot's class with its hits, once. */
 static void class_learn(struct heat *h, u32 slot)
 {
 	u8 *byte = fifo_hits(&h->policy, slot);
@@ -737,10 +714,8 @@ static void class_learn(struct heat *h, u32 slot)
 	u32 class = old >> HEAT_CLASS_SHIFT;
 	u32 hits = old & HEAT_MAX_HITS;
 
-	if (!class) {
-		loved_learn(h, hits);
+	if (!class)
 		return;
-	}
 	WRITE_ONCE(h->yield[class],
 		   yield_average(h->yield[class], hits, YIELD_WEIGHT));
 	WRITE_ONCE(h->mean_yield,
@@ -891,22 +866,6 @@ static bool stream_sampled(struct heat *h)
 	return is_sample(READ_ONCE(h->traffic) >> h->stretch_shift);
 }
 
-/*
- * A stream of writes that is larger than an empty cache goes on there, because the cache
- * device takes its writes at once, and nobody wants the blocks that it has brought before.
- * It may replace as many blocks as the cache has, so that streams do not wear out the cache
- * device.
- */
-static bool write_goes_on(struct heat *h)
-{
-	u32 left = READ_ONCE(h->writes_left);
-
-	if (!left || READ_ONCE(h->loved) >= LOVED_FEW)
-		return false;
-	WRITE_ONCE(h->writes_left, left - 1);
-	return true;
-}
-
 static enum cache_verdict heat_stream(struct heat *h, u64 block,
 				      const struct cache_io *io)
 {
@@ -918,11 +877,8 @@ static enum cache_verdict heat_stream(struct heat *h, u64 block,
 		return CACHE_BYPASS_STREAM;
 	if (fifo_filling(&h->links, io))
 		return CACHE_PROMOTE;
-	if (io->stream_sectors < STREAM_SURE)
-		return CACHE_BYPASS_STREAM;
-	if (io->op == CACHE_OP_WRITE)
-		return write_goes_on(h) ? CACHE_PROMOTE : CACHE_BYPASS_STREAM;
-	if (!READ_ONCE(h->seq_again) || !stream_repeats(h, block))
+	if (io->stream_sectors < STREAM_SURE || !READ_ONCE(h->seq_again) ||
+	    !stream_repeats(h, block))
 		return CACHE_BYPASS_STREAM;
 	if (READ_ONCE(h->yield[HEAT_CLASS_STREAM]) < YIELD_STREAM && !stream_sampled(h))
 		return CACHE_BYPASS_STREAM;
@@ -1121,7 +1077,6 @@ static void heat_be_wary(struct heat *h)
 
 	for (class = 1; class <= HEAT_WARMTHS * HEAT_KINDS; class++)
 		h->yield[class] = YIELD_WARY;
-	h->writes_left = 0;
 }
 
 static void heat_load_done(struct cache_policy *p)
@@ -1231,7 +1186,6 @@ static void heat_stats(struct cache_policy *p, cache_policy_stat_fn tell,
 		heat_tell_class(h, class, tell, ctx);
 	tell(ctx, "repeated_stream_yield_permille",
 	     heat_permille(READ_ONCE(h->yield[HEAT_CLASS_STREAM]), YIELD_ONE));
-	tell(ctx, "stream_writes_left", READ_ONCE(h->writes_left));
 }
 
 /*
@@ -1286,6 +1240,14 @@ static int heat_allocate(struct heat *h, u32 nr)
 	return fifo_links_init(&h->links, nr);
 }
 
+/* The sectors of a stretch of a stream, a block at least. */
+static u32 heat_stretch(u32 nr, u32 block_sectors)
+{
+	u64 sectors = div_u64((u64)nr * block_sectors, STREAM_STRETCHES);
+
+	return clamp_t(u64, sectors, block_sectors, max_t(u32, HEAT_REGION_SECTORS, block_sectors));
+}
+
 static void heat_init(struct heat *h, const struct cache_policy_params *params)
 {
 	u32 nr = params->nr_slots;
@@ -1299,16 +1261,13 @@ static void heat_init(struct heat *h, const struct cache_policy_params *params)
 	for (i = 0; i < HEAT_CLASSES; i++)
 		h->yield[i] = YIELD_FIRST;
 	h->mean_yield = YIELD_FIRST;
-	h->writes_left = nr;
 	h->ghost_shift = heat_log2_ratio(nr, GHOST_WINDOW);
 	h->region_shift = heat_log2_ratio(nr, 1);
 	h->stream_shift = heat_log2_ratio((u64)nr * params->block_sectors,
 					  STREAM_WINDOW);
 	h->blocks_shift = heat_log2_ratio(HEAT_REGION_SECTORS,
 					  params->block_sectors);
-	h->stretch_shift = heat_log2_ratio(min_t(u64, HEAT_REGION_SECTORS,
-						 (u64)nr * params->block_sectors /
-						 STREAM_STRETCHES), 1);
+	h->stretch_shift = heat_log2_ratio(heat_stretch(nr, params->block_sectors), 1);
 	HEAT_SETTINGS(HEAT_SET_DEFAULT)
 	if (!params->rotational)
 		h->seq_cutoff = 0;

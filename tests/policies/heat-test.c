@@ -252,61 +252,6 @@ static void test_streams_are_sampled_in_stretches(void **state)
 	host_free(h);
 }
 
-/* Writes whole blocks in a stream; returns how many of them got in. */
-static u32 write_stream(struct host *h, u32 base, u32 nr)
-{
-	u32 promoted = 0, i;
-
-	for (i = 0; i < nr; i++) {
-		struct cache_io io = stream_at((u64)i * BLOCK_SECTORS);
-
-		io.op = CACHE_OP_WRITE;
-		io.flags |= CACHE_IO_FULL_BLOCK | CACHE_IO_NO_FETCH;
-		host_access(h, base + i, &io);
-		promoted += h->slot_of[base + i] != NO_SLOT;
-	}
-	return promoted;
-}
-
-/*
- * A stream of writes goes on over an empty cache that it has filled, because nobody wants
- * these blocks. Once it has replaced as many blocks as the cache has, it passes by.
- */
-static void test_a_stream_of_writes_fills_the_cache_again(void **state)
-{
-	struct host *h = heat_host();
-	u32 first, later;
-
-	/* Something has been read before, as udev reads a new device. */
-	read_random(h, 0, SLOTS / 512, SLOTS);
-	assert_int_equal(write_stream(h, SLOTS / 512, SLOTS - SLOTS / 512), SLOTS - SLOTS / 512);
-	first = write_stream(h, SLOTS, 4 * SLOTS);
-	later = write_stream(h, 5 * SLOTS, 4 * SLOTS);
-	print_message("    %u of %u after the first %u, then %u\n", first, 4 * SLOTS, SLOTS, later);
-	/* The beginning of a stream gets in by its own worth. */
-	assert_in_range(first, SLOTS, SLOTS + 8);
-	assert_true(later < 8);
-	host_free(h);
-}
-
-/* It takes no slot of a cache with a working set, also after a restart. */
-static void test_a_stream_of_writes_does_not_flush(void **state)
-{
-	struct host *h = steady();
-	double before = read_random(h, 0, SLOTS / 2, 10 * SLOTS), after;
-	u32 promoted;
-
-	promoted = write_stream(h, 8 * SLOTS, 8 * SLOTS);
-	after = read_random(h, 0, SLOTS / 2, SLOTS);
-	print_message("    %u of %u promoted; hits %.3f, then %.3f\n", promoted, 8 * SLOTS,
-		      before, after);
-	assert_true(promoted < 8 * SLOTS / 40);
-	assert_true(after > before - .01);
-	host_switch(h, h->policy->ops, true);
-	assert_int_equal(write_stream(h, 20 * SLOTS, 8 * SLOTS), 0);
-	host_free(h);
-}
-
 /*
  * Within a stream, the disk has to seek to fetch the rest of a block.  A partial
  * write has to earn that seek; a write of a whole block fetches nothing.
@@ -575,8 +520,6 @@ int main(void)
 		cmocka_unit_test(test_only_disks_have_a_cutoff),
 		cmocka_unit_test(test_repeated_streams_get_in),
 		cmocka_unit_test(test_streams_are_sampled_in_stretches),
-		cmocka_unit_test(test_a_stream_of_writes_fills_the_cache_again),
-		cmocka_unit_test(test_a_stream_of_writes_does_not_flush),
 		cmocka_unit_test(test_writes_of_part_of_a_block_are_dearer),
 		cmocka_unit_test(test_the_rival_sets_the_price),
 		cmocka_unit_test(test_load_defers_samples),
