@@ -15,6 +15,7 @@
 enum bio_kind {
 	BIO_PLAIN,		/* there is nothing to undo */
 	BIO_ORIGIN_WRITE,	/* it writes the origin, and there is nothing to undo */
+	BIO_ORIGIN_READ,	/* a read that missed; write-back lets it go first */
 	BIO_PINNED_READ,	/* it reads a slot, which it pins */
 	BIO_PINNED_WRITE,	/* it writes only a slot, which it pins */
 	BIO_BOTH,		/* it writes a slot, which it pins, and the origin */

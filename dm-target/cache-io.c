@@ -73,6 +73,8 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 	if (cache_yields(c, bio))
 		return DM_MAPIO_SUBMITTED;
+	cb->kind = BIO_ORIGIN_READ;
+	cache_user_at_origin(c);
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }
@@ -450,6 +452,7 @@ static int map_write_miss(struct cache *c, struct bio *bio,
 	/* Written to the origin now, and promoted from there afterwards. */
 	if (cache_wants_promotion(cb) && !cb->fill)
 		cb->fill = cache_fill_reserve(c, cb->block, cb->verdict);
+	cache_user_at_origin(c);
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }
@@ -765,6 +768,7 @@ static int end_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
 
 static void end_gated(struct cache *c, struct cache_bio *cb, blk_status_t error)
 {
+	cache_user_left_origin(c);
 	cache_gate_leave(c, cb);
 	if (!cb->fill)
 		return;
@@ -837,6 +841,9 @@ static noinline int end_no_hit(struct cache *c, struct bio *bio,
 		break;
 	case BIO_ORIGIN_WRITE:
 		cache_note_write(&c->flushes.origin, bio);
+		break;
+	case BIO_ORIGIN_READ:
+		cache_user_left_origin(c);
 		break;
 	case BIO_GATED:
 		cache_note_write(&c->flushes.origin, bio);

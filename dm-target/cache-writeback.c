@@ -103,13 +103,13 @@ static void set_room(struct cache *c, u32 sectors, u32 low)
 
 /*
  * A user blocked on the disk sends nothing, so silence means idle only after
- * WB_ALONE.
+ * WB_ALONE, and not while a request is at the origin.
  */
 static bool users_are_gone(struct cache *c)
 {
 	u64 ios = cache_user_ios(c);
 
-	if (ios != c->writeback.ios_seen) {
+	if (ios != c->writeback.ios_seen || atomic_read(&c->writeback.users)) {
 		c->writeback.ios_seen = ios;
 		c->writeback.user_seen = jiffies;
 	}
@@ -155,13 +155,47 @@ static bool may_go_on(struct cache *c)
 	return !used || used <= READ_ONCE(c->writeback.low);
 }
 
+void cache_user_at_origin(struct cache *c)
+{
+	atomic_inc(&c->writeback.users);
+}
+
+void cache_user_left_origin(struct cache *c)
+{
+	atomic_inc(&c->writeback.users_left);
+	atomic_dec(&c->writeback.users);
+	/* The barrier pairs with that of wait_event_timeout() in wait_for_room(). */
+	if (wq_has_sleeper(&c->wait.migrations) && may_go_on(c))
+		wake_up_all(&c->wait.migrations);
+}
+
+/*
+ * One of the users' requests that missed ends at the origin before further copies begin,
+ * because a disk serves next what is near its head, and that is where write-back goes on.
+ * A request far from there waited for a quarter of a second.  If users yield to a drain,
+ * or wait for clean blocks, they wait for the copies.
+ */
+static bool is_users_turn(struct cache *c)
+{
+	return atomic_read(&c->writeback.users) && !cache_all_must_go(c) &&
+	       !atomic_read(&c->writeback.nr_wanted) &&
+	       !cache_over_dirty_limit(c, 0) &&
+	       (u32)atomic_read(&c->writeback.users_left) == c->writeback.left_seen;
+}
+
+/* A request that does not end does not hold write-back up for longer than WB_ALONE. */
 static void wait_for_room(struct cache *c)
 {
+	if (has_room(c))
+		return;
 	while (!has_room(c) && !READ_ONCE(c->life.quiescing)) {
-		wait_event(c->wait.migrations,
-			   may_go_on(c) || READ_ONCE(c->life.quiescing));
+		wait_event_timeout(c->wait.migrations,
+				   (may_go_on(c) && !is_users_turn(c)) ||
+				   READ_ONCE(c->life.quiescing),
+				   WB_ALONE);
 		measure_room(c);
 	}
+	c->writeback.left_seen = atomic_read(&c->writeback.users_left);
 }
 
 /* A block counts as a whole one, even if only a part is copied. */

@@ -52,6 +52,9 @@ struct cache_writeback {
 	atomic_t nr_blocks;		/* write-backs begun, and not committed yet */
 	atomic_t sectors;		/* being copied; part of admit.migrating_sectors */
 	u32 low;			/* copies begin again at so many sectors; racy reads */
+	/* Requests that missed, at the origin now, but for those that fills read. */
+	atomic_t users;
+	atomic_t users_left;		/* those that have ended; wraps around */
 
 	/* The worker's own, from @items to @user_seen. */
 	struct writeback_item *items;	/* WRITEBACK_BATCH */
@@ -60,6 +63,7 @@ struct cache_writeback {
 	bool goes_on;			/* a batch begins at @next, not at its first block */
 	bool above_mark;		/* dirty_high was exceeded, dirty_low still is */
 	u32 room;			/* sectors that may be copied at a time */
+	u32 left_seen;			/* @users_left when copies last began again */
 	u64 ios_seen;			/* cache_user_ios() when the worker last looked */
 	unsigned long user_seen;	/* jiffies: it has changed last then */
 
@@ -69,6 +73,22 @@ struct cache_writeback {
 	bool stuck;			/* all blocks fail, so none is logged any more */
 	unsigned long backoff;		/* jiffies: no block is tried before */
 };
+
+/**
+ * cache_user_at_origin() - a user's request that missed goes to the origin
+ * @c: the engine
+ *
+ * Context: any. cache_user_left_origin() has to follow.
+ */
+void cache_user_at_origin(struct cache *c);
+
+/**
+ * cache_user_left_origin() - a request of cache_user_at_origin() has ended
+ * @c: the engine
+ *
+ * Context: any.
+ */
+void cache_user_left_origin(struct cache *c);
 
 /**
  * cache_writeback_work() - write one batch home, in the order of the origin

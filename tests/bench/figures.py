@@ -73,6 +73,10 @@ class Results:
     def p999(self, name):
         return self.p99(name, "99.900000")
 
+    def longest(self, name):
+        job = self.job(name)
+        return job["clat_ns"]["max"] if job else None
+
     def mean(self, name):
         job = self.job(name)
         return job["clat_ns"]["mean"] if job else None

@@ -117,7 +117,13 @@ def onepass_figures(results):
                          least=least if engine == "hearth" else None)
 
 
-OTHERS = {"cachecade-warm": tail_figures, "onepass": onepass_figures}
+def longest_figure(results):
+    """The longest write of dd, which goes to the disk beside write-back when the cache is full."""
+    longest = results.longest("published-hearth-dd-1m")
+    yield Figure("dd-1m: hearth, longest write", longest and longest / 1e6, "ms", most=60)
+
+
+OTHERS = {"cachecade-warm": tail_figures, "onepass": onepass_figures, "dd-1m": longest_figure}
 
 
 def figures(results, rows):
