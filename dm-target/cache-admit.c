@@ -166,16 +166,11 @@ static bool migrations_run(struct cache *c)
 	       !READ_ONCE(c->degrade.fast_dead);
 }
 
-static bool may_migrate(struct cache *c, bool reader)
-{
-	return migrations_run(c) && migration_room(c, reader);
-}
-
 /* A write of a whole block needs no room, because nothing is copied for it. */
 static bool miss_has_room(struct cache *c, const struct cache_io *io)
 {
-	return io->flags & CACHE_IO_NO_FETCH ?
-		migrations_run(c) : may_migrate(c, io->op == CACHE_OP_READ);
+	return io->flags & CACHE_IO_NO_FETCH ||
+	       migration_room(c, io->op == CACHE_OP_READ);
 }
 
 /* ---- A miss ---- */
@@ -216,7 +211,7 @@ static enum cache_stat limit_in_the_way(struct cache *c,
 		cache_kick_writeback(c);
 		return STAT_BYPASS_DIRTY;
 	}
-	if (cache_drains(c) || !miss_has_room(c, io))
+	if (cache_drains(c) || !migrations_run(c) || !miss_has_room(c, io))
 		return STAT_BYPASS_BUSY;
 	if (!READ_ONCE(c->map.nr_free)) {
 		cache_reserve_lacks(c);
@@ -334,14 +329,20 @@ void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 /* ---- A promotion that begins ---- */
 
+/* May blocks come in, as far as the state of the engine goes? */
+static bool blocks_come_in(struct cache *c)
+{
+	return cache_writable(c) && migrations_run(c);
+}
+
 bool cache_admit_begin(struct cache *c, bool reader)
 {
-	return cache_writable(c) && may_migrate(c, reader);
+	return blocks_come_in(c) && migration_room(c, reader);
 }
 
 bool cache_admit_overwrite(struct cache *c)
 {
-	return cache_writable(c) && migrations_run(c);
+	return blocks_come_in(c);
 }
 
 bool cache_admit_stands(struct cache *c)
@@ -357,7 +358,7 @@ bool cache_admit_ahead(struct cache *c)
 {
 	return READ_ONCE(c->map.nr_free) > c->map.nr_slots / CACHE_AHEAD_SPARES &&
 	       cache_reserve_has_more(c) &&
-	       cache_writable(c) && migrations_run(c) &&
+	       blocks_come_in(c) &&
 	       !READ_ONCE(c->limits.max_promote_mbps) &&
 	       cache_block_fits(c, atomic_read(&c->admit.reading_sectors),
 				READ_ONCE(c->limits.migration_threshold)) &&
@@ -370,7 +371,7 @@ bool cache_admit_ahead(struct cache *c)
  */
 bool cache_admit_from_log(struct cache *c)
 {
-	return cache_writable(c) && migrations_run(c) && cache_keeps_dirty(c) &&
+	return blocks_come_in(c) && cache_keeps_dirty(c) &&
 	       !cache_drains(c) &&
 	       !cache_blocks_exceed(c, cache_nr_unsaved(c),
 				    READ_ONCE(c->limits.dirty_low)) &&

@@ -188,13 +188,13 @@ static void wait_for_room(struct cache *c)
 {
 	if (has_room(c))
 		return;
-	while (!has_room(c) && !READ_ONCE(c->life.quiescing)) {
+	do {
 		wait_event_timeout(c->wait.migrations,
 				   (may_go_on(c) && !is_users_turn(c)) ||
 				   READ_ONCE(c->life.quiescing),
 				   WB_ALONE);
 		measure_room(c);
-	}
+	} while (!has_room(c) && !READ_ONCE(c->life.quiescing));
 	c->writeback.left_seen = atomic_read(&c->writeback.users_left);
 }
 

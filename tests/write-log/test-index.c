@@ -710,6 +710,14 @@ static void test_walk(void **state)
 	host_free(&h);
 }
 
+/* An index of blocks of 64 KiB, with one open segment. */
+static void one_segment(struct log_index *ix, struct host *h)
+{
+	host_make(h, 1);
+	assert_ok(log_index_init(ix, &host_ops, h, 128, 1 << 20));
+	assert_ok(log_segment_open(ix, 0, true));
+}
+
 /* 512 bytes after 512 bytes make one extent, and one record. */
 static void test_lengthened(void **state)
 {
@@ -719,9 +727,7 @@ static void test_lengthened(void **state)
 	struct host h;
 
 	(void)state;
-	host_make(&h, 1);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
-	assert_ok(log_segment_open(&ix, 0, true));
+	one_segment(&ix, &h);
 	for (u32 i = 0; i < 128; i++) {
 		w = log_index_reserve(&ix, 5, i, 1, true);
 		assert_false(IS_ERR(w));
@@ -873,9 +879,7 @@ static void test_kept(void **state)
 	struct host h;
 
 	(void)state;
-	host_make(&h, 1);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
-	assert_ok(log_segment_open(&ix, 0, true));
+	one_segment(&ix, &h);
 	assert_false(log_index_keep(&ix, 0, LOG_KEEP));
 	w = log_index_reserve(&ix, 0, 0, 1, true);
 	assert_false(IS_ERR(w));
@@ -1064,9 +1068,7 @@ static void test_held(void **state)
 	struct host h;
 
 	(void)state;
-	host_make(&h, 1);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
-	assert_ok(log_segment_open(&ix, 0, true));
+	one_segment(&ix, &h);
 	log_segment_hold(&ix, 0);
 	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
 	assert_false(log_segment_free(&ix, 0));
@@ -1144,9 +1146,7 @@ static void test_two_at_a_time(void **state)
 	u32 before = 0;
 
 	(void)state;
-	host_make(&h, 1);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
-	assert_ok(log_segment_open(&ix, 0, true));
+	one_segment(&ix, &h);
 	assert_int_equal(log_one(&ix, 0, 0, 0, 0, 8), 1);
 	for (u32 i = 0; i < 8; i++) {
 		if (i == 2)
