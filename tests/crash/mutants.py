@@ -216,12 +216,12 @@ SUITE_MUTANTS = {
         "runs = false;",
         "absorb flush_waits_for_an_early_record written"),
     "flush-left-out-after-a-hit": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-end.c",
         "cache_note_hit(&c->flushes.fast, bio);",
         "",
         "ops flush_goes_where_it_is_needed"),
     "flush-left-out-after-a-miss": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-end.c",
         "cache_note_write(&c->flushes.origin, bio);\n\t\tend_gated(",
         "end_gated(",
         "ops flush_goes_where_it_is_needed"),
@@ -231,7 +231,7 @@ SUITE_MUTANTS = {
         "for (;;)",
         "faults bypassed_writes_are_flushed"),
     "flush-left-out-after-a-discard": (
-        "dm-target/cache-io.c",
+        "dm-target/cache-end.c",
         "cache_note_write(&c->flushes.origin, bio);\n\t\tcache_gate_leave_discard",
         "cache_gate_leave_discard",
         "ops flush_goes_where_it_is_needed"),
