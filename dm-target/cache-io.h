@@ -21,6 +21,19 @@ struct cache;
 int cache_map_bio(struct cache *c, struct bio *bio);
 
 /**
+ * cache_end_bio() - the end of a bio that was remapped
+ * @c: the engine
+ * @bio: the bio
+ * @error: in: the device's error, or 0; out: the error that the bio ends with
+ *
+ * Context: any, never sleeps.
+ *
+ * Return: DM_ENDIO_DONE: the bio ends.  DM_ENDIO_INCOMPLETE: the engine goes on with
+ * it, and ends it later.
+ */
+int cache_end_bio(struct cache *c, struct bio *bio, blk_status_t *error);
+
+/**
  * cache_deferred_work() - go on with all bios that are deferred now
  * @work: wait.deferred_work of the engine
  *

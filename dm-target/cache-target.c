@@ -3,11 +3,9 @@
  * The device-mapper target "cache": what device-mapper calls.
  *
  * It owns nothing; it hands a table to cache-table.c, its life to
- * cache-engine.c, and its bios to cache-io.c and cache-end.c.  It must not know
- * what they do.
+ * cache-engine.c and its bios to cache-io.c.  It must not know what they do.
  */
 #include "cache-bio.h"
-#include "cache-end.h"
 #include "cache-engine.h"
 #include "cache-io.h"
 #include "cache-status.h"

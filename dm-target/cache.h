@@ -32,8 +32,8 @@
  *   cache-both.c       writes to both devices
  *   cache-discard.c    unmaps the blocks that a discard covers
  *   cache-log-io.c     absorbs writes, and reads what was absorbed
- *   cache-end.c        ends bios
- *   cache-io.c         maps bios, and goes on with bios that waited
+ *   cache-end.c        ends bios that were no hits
+ *   cache-io.c         maps bios, ends hits, and goes on with bios that waited
  *   cache-log-move.c   blocks go from the write log into the cache
  *   cache-log-home.c   extents leave the write log
  *   cache-log-state.c  turns the write log on and off

@@ -614,7 +614,7 @@ done:
 	skip
 }
 
-/* ---- cache-io.c and cache-end.c ---- */
+/* ---- cache-io.c ---- */
 
 /* Does a write make a slot with this word dirty? */
 inline count_dirty(w)

@@ -295,7 +295,7 @@ inline unmap()
 #endif
 }
 
-/* ---- cache-io.c and cache-end.c ---- */
+/* ---- cache-io.c ---- */
 
 #define MARKS_DIRTY	WB
 

@@ -831,7 +831,7 @@ proctype Writeback()
 	fi
 }
 
-/* ---- cache-io.c and cache-end.c ---- */
+/* ---- cache-io.c ---- */
 
 /*
  * cache_drop_block(): @ok is true if the block is gone, or will be if the caller is

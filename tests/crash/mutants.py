@@ -216,7 +216,7 @@ SUITE_MUTANTS = {
         "runs = false;",
         "absorb flush_waits_for_an_early_record written"),
     "flush-left-out-after-a-hit": (
-        "dm-target/cache-end.c",
+        "dm-target/cache-io.c",
         "cache_note_hit(&c->flushes.fast, bio);",
         "",
         "ops flush_goes_where_it_is_needed"),
