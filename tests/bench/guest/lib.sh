@@ -7,6 +7,7 @@
 
 # figure NAME VALUE: reports a number to the host.
 figure() {
+	[ -n "$2" ] || fail "the figure $1 has no value"
 	echo "$1 $2" | tee -a "$OUT/$SECTION.figures"
 }
 

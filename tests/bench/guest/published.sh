@@ -116,8 +116,10 @@ published_onepass() {
 		cache_with "$1" writeback $((PUB_MIB * 16)) <"$T/blocks"
 		sleep 5
 		# udev's reads do not count for the pass.
-		hits=$(stat_of c read_hits) misses=$(stat_of c read_misses)
+		read_status c
+		hits=${ST[read_hits]} misses=${ST[read_misses]}
 		published_job "$1" onepass-$size /dev/mapper/c
+		read_status c
 		figure "onepass-$1-$size" "$(awk -v h=$((ST[read_hits] - hits)) \
 			-v m=$((ST[read_misses] - misses)) \
 			'BEGIN { print h / (h + m) }')"
