@@ -11,6 +11,7 @@
 #include "cache-log-io.h"
 #include "cache-log-pace.h"
 #include "cache-log.h"
+#include "cache-writeback.h"
 
 /*
  * A write of 32 KiB or more is large.  The disk takes streams of large writes
@@ -18,6 +19,14 @@
  * while slots are free.  Not chosen by measurement.
  */
 #define LARGE_SECTORS	64U
+/*
+ * While writes are paced, a stream of small writes counts as large once it is so long and so
+ * many requests wait for room or are at the origin.  A shorter stream may be a request that
+ * the kernel has cut up.  Behind fewer requests, a program that waits for each of its writes
+ * may have them sooner from the log than from the disk.  Neither was chosen by measurement.
+ */
+#define STREAM_SECTORS	2048U
+#define QUEUE_MIN	64U
 /*
  * If more writes than this wait to be recorded, a batch of the ring is written
  * without any flush from a user.  Their memory, and the room in the ring that is
@@ -43,20 +52,77 @@ static bool may_absorb(struct cache_log *log)
 }
 
 /*
+ * The number for the end of a write in a table of ends: the sector, and from bit 40 on the
+ * number of flushes so far.  So no write goes on with one that a flush has ended, because a
+ * program that flushes waits for each of its writes.  Ends behind 512 TiB share that space,
+ * which costs precision only.
+ */
+static u64 end_number(struct cache_log *log, u64 sector)
+{
+	return sector ^ (u64)READ_ONCE(log->io.nr_flushes) << 40;
+}
+
+static u64 *large_entry(struct cache_log *log, u64 end)
+{
+	return &log->io.large_ends[hash_64(end, ilog2(LOG_NR_LARGE))];
+}
+
+/*
  * Is the write large, or does it follow a large one?  A large write that is not aligned
  * to blocks comes as several, of which the last may be small.
  */
-static bool is_large(struct cache_log *log, struct bio *bio)
+static bool is_of_large(struct cache_log *log, struct bio *bio)
 {
-	u64 begin = bio->bi_iter.bi_sector, end = bio_end_sector(bio);
-	u64 *ends = log->io.large_ends;
-	u32 bits = ilog2(LOG_NR_LARGE);
+	u64 begin = end_number(log, bio->bi_iter.bi_sector), end;
 
 	if (bio_sectors(bio) < LARGE_SECTORS &&
-	    READ_ONCE(ends[hash_64(begin, bits)]) != begin)
+	    READ_ONCE(*large_entry(log, begin)) != begin)
 		return false;
-	WRITE_ONCE(ends[hash_64(end, bits)], end);
+	end = end_number(log, bio_end_sector(bio));
+	WRITE_ONCE(*large_entry(log, end), end);
 	return true;
+}
+
+static u64 *stream_entry(struct cache_log *log, u64 end)
+{
+	return &log->io.stream_ends[hash_64(end, ilog2(LOG_NR_STREAMS))];
+}
+
+/*
+ * Add the write to the stream that it continues.  Returns the stream's sectors, U16_MAX at
+ * most.  An entry is the number of an end, and below it these sectors in 16 bits.
+ */
+static u32 count_stream(struct cache_log *log, struct bio *bio)
+{
+	u64 begin = end_number(log, bio->bi_iter.bi_sector) << 16;
+	u64 end = end_number(log, bio_end_sector(bio)) << 16;
+	u64 entry = READ_ONCE(*stream_entry(log, begin));
+	u32 sectors = bio_sectors(bio);
+
+	if ((entry & ~(u64)U16_MAX) == begin)
+		sectors += entry & U16_MAX;
+	sectors = min_t(u32, sectors, U16_MAX);
+	WRITE_ONCE(*stream_entry(log, end), end | sectors);
+	return sectors;
+}
+
+/*
+ * Does the write belong to a long stream, in a queue in which it would wait longer than
+ * for the disk?  The disk takes the stream without seeks, and through the log it would be
+ * written twice.  A write that has a turn has waited already.
+ */
+static bool is_of_queued_stream(struct cache_log *log, struct bio *bio)
+{
+	if (likely(!READ_ONCE(log->pace.is_on)) || bio->bi_opf & REQ_FUA ||
+	    READ_ONCE(log->pace.turn) == bio)
+		return false;
+	return count_stream(log, bio) >= STREAM_SECTORS &&
+	       READ_ONCE(log->pace.nr_room) + cache_users_at_origin(log->c) >= QUEUE_MIN;
+}
+
+static bool is_large(struct cache_log *log, struct bio *bio)
+{
+	return is_of_large(log, bio) || is_of_queued_stream(log, bio);
 }
 
 /* May this write be absorbed?  The cache device may have refused it before. */

@@ -469,6 +469,7 @@ enum log_answer cache_log_flush(struct cache *c, struct bio *bio)
 {
 	struct cache_log *log = c->log;
 
+	WRITE_ONCE(log->io.nr_flushes, READ_ONCE(log->io.nr_flushes) + 1);
 	WRITE_ONCE(log->recorder.before_flush, READ_ONCE(log->recorder.since_flush));
 	WRITE_ONCE(log->recorder.since_flush, 0);
 	if (!ring_is_well(log))

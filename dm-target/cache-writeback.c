@@ -183,6 +183,11 @@ static bool is_users_turn(struct cache *c)
 	       (u32)atomic_read(&c->writeback.users_left) == c->writeback.left_seen;
 }
 
+u32 cache_users_at_origin(struct cache *c)
+{
+	return atomic_read(&c->writeback.users);
+}
+
 /* A request that does not end does not hold write-back up for longer than WB_ALONE. */
 static void wait_for_room(struct cache *c)
 {

@@ -91,6 +91,14 @@ void cache_user_at_origin(struct cache *c);
 void cache_user_left_origin(struct cache *c);
 
 /**
+ * cache_users_at_origin() - how many of these requests have not ended
+ * @c: the engine
+ *
+ * Context: any.
+ */
+u32 cache_users_at_origin(struct cache *c);
+
+/**
  * cache_writeback_work() - write one batch home, in the order of the origin
  * @work: writeback.work of the engine
  *

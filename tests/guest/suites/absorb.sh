@@ -309,6 +309,25 @@ test_streams_are_absorbed_while_slots_are_free() {
 	check_data "$SLOW" 1 0 4 32k
 }
 
+# A database's log, which flushes after each write, is absorbed although one of its writes was
+# large. Only the large one goes to the origin.
+#@ fast hearth-only timeout=120
+test_small_writes_behind_a_large_one_are_absorbed() {
+	local before
+	by_hand_devices
+	by_hand c 128 "metadata2 writeback" "nhit 4 visits 9 trigger 0"
+	stays_dirty c
+	log_goes_on
+	small_writes 1 0 1
+	message c dirty_limit 1
+	before=$(counter c log_writes)
+	fio_quiet --filename=/dev/mapper/c --rw=write --bs=32k --offset=8224k --size=32k --fsync=1
+	assert_eq "$(counter c log_writes)" "$before" "large writes that were absorbed"
+	fio_quiet --filename=/dev/mapper/c --rw=write --bs=4k --offset=8256k --size=256k --fsync=1
+	# udev has read a few blocks into the cache.
+	assert_ge $(($(counter c log_writes) - before)) 56 "small writes that were absorbed, of 64"
+}
+
 # A block that the log has all of comes into the cache without a read of the origin.
 #@ fast hearth-only timeout=180
 test_covered_blocks_need_no_read_of_the_origin() {
