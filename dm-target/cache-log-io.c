@@ -90,7 +90,9 @@ static u64 *stream_entry(struct cache_log *log, u64 end)
 
 /*
  * Add the write to the stream that it continues.  Returns the stream's sectors, U16_MAX at
- * most.  An entry is the number of an end, and below it these sectors in 16 bits.
+ * most.  An entry is the number of an end, and below it these sectors in 16 bits.  The
+ * streams of cache-stream.h will not do, because they count a write only after its wait,
+ * and a flush does not end them.
  */
 static u32 count_stream(struct cache_log *log, struct bio *bio)
 {

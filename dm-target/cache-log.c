@@ -453,7 +453,6 @@ static void init_log(struct cache_log *log, struct cache *c, work_func_t work,
 	log->home.backoff = jiffies;
 	log->place.start_after = jiffies;
 	memset(log->io.large_ends, 0xff, sizeof(log->io.large_ends));
-	memset(log->io.stream_ends, 0xff, sizeof(log->io.stream_ends));
 }
 
 static bool alloc_runs(struct log_run **runs, struct log_copy **copies)

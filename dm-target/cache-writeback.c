@@ -160,6 +160,11 @@ void cache_user_at_origin(struct cache *c)
 	atomic_inc(&c->writeback.users);
 }
 
+u32 cache_users_at_origin(struct cache *c)
+{
+	return atomic_read(&c->writeback.users);
+}
+
 void cache_user_left_origin(struct cache *c)
 {
 	atomic_inc(&c->writeback.users_left);
@@ -177,15 +182,10 @@ void cache_user_left_origin(struct cache *c)
  */
 static bool is_users_turn(struct cache *c)
 {
-	return atomic_read(&c->writeback.users) && !cache_all_must_go(c) &&
+	return cache_users_at_origin(c) && !cache_all_must_go(c) &&
 	       !atomic_read(&c->writeback.nr_wanted) &&
 	       !cache_over_dirty_limit(c, 0) &&
 	       (u32)atomic_read(&c->writeback.users_left) == c->writeback.left_seen;
-}
-
-u32 cache_users_at_origin(struct cache *c)
-{
-	return atomic_read(&c->writeback.users);
 }
 
 /* A request that does not end does not hold write-back up for longer than WB_ALONE. */

@@ -14,8 +14,9 @@ absorbing() {
 	log_begins
 }
 
+# log_begins [POLICY]: as absorbing, on the devices that there are.
 log_begins() {
-	by_hand c 128 "metadata2 writeback"
+	by_hand c 128 "metadata2 writeback" "$@"
 	stays_dirty c
 	log_goes_on
 }
@@ -315,9 +316,7 @@ test_streams_are_absorbed_while_slots_are_free() {
 test_small_writes_behind_a_large_one_are_absorbed() {
 	local before
 	by_hand_devices
-	by_hand c 128 "metadata2 writeback" "nhit 4 visits 9 trigger 0"
-	stays_dirty c
-	log_goes_on
+	log_begins "nhit 4 visits 9 trigger 0"
 	small_writes 1 0 1
 	message c dirty_limit 1
 	before=$(counter c log_writes)
