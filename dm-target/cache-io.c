@@ -75,8 +75,10 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 	if (cache_yields(c, bio))
 		return DM_MAPIO_SUBMITTED;
-	cb->kind = BIO_ORIGIN_READ;
-	cache_user_at_origin(c);
+	if (unlikely(READ_ONCE(c->writeback.runs))) {
+		cb->kind = BIO_ORIGIN_READ;
+		cache_user_at_origin(c);
+	}
 	cache_remap_origin(c, bio);
 	return DM_MAPIO_REMAPPED;
 }

@@ -616,7 +616,8 @@ void cache_writeback_work(struct work_struct *work)
 	struct cache *c = container_of(work, struct cache, writeback.work);
 	unsigned int nr;
 
-	if (!writeback_wanted(c))
+	WRITE_ONCE(c->writeback.runs, writeback_wanted(c) != CACHE_WB_NOT);
+	if (!c->writeback.runs)
 		return;
 	nr = collect_dirty(c);
 	measure_room(c);
@@ -630,4 +631,6 @@ void cache_writeback_work(struct work_struct *work)
 	 */
 	if (nr == WRITEBACK_BATCH)
 		cache_kick_writeback(c);
+	else
+		WRITE_ONCE(c->writeback.runs, false);
 }

@@ -52,7 +52,11 @@ struct cache_writeback {
 	atomic_t nr_blocks;		/* write-backs begun, and not committed yet */
 	atomic_t sectors;		/* being copied; part of admit.migrating_sectors */
 	u32 low;			/* copies begin again at so many sectors; racy reads */
-	/* Requests that missed, at the origin now, but for those that fills read. */
+	bool runs;			/* a batch is under way, or follows; racy reads */
+	/*
+	 * Requests that missed, at the origin now, but for those that fills read.  Reads
+	 * count only while @runs, because counting costs each miss of a volume at rest.
+	 */
 	atomic_t users;
 	atomic_t users_left;		/* those that have ended; wraps around */
 
