@@ -20,6 +20,8 @@
 struct cmd {
 	struct pd_device *dev;
 	struct pd_tm tm;
+	struct pd_array_place in_mapping;	/* forgotten with the transaction */
+	struct pd_array_place in_dirty;		/* likewise */
 	struct cmd_superblock *sb;
 	struct cmd_superblock *committed;
 	struct cmd_superblock *next;
@@ -50,14 +52,28 @@ static void check_layout(void)
 
 static struct pd_array mapping_array(struct cmd *cmd)
 {
-	struct pd_array a = { &cmd->tm, sizeof(__le64) };
+	struct pd_array a = { &cmd->tm, sizeof(__le64), &cmd->in_mapping };
+
+	return a;
+}
+
+static struct pd_array dirty_array(struct cmd *cmd)
+{
+	struct pd_array a = { &cmd->tm, sizeof(__le64), &cmd->in_dirty };
+
+	return a;
+}
+
+static struct pd_array discard_array(struct cmd *cmd)
+{
+	struct pd_array a = { &cmd->tm, sizeof(__le64), NULL };
 
 	return a;
 }
 
 static struct pd_array hint_array(struct cmd *cmd)
 {
-	struct pd_array a = { &cmd->tm, CMD_HINT_SIZE };
+	struct pd_array a = { &cmd->tm, CMD_HINT_SIZE, NULL };
 
 	return a;
 }
@@ -414,7 +430,7 @@ static int check_features(const struct cmd *cmd, const char **why)
 /* Whether an array of @words 8-byte entries can exist in this metadata. */
 static bool can_hold(const struct cmd *cmd, u64 words)
 {
-	struct pd_array a = { NULL, sizeof(__le64) };
+	struct pd_array a = { NULL, sizeof(__le64), NULL };
 
 	return div_u64(words, pd_array_block_entries(&a)) <
 	       pd_sm_nr_blocks(cmd->tm.sm);
@@ -466,6 +482,8 @@ static int load_committed(struct cmd *cmd, const char **why)
 		return r;
 	pd_sm_destroy(cmd->tm.sm);
 	cmd->tm.sm = sm;
+	pd_array_forget(&cmd->in_mapping);
+	pd_array_forget(&cmd->in_dirty);
 	r = check_roots(cmd, why);
 	if (r)
 		return r;
@@ -483,6 +501,7 @@ static int make_roots(struct cmd *cmd, unsigned int format)
 {
 	struct pd_btree counts = { &cmd->tm, sizeof(__le32) };
 	struct pd_array a = mapping_array(cmd), h = hint_array(cmd);
+	struct pd_array dirty_bits = dirty_array(cmd), discards = discard_array(cmd);
 	u64 overflow, mapping, hints, discard, dirty = 0;
 	int r;
 
@@ -492,9 +511,9 @@ static int make_roots(struct cmd *cmd, unsigned int format)
 	if (!r)
 		r = pd_array_empty(&h, &hints);
 	if (!r)
-		r = pd_array_empty(&a, &discard);
+		r = pd_array_empty(&discards, &discard);
 	if (!r && format == 2)
-		r = pd_array_empty(&a, &dirty);
+		r = pd_array_empty(&dirty_bits, &dirty);
 	if (r)
 		return r;
 
@@ -762,8 +781,9 @@ static int set_mapping(struct cmd *cmd, u32 cblock, u64 entry)
 
 static int set_dirty_bit(struct cmd *cmd, u32 cblock, bool dirty)
 {
+	struct pd_array a = dirty_array(cmd);
 	u64 root = dirty_root(cmd);
-	int r = pd_bitset_set(&cmd->tm, &root, cblock, dirty);
+	int r = pd_bitset_set(&a, &root, cblock, dirty);
 
 	cmd->sb->dirty_root = cpu_to_le64(root);
 	return r;
@@ -832,11 +852,12 @@ int cmd_set_dirty(struct cmd *cmd, u32 cblock, bool dirty)
 
 int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
 {
+	struct pd_array a = dirty_array(cmd);
 	u64 root = dirty_root(cmd);
 	int r = 0;
 
 	if (separate_dirty(cmd)) {
-		r = pd_bitset_or(&cmd->tm, &root, first / 64, mask);
+		r = pd_bitset_or(&a, &root, first / 64, mask);
 		cmd->sb->dirty_root = cpu_to_le64(root);
 		return finish_change(cmd, r);
 	}
@@ -900,7 +921,7 @@ static bool is_valid(void *ctx, u64 cblock)
 
 static int all_dirty_in_bitset(struct cmd *cmd)
 {
-	struct pd_array a = mapping_array(cmd);
+	struct pd_array a = dirty_array(cmd);
 	struct valid_reader vr = { .error = 0 };
 	u64 root;
 	int r;
@@ -910,8 +931,7 @@ static int all_dirty_in_bitset(struct cmd *cmd)
 		return r;
 	pd_array_cursor_init(&vr.cursor, &cmd->tm, sizeof(__le64),
 			     mapping_root(cmd), cmd_cache_blocks(cmd));
-	r = pd_bitset_build(&cmd->tm, &root, cmd_cache_blocks(cmd), is_valid,
-			    &vr);
+	r = pd_bitset_build(&a, &root, cmd_cache_blocks(cmd), is_valid, &vr);
 	pd_array_cursor_put(&vr.cursor);
 	if (r || vr.error)
 		return r ? r : vr.error;
@@ -1157,12 +1177,13 @@ static int resize_mapping(struct cmd *cmd, u32 old, u32 new)
 
 static int resize_dirty(struct cmd *cmd, u32 old, u32 new)
 {
+	struct pd_array a = dirty_array(cmd);
 	u64 root = dirty_root(cmd);
 	int r;
 
 	if (!separate_dirty(cmd))
 		return 0;
-	r = pd_bitset_resize(&cmd->tm, &root, old, new);
+	r = pd_bitset_resize(&a, &root, old, new);
 	cmd->sb->dirty_root = cpu_to_le64(root);
 	return r;
 }
@@ -1229,13 +1250,13 @@ static int any_bit(void *ctx, u64 bit)
 static int rebuild_discards(struct cmd *cmd, u64 nr_blocks,
 			    bool (*fn)(void *ctx, u64 dblock), void *ctx)
 {
-	struct pd_array a = mapping_array(cmd);	/* words are 8 bytes, too */
+	struct pd_array a = discard_array(cmd);
 	u64 root;
 	int r;
 
 	r = pd_array_delete(&a, discard_root(cmd));
 	if (!r)
-		r = pd_bitset_build(&cmd->tm, &root, nr_blocks, fn, ctx);
+		r = pd_bitset_build(&a, &root, nr_blocks, fn, ctx);
 	if (!r)
 		cmd->sb->discard_root = cpu_to_le64(root);
 	return r;
@@ -1244,6 +1265,7 @@ static int rebuild_discards(struct cmd *cmd, u64 nr_blocks,
 int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 			     u64 nr_blocks)
 {
+	struct pd_array a = discard_array(cmd);
 	int r = may_change(cmd);
 
 	if (r)
@@ -1251,8 +1273,7 @@ int cmd_set_discard_geometry(struct cmd *cmd, u64 block_sectors,
 	if (!can_hold(cmd, pd_bitset_words(nr_blocks)))
 		return -ENOSPC;
 	if (nr_blocks == discard_bits(cmd)) {
-		r = pd_bitset_walk(&cmd->tm, discard_root(cmd), nr_blocks,
-				   any_bit, NULL);
+		r = pd_bitset_walk(&a, discard_root(cmd), nr_blocks, any_bit, NULL);
 		if (r < 0)
 			return finish_change(cmd, r);
 	}
@@ -1289,6 +1310,7 @@ int cmd_drop_hints(struct cmd *cmd)
 
 int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded)
 {
+	struct pd_array a = discard_array(cmd);
 	u64 root = discard_root(cmd);
 	int r = may_change(cmd);
 
@@ -1296,7 +1318,7 @@ int cmd_discard_set(struct cmd *cmd, u64 dblock, bool discarded)
 		return r;
 	if (dblock >= discard_bits(cmd))
 		return -EINVAL;
-	r = pd_bitset_set(&cmd->tm, &root, dblock, discarded);
+	r = pd_bitset_set(&a, &root, dblock, discarded);
 	cmd->sb->discard_root = cpu_to_le64(root);
 	return finish_change(cmd, r);
 }
@@ -1314,12 +1336,12 @@ int cmd_write_discards(struct cmd *cmd, bool (*fn)(void *ctx, u64 dblock),
 int cmd_discards_load(struct cmd *cmd, int (*fn)(void *ctx, u64 dblock),
 		      void *ctx)
 {
+	struct pd_array a = discard_array(cmd);
 	int r = may_read(cmd);
 
 	if (r || !cmd->opened_clean)
 		return r;
-	return pd_bitset_walk(&cmd->tm, discard_root(cmd), discard_bits(cmd),
-			      fn, ctx);
+	return pd_bitset_walk(&a, discard_root(cmd), discard_bits(cmd), fn, ctx);
 }
 
 const struct cmd_superblock *cmd_committed_superblock(const struct cmd *cmd)

@@ -84,28 +84,56 @@ static int read_block(const struct pd_array *a, u64 nr, u32 entries,
 	return r;
 }
 
+static void remember(const struct pd_array *a, u64 root, u64 k, u64 nr)
+{
+	struct pd_array_place now = { root, k, nr };
+
+	if (a->place)
+		*a->place = now;
+}
+
+static bool is_remembered(const struct pd_array *a, u64 root, u64 k)
+{
+	const struct pd_array_place *p = a->place;
+
+	return p && p->nr && p->root == root && p->k == k;
+}
+
 static int find_block(const struct pd_array *a, u64 root, u64 k, u64 *nr)
 {
 	struct pd_btree bt = index_tree(a);
 	__le64 v;
-	int r = pd_btree_lookup(&bt, root, k, &v);
+	int r;
+
+	if (is_remembered(a, root, k)) {
+		*nr = a->place->nr;
+		return 0;
+	}
+	r = pd_btree_lookup(&bt, root, k, &v);
 
 	if (r == -ENODATA) {
 		os_err("the array at block %llu lacks array block %llu",
 		       (unsigned long long)root, (unsigned long long)k);
 		return -EILSEQ;
 	}
-	if (!r)
-		*nr = le64_to_cpu(v);
-	return r;
+	if (r)
+		return r;
+	*nr = le64_to_cpu(v);
+	remember(a, root, k, *nr);
+	return 0;
 }
 
 static int point_to(const struct pd_array *a, u64 *root, u64 k, u64 nr)
 {
 	struct pd_btree bt = index_tree(a);
 	__le64 v = cpu_to_le64(nr);
+	int r;
 
-	return pd_btree_insert(&bt, root, k, &v);
+	pd_array_forget(a->place);
+	r = pd_btree_insert(&bt, root, k, &v);
+	if (!r)
+		remember(a, *root, k, nr);
+	return r;
 }
 
 /* Holds array block @k, which is at @nr, for writing. */
@@ -194,6 +222,50 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 	if (r)
 		return r;
 	memcpy(value_at(a, &b, e), value, a->value_size);
+	pd_tm_put(&b);
+	return 0;
+}
+
+/* Would @fn leave element @e of array block @nr as it is?  An error is negative. */
+static int stays_same(const struct pd_array *a, u64 nr, u32 e,
+		      pd_array_change_fn fn, void *ctx)
+{
+	struct pd_block b;
+	__le64 old = 0, new;	/* the longest value */
+	int r;
+
+	r = read_block(a, nr, e + 1, &b);
+	if (r)
+		return r;
+	memcpy(&old, value_at(a, &b, e), a->value_size);
+	pd_tm_put(&b);
+	new = old;
+	fn(ctx, &new);
+	return new == old;
+}
+
+int pd_array_change(const struct pd_array *a, u64 *root, u64 i,
+		    pd_array_change_fn fn, void *ctx)
+{
+	struct pd_block b;
+	u32 e;
+	u64 k = div_u64_rem(i, pd_array_block_entries(a), &e);
+	u64 nr;
+	int r;
+
+	r = find_block(a, *root, k, &nr);
+	if (r)
+		return r;
+	/* This transaction writes the array block in any case, if it is new. */
+	if (!pd_tm_is_new(a->tm, nr)) {
+		r = stays_same(a, nr, e, fn, ctx);
+		if (r)
+			return r < 0 ? r : 0;
+	}
+	r = shadow_at(a, root, k, nr, e + 1, &b);
+	if (r)
+		return r;
+	fn(ctx, value_at(a, &b, e));
 	pd_tm_put(&b);
 	return 0;
 }
@@ -417,6 +489,7 @@ static int remove_block(const struct pd_array *a, u64 *root, u64 k)
 	int r;
 
 	r = find_block(a, *root, k, &nr);
+	pd_array_forget(a->place);
 	if (!r)
 		r = pd_btree_remove(&bt, root, k);
 	return r ? r : pd_tm_dec(a->tm, nr);
@@ -522,5 +595,6 @@ int pd_array_delete(const struct pd_array *a, u64 root)
 	struct pd_btree bt = index_tree(a);
 	struct pd_array copy = *a;
 
+	pd_array_forget(a->place);
 	return pd_btree_delete(&bt, root, delete_block, &copy);
 }

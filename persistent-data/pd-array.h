@@ -16,14 +16,44 @@
 #include "pd-btree.h"
 
 /**
+ * struct pd_array_place - where an array block of one array was found last
+ * @root: the array's root then
+ * @k: the array block's index
+ * @nr: its block number; 0: nothing is remembered
+ *
+ * With a place, changes of neighbouring elements do not look the array block up in the
+ * tree again. All calls that change the array have to have the same place. The caller
+ * calls pd_array_forget() when it throws the transaction away.
+ */
+struct pd_array_place {
+	u64 root;
+	u64 k;
+	u64 nr;
+};
+
+/**
  * struct pd_array - a kind of array; root and length are the caller's to keep
  * @tm: the transaction manager
  * @value_size: 4 or 8 bytes
+ * @place: of this one array; NULL: each array block is looked up
  */
 struct pd_array {
 	struct pd_tm *tm;
 	u32 value_size;
+	struct pd_array_place *place;
 };
+
+/**
+ * pd_array_forget() - the next array block is looked up in the tree
+ * @place: the place; NULL: nothing happens
+ *
+ * Context: any.
+ */
+static inline void pd_array_forget(struct pd_array_place *place)
+{
+	if (place)
+		place->nr = 0;
+}
 
 /**
  * pd_array_block_entries() - values in one array block
@@ -58,6 +88,26 @@ int pd_array_get(const struct pd_array *a, u64 root, u64 i, void *value);
  */
 int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 		 const void *value);
+
+/**
+ * typedef pd_array_change_fn - changes one element
+ * @ctx: the caller's
+ * @value: the element, as it is stored
+ *
+ * It may be called twice for one change, with the same value.
+ */
+typedef void (*pd_array_change_fn)(void *ctx, void *value);
+
+/**
+ * pd_array_change() - let @fn change an element; nothing is copied if it stays the same
+ * @a: the kind of array
+ * @root: the array's root, which moves
+ * @i: the element's index
+ * @fn: changes the element
+ * @ctx: for @fn
+ */
+int pd_array_change(const struct pd_array *a, u64 *root, u64 i,
+		    pd_array_change_fn fn, void *ctx);
 
 /**
  * struct pd_array_cursor - for reading elements in ascending order
@@ -177,6 +227,7 @@ int pd_array_delete(const struct pd_array *a, u64 root);
 /*
  * Bitsets: arrays of 64-bit words, bit b is bit b % 64 of word b / 64.  The
  * length is in bits.  Bits past the length are ignored and cleared on resize.
+ * The array has values of 8 bytes.
  */
 
 /**
@@ -192,55 +243,55 @@ static inline u64 pd_bitset_words(u64 bits)
 
 /**
  * pd_bitset_get() - read a bit
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: the bitset's root
  * @bit: the bit's number
  *
  * Return: 0 or 1, or an error.
  */
-int pd_bitset_get(struct pd_tm *tm, u64 root, u64 bit);
+int pd_bitset_get(const struct pd_array *a, u64 root, u64 bit);
 
 /**
  * pd_bitset_set() - change a bit; writes nothing if it has the value
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: the bitset's root, which moves
  * @bit: the bit's number
  * @value: its new value
  */
-int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value);
+int pd_bitset_set(const struct pd_array *a, u64 *root, u64 bit, bool value);
 
 /**
  * pd_bitset_or() - set bits in one word; writes nothing if all are set
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: the bitset's root, which moves
  * @word: the word's number
  * @mask: the bits of the word
  */
-int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask);
+int pd_bitset_or(const struct pd_array *a, u64 *root, u64 word, u64 mask);
 
 /**
  * pd_bitset_resize() - change the length; new bits are clear
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: the bitset's root, which moves
  * @old_bits: the length before
  * @new_bits: the new length
  */
-int pd_bitset_resize(struct pd_tm *tm, u64 *root, u64 old_bits, u64 new_bits);
+int pd_bitset_resize(const struct pd_array *a, u64 *root, u64 old_bits, u64 new_bits);
 
 /**
  * pd_bitset_build() - make a bitset
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: receives the bitset's root
  * @bits: its length
  * @fn: returns each bit, ascending; NULL: all are clear
  * @ctx: for @fn
  */
-int pd_bitset_build(struct pd_tm *tm, u64 *root, u64 bits,
+int pd_bitset_build(const struct pd_array *a, u64 *root, u64 bits,
 		    bool (*fn)(void *ctx, u64 bit), void *ctx);
 
 /**
  * pd_bitset_walk() - call a function for each set bit, ascending
- * @tm: the transaction manager
+ * @a: the array of the words
  * @root: the bitset's root
  * @bits: its length
  * @fn: called with the number of each set bit; a nonzero return stops the walk
@@ -248,7 +299,7 @@ int pd_bitset_build(struct pd_tm *tm, u64 *root, u64 bits,
  *
  * Return: 0, what @fn returned, or an error.
  */
-int pd_bitset_walk(struct pd_tm *tm, u64 root, u64 bits,
+int pd_bitset_walk(const struct pd_array *a, u64 root, u64 bits,
 		   int (*fn)(void *ctx, u64 bit), void *ctx);
 
 #endif

@@ -8,86 +8,76 @@
 
 #include "pd-array.h"
 
-static struct pd_array words(struct pd_tm *tm)
+static int get_word(const struct pd_array *a, u64 root, u64 i, u64 *word)
 {
-	struct pd_array a = { tm, sizeof(__le64) };
-
-	return a;
-}
-
-static int get_word(struct pd_tm *tm, u64 root, u64 i, u64 *word)
-{
-	struct pd_array a = words(tm);
 	__le64 v;
-	int r = pd_array_get(&a, root, i, &v);
+	int r = pd_array_get(a, root, i, &v);
 
 	if (!r)
 		*word = le64_to_cpu(v);
 	return r;
 }
 
-static int set_word(struct pd_tm *tm, u64 *root, u64 i, u64 word)
-{
-	struct pd_array a = words(tm);
-	__le64 v = cpu_to_le64(word);
+/* New bits of one word. */
+struct word_change {
+	u64 keep;
+	u64 set;
+};
 
-	return pd_array_set(&a, root, i, &v);
+static void change_word(void *ctx, void *value)
+{
+	const struct word_change *wc = ctx;
+	__le64 v;
+
+	memcpy(&v, value, sizeof(v));
+	v = cpu_to_le64((le64_to_cpu(v) & wc->keep) | wc->set);
+	memcpy(value, &v, sizeof(v));
 }
 
-int pd_bitset_get(struct pd_tm *tm, u64 root, u64 bit)
+static int set_bits(const struct pd_array *a, u64 *root, u64 word, u64 keep, u64 set)
+{
+	struct word_change wc = { keep, set };
+
+	return pd_array_change(a, root, word, change_word, &wc);
+}
+
+int pd_bitset_get(const struct pd_array *a, u64 root, u64 bit)
 {
 	u64 word;
-	int r = get_word(tm, root, bit / 64, &word);
+	int r = get_word(a, root, bit / 64, &word);
 
 	return r ? r : (int)(word >> (bit % 64) & 1);
 }
 
-int pd_bitset_set(struct pd_tm *tm, u64 *root, u64 bit, bool value)
+int pd_bitset_set(const struct pd_array *a, u64 *root, u64 bit, bool value)
 {
 	u64 mask = 1ULL << (bit % 64);
-	u64 word;
-	int r = get_word(tm, *root, bit / 64, &word);
 
-	if (r || !!(word & mask) == value)
-		return r;
-	return set_word(tm, root, bit / 64, word ^ mask);
+	return set_bits(a, root, bit / 64, ~mask, value ? mask : 0);
 }
 
-int pd_bitset_or(struct pd_tm *tm, u64 *root, u64 word, u64 mask)
+int pd_bitset_or(const struct pd_array *a, u64 *root, u64 word, u64 mask)
 {
-	u64 old;
-	int r = get_word(tm, *root, word, &old);
-
-	if (r || !(mask & ~old))
-		return r;
-	return set_word(tm, root, word, old | mask);
+	return set_bits(a, root, word, ~0ULL, mask);
 }
 
 /* Clear the bits past the end in the last word of a bitset. */
-static int clear_tail(struct pd_tm *tm, u64 *root, u64 bits)
+static int clear_tail(const struct pd_array *a, u64 *root, u64 bits)
 {
 	u64 mask = (1ULL << (bits % 64)) - 1;
-	u64 word;
-	int r;
 
-	if (!(bits % 64))
-		return 0;
-	r = get_word(tm, *root, bits / 64, &word);
-	if (r || !(word & ~mask))
-		return r;
-	return set_word(tm, root, bits / 64, word & mask);
+	return bits % 64 ? set_bits(a, root, bits / 64, mask, 0) : 0;
 }
 
-int pd_bitset_resize(struct pd_tm *tm, u64 *root, u64 old_bits, u64 new_bits)
+int pd_bitset_resize(const struct pd_array *a, u64 *root, u64 old_bits, u64 new_bits)
 {
-	struct pd_array a = words(tm);
 	int r = 0;
 
 	if (new_bits)
-		r = clear_tail(tm, root, min(old_bits, new_bits));
+		r = clear_tail(a, root, min(old_bits, new_bits));
 	if (r)
 		return r;
-	return pd_array_resize(&a, root, pd_bitset_words(old_bits),
+	return pd_array_resize(a, root, pd_bitset_words(old_bits),
 			       pd_bitset_words(new_bits));
 }
 
@@ -116,13 +106,12 @@ static int build_words(void *ctx, u64 first, void *values, u32 count)
 	return 0;
 }
 
-int pd_bitset_build(struct pd_tm *tm, u64 *root, u64 bits,
+int pd_bitset_build(const struct pd_array *a, u64 *root, u64 bits,
 		    bool (*fn)(void *ctx, u64 bit), void *ctx)
 {
 	struct bitset_build bb = { fn, ctx, bits };
-	struct pd_array a = words(tm);
 
-	return pd_array_build(&a, root, pd_bitset_words(bits),
+	return pd_array_build(a, root, pd_bitset_words(bits),
 			      fn ? build_words : NULL, &bb);
 }
 
@@ -155,11 +144,10 @@ static int walk_words(void *ctx, u64 first, void *values, u32 count)
 	return 0;
 }
 
-int pd_bitset_walk(struct pd_tm *tm, u64 root, u64 bits,
+int pd_bitset_walk(const struct pd_array *a, u64 root, u64 bits,
 		   int (*fn)(void *ctx, u64 bit), void *ctx)
 {
 	struct bitset_walk bw = { fn, ctx, bits };
-	struct pd_array a = words(tm);
 
-	return pd_array_walk(&a, root, pd_bitset_words(bits), walk_words, &bw);
+	return pd_array_walk(a, root, pd_bitset_words(bits), walk_words, &bw);
 }

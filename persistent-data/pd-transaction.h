@@ -55,6 +55,16 @@ int pd_tm_shadow(struct pd_tm *tm, u64 *nr, enum pd_kind kind,
 		 struct pd_block *b);
 
 /**
+ * pd_tm_is_new() - whether pd_tm_shadow() would change a block in place
+ * @tm: the transaction manager
+ * @nr: any number
+ */
+static inline bool pd_tm_is_new(const struct pd_tm *tm, u64 nr)
+{
+	return pd_sm_is_new(tm->sm, nr);
+}
+
+/**
  * pd_tm_dec() - drop the reference to a block that is no longer pointed to
  * @tm: the transaction manager
  * @nr: the block

@@ -459,7 +459,7 @@ static void overfull(void **state)
 	static const u32 counts[] = { 253, 254, 255, 300, 506, 508, ~0u };
 	struct store s;
 	struct pd_btree bt = { &s.tm, 8 };
-	struct pd_array a = { &s.tm, 8 };
+	struct pd_array a = { &s.tm, 8, NULL };
 	u8 data[PD_BLOCK_SIZE] __attribute__((aligned(16)));
 	struct pd_node *n = (struct pd_node *)data;
 	struct pd_array_block *ab = (struct pd_array_block *)data;

@@ -216,11 +216,12 @@ static void step(struct store *s, const struct pd_array *a, u64 *root,
 	}
 }
 
-static void run(u64 *rng, u32 value_size, u32 turns)
+/* @place: the array's, or NULL */
+static void run(u64 *rng, u32 value_size, u32 turns, struct pd_array_place *place)
 {
 	struct model *m = calloc(1, sizeof(*m)), *old = calloc(1, sizeof(*m));
 	struct store s;
-	struct pd_array a = { &s.tm, value_size };
+	struct pd_array a = { &s.tm, value_size, place };
 	u64 root, old_root;
 
 	store_make(&s, 300);
@@ -235,6 +236,7 @@ static void run(u64 *rng, u32 value_size, u32 turns)
 		compare(&s, &a, root, m);
 		if (one_in(rng, 4)) {
 			store_abort(&s);
+			pd_array_forget(place);
 			*m = *old;
 			root = old_root;
 		} else {
@@ -260,9 +262,13 @@ static void random_arrays(void **state)
 	u64 rng = test_seed("array", 301);
 
 	(void)state;
-	for (u32 i = rounds(10); i; i--) {
-		run(&rng, 4, 60);
-		run(&rng, 8, 60);
+	for (u32 i = rounds(5); i; i--) {
+		struct pd_array_place fours = { 0 }, eights = { 0 };
+
+		run(&rng, 4, 60, NULL);
+		run(&rng, 8, 60, NULL);
+		run(&rng, 4, 60, &fours);
+		run(&rng, 8, 60, &eights);
 	}
 }
 
@@ -274,7 +280,7 @@ static void edges(void **state)
 	};
 	struct model *m = calloc(1, sizeof(*m));
 	struct store s;
-	struct pd_array a = { &s.tm, 8 };
+	struct pd_array a = { &s.tm, 8, NULL };
 	u64 root;
 
 	(void)state;
@@ -308,7 +314,7 @@ static void surplus_block(void **state)
 	struct model *m = calloc(1, sizeof(*m));
 	struct check c = { m, 0 };
 	struct store s;
-	struct pd_array a = { &s.tm, 8 };
+	struct pd_array a = { &s.tm, 8, NULL };
 	u64 root;
 
 	(void)state;
@@ -327,12 +333,36 @@ static void surplus_block(void **state)
 	free(m);
 }
 
+/* Neither a removed array block nor a deleted array is remembered. */
+static void removed_blocks_are_forgotten(void **state)
+{
+	struct pd_array_place place = { 0 };
+	struct store s;
+	struct pd_array a = { &s.tm, 8, &place };
+	__le64 v;
+	u64 root;
+
+	(void)state;
+	store_make(&s, 300);
+	assert_ok(pd_array_build(&a, &root, 600, NULL, NULL));
+	assert_ok(pd_array_get(&a, root, 599, &v));
+	assert_int_equal(place.k, 1);
+	assert_int_not_equal(place.nr, 0);
+	assert_ok(pd_array_resize(&a, &root, 600, 509));
+	assert_false(place.nr && place.k == 1);
+	assert_ok(pd_array_get(&a, root, 0, &v));
+	assert_int_not_equal(place.nr, 0);
+	assert_ok(pd_array_delete(&a, root));
+	assert_int_equal(place.nr, 0);
+	store_free(&s);
+}
+
 static void too_short(void **state)
 {
 	struct model *m = calloc(1, sizeof(*m));
 	struct check c = { m, 0 };
 	struct store s;
-	struct pd_array a = { &s.tm, 8 }, b = { &s.tm, 4 };
+	struct pd_array a = { &s.tm, 8, NULL }, b = { &s.tm, 4, NULL };
 	__le64 v;
 	u64 root;
 
@@ -374,10 +404,11 @@ static int check_bit(void *ctx, u64 bit)
 	return 0;
 }
 
-static void compare_bits(struct store *s, u64 root, struct bits *m)
+static void compare_bits(struct store *s, const struct pd_array *words, u64 root,
+			 struct bits *m)
 {
 	m->next = 0;
-	assert_ok(pd_bitset_walk(&s->tm, root, m->length, check_bit, m));
+	assert_ok(pd_bitset_walk(words, root, m->length, check_bit, m));
 	for (; m->next < m->length; m->next++)
 		assert_int_equal(m->b[m->next], 0);
 	assert_int_equal(blocks_of(s, root), store_used(s));
@@ -390,33 +421,32 @@ static bool model_bit(void *ctx, u64 bit)
 	return m->b[bit];
 }
 
-static void step_bits(struct store *s, u64 *root, struct bits *m, u64 *rng)
+static void step_bits(const struct pd_array *words, u64 *root, struct bits *m, u64 *rng)
 {
 	u32 length = one_in(rng, 6) ? 0 : below(rng, BITS);
-	struct pd_array words = { &s->tm, 8 };
 
 	switch (below(rng, 8)) {
 	case 0:
-		assert_ok(pd_bitset_resize(&s->tm, root, m->length, length));
+		assert_ok(pd_bitset_resize(words, root, m->length, length));
 		for (u32 i = m->length; i < length; i++)
 			m->b[i] = 0;
 		m->length = length;
 		break;
 	case 1:
-		assert_ok(pd_array_delete(&words, *root));
+		assert_ok(pd_array_delete(words, *root));
 		m->length = length;
 		for (u32 i = 0; i < length; i++)
 			m->b[i] = one_in(rng, 3);
-		assert_ok(pd_bitset_build(&s->tm, root, length, model_bit, m));
+		assert_ok(pd_bitset_build(words, root, length, model_bit, m));
 		break;
 	default:
 		for (u32 i = 100; i && m->length; i--) {
 			u32 bit = below(rng, m->length);
 
-			assert_int_equal(pd_bitset_get(&s->tm, *root, bit),
+			assert_int_equal(pd_bitset_get(words, *root, bit),
 					 m->b[bit]);
 			m->b[bit] = one_in(rng, 2);
-			assert_ok(pd_bitset_set(&s->tm, root, bit, m->b[bit]));
+			assert_ok(pd_bitset_set(words, root, bit, m->b[bit]));
 		}
 	}
 }
@@ -426,18 +456,21 @@ static void random_bitsets(void **state)
 	u64 rng = test_seed("bitset", 302);
 	struct bits *m = calloc(1, sizeof(*m)), *old = calloc(1, sizeof(*m));
 	struct store s;
+	struct pd_array_place place = { 0 };
+	struct pd_array words = { &s.tm, 8, &place };
 	u64 root, old_root;
 
 	(void)state;
 	store_make(&s, 200);
-	assert_ok(pd_bitset_build(&s.tm, &root, 0, NULL, NULL));
+	assert_ok(pd_bitset_build(&words, &root, 0, NULL, NULL));
 	store_commit(&s);
 	old_root = root;
 	for (u32 i = rounds(400); i; i--) {
-		step_bits(&s, &root, m, &rng);
-		compare_bits(&s, root, m);
+		step_bits(&words, &root, m, &rng);
+		compare_bits(&s, &words, root, m);
 		if (one_in(&rng, 4)) {
 			store_abort(&s);
+			pd_array_forget(&place);
 			root = old_root;
 			*m = *old;
 		} else if (one_in(&rng, 2)) {
@@ -445,7 +478,7 @@ static void random_bitsets(void **state)
 			old_root = root;
 			*old = *m;
 		}
-		compare_bits(&s, root, m);
+		compare_bits(&s, &words, root, m);
 	}
 	store_free(&s);
 	free(m);
@@ -456,27 +489,27 @@ static void random_bitsets(void **state)
 static void bits_past_the_end(void **state)
 {
 	struct store s;
-	struct pd_array words = { &s.tm, 8 };
+	struct pd_array words = { &s.tm, 8, NULL };
 	struct bits *m = calloc(1, sizeof(*m));
 	__le64 all = cpu_to_le64(U64_MAX);
 	u64 root;
 
 	(void)state;
 	store_make(&s, 200);
-	assert_ok(pd_bitset_build(&s.tm, &root, 70, NULL, NULL));
+	assert_ok(pd_bitset_build(&words, &root, 70, NULL, NULL));
 	assert_ok(pd_array_set(&words, &root, 1, &all));
 	m->length = 70;
 	memset(m->b + 64, 1, 6);
-	compare_bits(&s, root, m);
-	assert_ok(pd_bitset_resize(&s.tm, &root, 70, 128));
+	compare_bits(&s, &words, root, m);
+	assert_ok(pd_bitset_resize(&words, &root, 70, 128));
 	m->length = 128;
-	compare_bits(&s, root, m);
+	compare_bits(&s, &words, root, m);
 	assert_ok(pd_array_set(&words, &root, 1, &all));
-	assert_ok(pd_bitset_resize(&s.tm, &root, 128, 66));
-	assert_ok(pd_bitset_resize(&s.tm, &root, 66, 1000));
+	assert_ok(pd_bitset_resize(&words, &root, 128, 66));
+	assert_ok(pd_bitset_resize(&words, &root, 66, 1000));
 	m->length = 1000;
 	memset(m->b + 66, 0, 934);
-	compare_bits(&s, root, m);
+	compare_bits(&s, &words, root, m);
 	store_free(&s);
 	free(m);
 }
@@ -487,6 +520,7 @@ int main(void)
 		cmocka_unit_test(random_arrays),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(surplus_block),
+		cmocka_unit_test(removed_blocks_are_forgotten),
 		cmocka_unit_test(too_short),
 		cmocka_unit_test(random_bitsets),
 		cmocka_unit_test(bits_past_the_end),
