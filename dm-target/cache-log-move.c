@@ -209,14 +209,18 @@ static bool is_kept(struct cache_log *log, u64 block)
  * W13: true means that no write to the origin alone is in flight.  None begins while
  * readers find extents, and only log.worker takes these away.
  */
-static bool may_begin(struct cache_log *log, u64 block)
+static bool may_begin_kept(struct cache_log *log, u64 block)
 {
-	if (READ_ONCE(log->life.state) != CACHE_LOG_ON || READ_ONCE(log->life.failed) ||
-	    !is_kept(log, block))
+	if (READ_ONCE(log->life.state) != CACHE_LOG_ON || READ_ONCE(log->life.failed))
 		return false;
 	/* Pairs with cache_gate_enter(): the extents were there before. */
 	smp_mb();
 	return !cache_gate_is_busy(log->c, block);
+}
+
+static bool may_begin(struct cache_log *log, u64 block)
+{
+	return is_kept(log, block) && may_begin_kept(log, block);
 }
 
 static struct log_move *begin(struct cache_log *log, u64 block, u32 slot)
@@ -265,17 +269,6 @@ static void wait_for_writes(struct log_move *m)
 
 /* ---- In place ---- */
 
-/* Is all of the block one extent, at the beginning of this segment? */
-static bool fills_segment(struct cache_log *log, u64 block, u32 slot)
-{
-	struct log_run run;
-
-	if (log_index_collect(&log->ix, block, &run, 1, false) != 1)
-		return false;
-	cache_log_unpin_runs(log, &run, 1);
-	return run.slot == slot && run.sectors == log->c->geo.block_sectors;
-}
-
 bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
 {
 	struct cache *c = log->c;
@@ -311,11 +304,11 @@ static enum whole begin_in_place(struct cache_log *log, u32 slot)
 
 	if (log_segment_get(&log->ix, slot, &seg) && seg.writes)
 		return WHOLE_LATER;
-	if (!is_kept(log, block) || !fills_segment(log, block, slot))
+	if (!is_kept(log, block) || !log_index_fills(&log->ix, block, slot))
 		return WHOLE_NOT;
 	/* VALID slots have room for fewer pins. */
 	if ((slot_word(slot_at(&c->map, slot)) & SLOT_LENT_PINS) >= SLOT_FULL ||
-	    !cache_admit_stands(c) || !may_begin(log, block))
+	    !cache_admit_stands(c) || !may_begin_kept(log, block))
 		return WHOLE_LATER;
 	m = begin(log, block, slot);
 	m->in_place = true;
@@ -363,7 +356,7 @@ static void check_in_place(struct cache_log *log)
 		if (!m->in_place || m->state != LOG_MOVE_PUBLISHED)
 			continue;
 		wait_for_writes(m);
-		if (!fills_segment(log, m->block, m->slot))
+		if (!log_index_fills(&log->ix, m->block, m->slot))
 			stay(m, -EAGAIN);
 	}
 }

@@ -17,12 +17,16 @@ static const u16 class_bytes[] = {
  */
 #define LOG_ROOMY_SHARE		4
 /*
- * Writes whose memory stays for the next ones, because the kernel's allocator takes 400
- * instructions for one.  They take 128 KiB at most, which do not count towards
- * log_index::max_bytes.  A batch of the ring gives back as many as UNLOGGED_MAX of the
- * engine's cache-log-io.c.
+ * Memory of small things stays for the next ones, because the kernel's allocator takes 400
+ * instructions for one: so much of each size, which does not count towards
+ * log_index::max_bytes.  Of 64 bytes that is as many as a batch of the ring gives back, which
+ * is UNLOGGED_MAX of the engine's cache-log-io.c.
  */
-#define LOG_SPARE_WRITES	2048
+#define LOG_SPARE_BYTES		(128U << 10)
+
+static const u16 spare_bytes[] = { 64, 128 };
+
+static_assert(ARRAY_SIZE(spare_bytes) == LOG_NR_SPARES);
 
 /* Extents in a block of so many bytes.  In a table, because a division takes longer. */
 #define ROOM(bytes) (((bytes) - sizeof(struct log_block)) / sizeof(struct log_extent))
@@ -63,25 +67,100 @@ static bool charge(struct log_index *ix, size_t bytes, bool bounded)
 	return false;
 }
 
+/* Spare memory is linked by its first word. */
+struct spare {
+	struct spare *next;
+};
+
+/*
+ * The spares for @bytes, or NULL.  *@have: what is taken for them.  The kernel's allocator would
+ * take as much: it has no size between, but for 96.
+ */
+static struct log_spares *spares_for(struct log_index *ix, size_t bytes, size_t *have)
+{
+	u32 i;
+
+	for (i = 0; i < LOG_NR_SPARES; i++) {
+		*have = spare_bytes[i];
+		if (bytes <= *have && bytes > *have - 32)
+			return &ix->spares[i];
+	}
+	*have = bytes;
+	return NULL;
+}
+
+static void *take_spare(struct log_index *ix, struct log_spares *list, size_t bytes)
+{
+	struct spare *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->spare_lock, flags);
+	s = list->first;
+	if (s) {
+		os_show(s, bytes);
+		list->first = s->next;
+		list->nr--;
+	}
+	spin_unlock_irqrestore(&ix->spare_lock, flags);
+	return s;
+}
+
+static bool keep_spare(struct log_index *ix, struct log_spares *list, void *p, size_t bytes)
+{
+	struct spare *s = p;
+	unsigned long flags;
+	bool kept;
+
+	spin_lock_irqsave(&ix->spare_lock, flags);
+	kept = list->nr < LOG_SPARE_BYTES / bytes;
+	if (kept) {
+		s->next = list->first;
+		list->first = s;
+		list->nr++;
+		os_hide(s, bytes);
+	}
+	spin_unlock_irqrestore(&ix->spare_lock, flags);
+	return kept;
+}
+
+void log_index_trim(struct log_index *ix)
+{
+	void *p;
+	u32 i;
+
+	for (i = 0; i < LOG_NR_SPARES; i++)
+		while ((p = take_spare(ix, &ix->spares[i], spare_bytes[i])))
+			ix->ops->free(ix->ctx, p, spare_bytes[i]);
+}
+
 void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 		      bool bounded, int *error)
 {
-	void *p;
+	size_t have;
+	struct log_spares *list = spares_for(ix, bytes, &have);
+	void *p = NULL;
 
 	*error = -ENOSPC;
-	if (!charge(ix, bytes, bounded))
+	if (!charge(ix, have, bounded))
 		return NULL;
 	*error = -ENOMEM;
-	p = ix->ops->alloc(ix->ctx, bytes, nowait);
+	if (list)
+		p = take_spare(ix, list, have);
 	if (!p)
-		atomic64_sub(bytes, &ix->bytes);
+		p = ix->ops->alloc(ix->ctx, have, nowait);
+	if (!p)
+		atomic64_sub(have, &ix->bytes);
 	return p;
 }
 
 void log_index_free(struct log_index *ix, void *p, size_t bytes)
 {
-	ix->ops->free(ix->ctx, p, bytes);
-	atomic64_sub(bytes, &ix->bytes);
+	size_t have;
+	struct log_spares *list = spares_for(ix, bytes, &have);
+
+	if (!list || !keep_spare(ix, list, p, have))
+		ix->ops->free(ix->ctx, p, have);
+	atomic64_sub(have, &ix->bytes);
 }
 
 /*
@@ -143,70 +222,6 @@ static void free_block(struct log_index *ix, struct log_block *b)
 	log_index_free(ix, b, class_bytes[b->class]);
 }
 
-static struct log_write *take_spare(struct log_index *ix)
-{
-	struct log_write *w;
-	unsigned long flags;
-
-	spin_lock_irqsave(&ix->spare_lock, flags);
-	w = ix->spare;
-	if (w) {
-		os_show(w, sizeof(*w));
-		ix->spare = w->next;
-		ix->nr_spare--;
-	}
-	spin_unlock_irqrestore(&ix->spare_lock, flags);
-	return w;
-}
-
-static bool keep_spare(struct log_index *ix, struct log_write *w)
-{
-	unsigned long flags;
-	bool kept;
-
-	spin_lock_irqsave(&ix->spare_lock, flags);
-	kept = ix->nr_spare < LOG_SPARE_WRITES;
-	if (kept) {
-		w->next = ix->spare;
-		ix->spare = w;
-		ix->nr_spare++;
-		os_hide(w, sizeof(*w));
-	}
-	spin_unlock_irqrestore(&ix->spare_lock, flags);
-	return kept;
-}
-
-struct log_write *log_write_alloc(struct log_index *ix, bool nowait, int *error)
-{
-	struct log_write *w;
-
-	*error = -ENOSPC;
-	if (!charge(ix, sizeof(*w), true))
-		return NULL;
-	*error = -ENOMEM;
-	w = take_spare(ix);
-	if (!w)
-		w = ix->ops->alloc(ix->ctx, sizeof(*w), nowait);
-	if (!w)
-		atomic64_sub(sizeof(*w), &ix->bytes);
-	return w;
-}
-
-void log_write_free(struct log_index *ix, struct log_write *w)
-{
-	if (!keep_spare(ix, w))
-		ix->ops->free(ix->ctx, w, sizeof(*w));
-	atomic64_sub(sizeof(*w), &ix->bytes);
-}
-
-void log_index_trim(struct log_index *ix)
-{
-	struct log_write *w;
-
-	while ((w = take_spare(ix)))
-		ix->ops->free(ix->ctx, w, sizeof(*w));
-}
-
 static void free_chains(struct log_index *ix)
 {
 	struct log_segment *s;
@@ -231,10 +246,10 @@ void log_index_exit(struct log_index *ix)
 
 	while ((w = ix->unlogged)) {
 		ix->unlogged = w->next;
-		log_write_free(ix, w);
+		log_index_free(ix, w, sizeof(*w));
 	}
-	log_index_trim(ix);
 	free_chains(ix);
+	log_index_trim(ix);
 	os_free(ix->buckets);
 	os_free(ix->used);
 	os_free(ix->segments);
@@ -283,12 +298,22 @@ static void init_block(struct log_block *b, u64 block, u8 class)
 	INIT_LIST_HEAD(&b->round);
 }
 
+/*
+ * While the index has memory to spare, a block keeps room for one more write.  Each write needs
+ * room for several extents until it is recorded, so a block that is written from time to
+ * time would be copied twice for each of these writes.
+ */
+static u32 room_kept(struct log_index *ix)
+{
+	return log_index_is_roomy(ix) ? LOG_WRITE_ROOM : 0;
+}
+
 /* Room for the block's extents and @more. */
 static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
-	/* The first write to a block meets no extent, so it splits none. */
-	if (!b || (!b->nr && !b->reserved && more == LOG_WRITE_ROOM))
-		return more ? 1 : 0;
+	/* The first write to a block meets no extent, so it splits none, and needs one. */
+	if (!b || (!b->nr && !b->reserved && more >= LOG_WRITE_ROOM))
+		return more > LOG_WRITE_ROOM ? more - LOG_WRITE_ROOM + 1 : min(more, 1U);
 	/*
 	 * A sector is SEEN in one extent at most, and RING in one, so there are
 	 * never more.
@@ -383,16 +408,6 @@ bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 {
 	lockdep_assert_held(log_block_lock(ix, b->block));
 	return !b->nr && !b->reserved && !b->writes && !b->closed;
-}
-
-/*
- * While the index has memory to spare, a block keeps room for one more write.  Each write needs
- * room for several extents until it is recorded, so a block that is written from time to
- * time would be copied twice for each of these writes.
- */
-static u32 room_kept(struct log_index *ix)
-{
-	return atomic64_read(&ix->bytes) < ix->roomy_bytes ? LOG_WRITE_ROOM : 0;
 }
 
 /* Give memory back that the block needs no more: all of it, or a part. */

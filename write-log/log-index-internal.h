@@ -43,6 +43,17 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 		      bool bounded, int *error);
 
 /**
+ * log_index_is_roomy() - is so little memory in use that blocks may have more than they need?
+ * @ix: the index
+ *
+ * Context: any.
+ */
+static inline bool log_index_is_roomy(const struct log_index *ix)
+{
+	return atomic64_read(&ix->bytes) < ix->roomy_bytes;
+}
+
+/**
  * log_index_free() - give memory back
  * @ix: the index
  * @p: what log_index_alloc() returned
@@ -51,26 +62,6 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
  * Context: any.
  */
 void log_index_free(struct log_index *ix, void *p, size_t bytes);
-
-/**
- * log_write_alloc() - take memory for a write
- * @ix: the index
- * @nowait: the caller may not sleep
- * @error: receives -ENOSPC or -ENOMEM, if there is none
- *
- * Any context if @nowait. Return: the memory, of any content, for log_write_free(); or
- * NULL.
- */
-struct log_write *log_write_alloc(struct log_index *ix, bool nowait, int *error);
-
-/**
- * log_write_free() - free a write
- * @ix: the index
- * @w: a write that is in no list
- *
- * Context: any.
- */
-void log_write_free(struct log_index *ix, struct log_write *w);
 
 /* ---- Segments (log-segments.c) ---- */
 

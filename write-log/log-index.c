@@ -26,9 +26,20 @@ static int takes_write(const struct log_index *ix, const struct log_block *b)
 	return log_may_leave(ix, b, LEAVE_RUNS) < LEAVE_RUNS ? -EFBIG : 0;
 }
 
+/*
+ * A block that is written whole leaves the log soon.  With memory to spare it has the room for
+ * that at once, so that it is not copied to get it.
+ */
+static u32 room_for_write(const struct log_index *ix, u32 sectors)
+{
+	return sectors == ix->block_sectors && log_index_is_roomy(ix) ?
+		LOG_WRITE_ROOM + LOG_LEAVE_ROOM : LOG_WRITE_ROOM;
+}
+
 struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 				    u32 sectors, bool nowait)
 {
+	u32 room = room_for_write(ix, sectors);
 	struct log_block **link;
 	struct log_write *w;
 	unsigned long flags;
@@ -36,7 +47,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 
 	if (WARN_ON_ONCE(!sectors || sector + sectors > ix->block_sectors))
 		return ERR_PTR(-EINVAL);
-	w = log_write_alloc(ix, nowait, &r);
+	w = log_index_alloc(ix, sizeof(*w), nowait, true, &r);
 	if (!w)
 		return ERR_PTR(r);
 	w->run = (struct log_run) {
@@ -46,9 +57,10 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 	w->keep = LOG_KEEP_NOT;
 	w->durable = false;
 	w->nr = 1;
-	r = log_block_lock_room(ix, block, LOG_WRITE_ROOM, nowait, true, &link, &flags);
+	r = log_block_lock_room(ix, block, room, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
+	(*link)->reserved -= room - LOG_WRITE_ROOM;
 	r = takes_write(ix, *link);
 	if (r) {
 		(*link)->reserved -= LOG_WRITE_ROOM;
@@ -61,7 +73,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 	if (!r)
 		return w;
 bad:
-	log_write_free(ix, w);
+	log_index_free(ix, w, sizeof(*w));
 	return ERR_PTR(r);
 }
 
@@ -151,7 +163,7 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);
-		log_write_free(ix, w);
+		log_index_free(ix, w, sizeof(*w));
 	}
 }
 
@@ -170,7 +182,7 @@ void log_index_cancel(struct log_index *ix, struct log_write *w)
 	log_block_shrink(ix, link);
 	spin_unlock_irqrestore(log_block_lock(ix, w->run.block), flags);
 	atomic64_sub(1, &ix->nr_unlogged);
-	log_write_free(ix, w);
+	log_index_free(ix, w, sizeof(*w));
 }
 
 /* ---- Readers ---- */
@@ -318,6 +330,21 @@ static int collect_leaving(struct log_index *ix, u64 block,
 	log_block_shrink(ix, link);
 	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
 	return n;
+}
+
+bool log_index_fills(struct log_index *ix, u64 block, u32 slot)
+{
+	const struct log_block *b;
+	unsigned long flags;
+	struct log_run run;
+	bool fills;
+
+	spin_lock_irqsave(log_block_lock(ix, block), flags);
+	b = *log_block_find(ix, block);
+	fills = b && seen_runs(b, &run, 1) == 1 && run.slot == slot &&
+		run.sectors == ix->block_sectors;
+	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
+	return fills;
 }
 
 static int collect_all(struct log_index *ix, u64 block, struct log_run *runs,

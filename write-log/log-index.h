@@ -26,7 +26,7 @@
  *
  * Locks: log_index::locks guard the blocks of their chains, in any context.
  * Inside them nest log_index::segment_locks, round_lock and unlogged_lock, which
- * do not nest in each other. spare_lock nests in no lock, and none nests in it.
+ * do not nest in each other. spare_lock may nest in any of them, and none nests in it.
  * Callbacks may run under the first and the second.
  */
 #ifndef HEARTH_LOG_INDEX_H
@@ -136,13 +136,21 @@ struct log_index_ops {
 	bool (*pinned)(void *ctx, u32 slot);
 };
 
+/* Memory of one size that is kept for the next things. */
+#define LOG_NR_SPARES	2
+
+struct log_spares {
+	void *first;
+	u32 nr;
+};
+
 struct log_index {
 	const struct log_index_ops *ops;
 	void *ctx;
 	u32 block_sectors;
 	s64 max_bytes;
 	s64 roomy_bytes;		/* while less is in use, blocks keep some room */
-	atomic64_t bytes;		/* all memory in use, without @spare */
+	atomic64_t bytes;		/* all memory in use, without @spares */
 	atomic64_t nr_blocks;		/* with extents or writes in flight */
 
 	struct log_block **buckets;
@@ -177,10 +185,8 @@ struct log_index {
 	struct log_write *unlogged, *newest;
 	atomic64_t nr_unlogged;		/* with the writes in flight */
 
-	/* Guards the two below: memory of writes that is kept for the next ones. */
-	spinlock_t spare_lock;
-	struct log_write *spare;
-	u32 nr_spare;
+	spinlock_t spare_lock;		/* guards @spares */
+	struct log_spares spares[LOG_NR_SPARES];
 };
 
 /**
@@ -206,7 +212,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 void log_index_exit(struct log_index *ix);
 
 /**
- * log_index_trim() - give back the memory that is kept for the next writes
+ * log_index_trim() - give back the memory that is kept
  * @ix: the index
  *
  * Context: any.
@@ -443,6 +449,16 @@ u32 log_index_writes(struct log_index *ix, u64 block);
  * the log.
  */
 bool log_index_keep(struct log_index *ix, u64 block, enum log_keep keep);
+
+/**
+ * log_index_fills() - do readers find all of the block in one run of this segment?
+ * @ix: the index
+ * @block: the block, in blocks of the origin
+ * @slot: the segment
+ *
+ * Context: any.
+ */
+bool log_index_fills(struct log_index *ix, u64 block, u32 slot);
 
 /**
  * log_index_kept() - the mark of a block

@@ -192,7 +192,7 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 	}
 	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
 	atomic64_sub(1, &ix->nr_unlogged);
-	log_write_free(ix, w);
+	log_index_free(ix, w, sizeof(*w));
 }
 
 void log_index_put_gone(struct log_index *ix, const struct log_run *run)
@@ -212,7 +212,7 @@ void log_index_put_gone(struct log_index *ix, const struct log_run *run)
 
 void log_index_forget(struct log_index *ix, struct log_write *w)
 {
-	log_write_free(ix, w);
+	log_index_free(ix, w, sizeof(*w));
 }
 
 void log_index_begin_round(struct log_index *ix)
