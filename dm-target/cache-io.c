@@ -63,6 +63,18 @@ static noinline enum log_answer read_log(struct cache *c, struct bio *bio,
 								LOG_LOOK_AGAIN;
 }
 
+/*
+ * Write-back and the queue of a full log ask for the reads at the origin.  Otherwise they are
+ * not counted, because counting costs each miss two atomic operations.
+ */
+static bool origin_reads_count(struct cache *c)
+{
+	const struct cache_log *log = READ_ONCE(c->log);
+
+	return READ_ONCE(c->writeback.runs) ||
+	       (unlikely(log) && READ_ONCE(log->pace.is_on));
+}
+
 static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	if (cb->verdict == NR_CACHE_VERDICTS) {
@@ -75,7 +87,7 @@ static int map_read_miss(struct cache *c, struct bio *bio, struct cache_bio *cb)
 
 	if (cache_yields(c, bio))
 		return DM_MAPIO_SUBMITTED;
-	if (unlikely(READ_ONCE(c->writeback.runs))) {
+	if (unlikely(origin_reads_count(c))) {
 		cb->kind = BIO_ORIGIN_READ;
 		cache_user_at_origin(c);
 	}

@@ -18,7 +18,7 @@
  * The index may take 64 MiB, some 3.5 GiB of scattered 4 KiB.  In a cache whose
  * slots cannot hold so many extents it may take less, but never less than
  * LOG_MIN_BYTES.  That is room enough for the writes that may wait to be recorded
- * (UNLOGGED_MAX of cache-log-io.c), which take 136 bytes each.
+ * (UNLOGGED_MAX of cache-log-io.c), which take 160 bytes each.
  */
 #define LOG_MAX_BYTES		(64ULL << 20)
 #define LOG_MIN_BYTES		(1ULL << 20)

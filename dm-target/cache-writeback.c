@@ -103,7 +103,8 @@ static void set_room(struct cache *c, u32 sectors, u32 low)
 
 /*
  * A user blocked on the disk sends nothing, so silence means idle only after
- * WB_ALONE, and not while a request is at the origin.
+ * WB_ALONE, and not while a request is at the origin.  A read that was sent before
+ * write-back began is not counted there.
  */
 static bool users_are_gone(struct cache *c)
 {

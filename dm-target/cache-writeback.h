@@ -55,7 +55,7 @@ struct cache_writeback {
 	bool runs;			/* a batch is under way, or follows; racy reads */
 	/*
 	 * Requests that missed, at the origin now, but for those that fills read.  Reads
-	 * count only while @runs, because counting costs each miss of a volume at rest.
+	 * count only if they were sent while @runs or while the log's writes were paced.
 	 */
 	atomic_t users;
 	atomic_t users_left;		/* those that have ended; wraps around */
@@ -95,7 +95,7 @@ void cache_user_at_origin(struct cache *c);
 void cache_user_left_origin(struct cache *c);
 
 /**
- * cache_users_at_origin() - how many of these requests have not ended
+ * cache_users_at_origin() - how many requests that were counted have not ended
  * @c: the engine
  *
  * Context: any.

@@ -55,6 +55,12 @@ static inline void os_free(const void *p)
 	kvfree(p);
 }
 
+/*
+ * OS_KEEPS_MEMORY - may freed memory be kept for later? Not under KASAN, which finds the use of
+ * memory only after it is freed.
+ */
+#define OS_KEEPS_MEMORY		(!IS_ENABLED(CONFIG_KASAN))
+
 /**
  * os_hide() - nobody uses this memory until os_show()
  * @p: memory that is allocated, and kept for later

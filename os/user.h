@@ -202,6 +202,8 @@ static inline void os_free(const void *p)
 	free((void *)p);
 }
 
+#define OS_KEEPS_MEMORY		true
+
 /* Without AddressSanitizer these two do nothing. */
 static inline void os_hide(const void *p, size_t bytes)
 {

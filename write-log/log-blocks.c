@@ -89,6 +89,12 @@ static struct log_spares *spares_for(struct log_index *ix, size_t bytes, size_t 
 	return NULL;
 }
 
+/* How many of @bytes each are kept. */
+static u32 most_spares(size_t bytes)
+{
+	return OS_KEEPS_MEMORY ? LOG_SPARE_BYTES / bytes : 0;
+}
+
 static void *take_spare(struct log_index *ix, struct log_spares *list, size_t bytes)
 {
 	struct spare *s;
@@ -107,12 +113,13 @@ static void *take_spare(struct log_index *ix, struct log_spares *list, size_t by
 
 static bool keep_spare(struct log_index *ix, struct log_spares *list, void *p, size_t bytes)
 {
+	u32 most = most_spares(bytes);
 	struct spare *s = p;
 	unsigned long flags;
 	bool kept;
 
 	spin_lock_irqsave(&ix->spare_lock, flags);
-	kept = list->nr < LOG_SPARE_BYTES / bytes;
+	kept = list->nr < most;
 	if (kept) {
 		s->next = list->first;
 		list->first = s;

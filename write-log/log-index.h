@@ -195,7 +195,7 @@ struct log_index {
  * @ops: the functions that it calls
  * @ctx: the argument of @ops
  * @block_sectors: sectors in a block of the cache, at most LOG_MAX_BLOCK
- * @max_bytes: what it may use, without the memory that it keeps for the next writes; decides
+ * @max_bytes: what it may use, without the memory that it keeps for the next things; decides
  *	how large its hash is
  *
  * Process context. Return: 0, -EINVAL or -ENOMEM.

@@ -595,7 +595,6 @@ static void extending(void **state)
 	free(m);
 }
 
-/* A full device refuses changes.  An abort or a shrink makes it usable again. */
 #define MANY	40000u		/* cblocks: two array blocks of dirty bits */
 
 struct seen {
@@ -650,6 +649,7 @@ static void an_abort_forgets_places(void **state)
 	ramdev_free(rd);
 }
 
+/* A full device refuses changes.  An abort or a shrink makes it usable again. */
 static void full_device(void **state)
 {
 	struct ramdev *rd = ramdev_new(40);
