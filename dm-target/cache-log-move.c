@@ -272,21 +272,18 @@ static void wait_for_writes(struct log_move *m)
 bool cache_log_awaits_mapping(struct cache_log *log, u64 block)
 {
 	struct cache *c = log->c;
-	struct log_run run;
-	bool whole;
+	u32 slot;
 
 	/*
 	 * The segment of such a block is on the list of whole ones, until it is
 	 * mapped or becomes one like any other.
 	 */
 	if (!READ_ONCE(log->room.nr_whole) || !cache_admit_stands(c) ||
-	    !may_begin(log, block) ||
-	    log_index_collect(&log->ix, block, &run, 1, false) != 1)
+	    !may_begin(log, block))
 		return false;
-	whole = run.sectors == c->geo.block_sectors &&
-		slot_block(slot_at(&c->map, run.slot)) == block;
-	cache_log_unpin_runs(log, &run, 1);
-	return whole;
+	/* It needs no pin, because this worker alone gives segments back. */
+	slot = log_index_whole(&log->ix, block);
+	return slot != LOG_NO_SLOT && slot_block(slot_at(&c->map, slot)) == block;
 }
 
 enum whole {
@@ -304,7 +301,7 @@ static enum whole begin_in_place(struct cache_log *log, u32 slot)
 
 	if (log_segment_get(&log->ix, slot, &seg) && seg.writes)
 		return WHOLE_LATER;
-	if (!is_kept(log, block) || !log_index_fills(&log->ix, block, slot))
+	if (!is_kept(log, block) || log_index_whole(&log->ix, block) != slot)
 		return WHOLE_NOT;
 	/* VALID slots have room for fewer pins. */
 	if ((slot_word(slot_at(&c->map, slot)) & SLOT_LENT_PINS) >= SLOT_FULL ||
@@ -356,7 +353,7 @@ static void check_in_place(struct cache_log *log)
 		if (!m->in_place || m->state != LOG_MOVE_PUBLISHED)
 			continue;
 		wait_for_writes(m);
-		if (!log_index_fills(&log->ix, m->block, m->slot))
+		if (log_index_whole(&log->ix, m->block) != m->slot)
 			stay(m, -EAGAIN);
 	}
 }

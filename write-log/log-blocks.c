@@ -24,9 +24,13 @@ static const u16 class_bytes[] = {
  */
 #define LOG_SPARE_BYTES		(128U << 10)
 
-static const u16 spare_bytes[] = { 64, 128 };
+#define SPARE(bytes)		{ (bytes), OS_KEEPS_MEMORY ? LOG_SPARE_BYTES / (bytes) : 0 }
+static const struct spare_size {
+	u16 bytes;
+	u16 most;		/* of them that are kept */
+} spare_sizes[] = { SPARE(64), SPARE(128) };
 
-static_assert(ARRAY_SIZE(spare_bytes) == LOG_NR_SPARES);
+static_assert(ARRAY_SIZE(spare_sizes) == LOG_NR_SPARES);
 
 /* Extents in a block of so many bytes.  In a table, because a division takes longer. */
 #define ROOM(bytes) (((bytes) - sizeof(struct log_block)) / sizeof(struct log_extent))
@@ -73,37 +77,32 @@ struct spare {
 };
 
 /*
- * The spares for @bytes, or NULL.  *@have: what is taken for them.  The kernel's allocator would
- * take as much: it has no size between, but for 96.
+ * Which spares fit @bytes, or LOG_NR_SPARES.  *@have: what is taken for them.  The kernel's
+ * allocator would take as much: it has no size between, but for 96.
  */
-static struct log_spares *spares_for(struct log_index *ix, size_t bytes, size_t *have)
+static u32 spares_for(size_t bytes, size_t *have)
 {
 	u32 i;
 
 	for (i = 0; i < LOG_NR_SPARES; i++) {
-		*have = spare_bytes[i];
+		*have = spare_sizes[i].bytes;
 		if (bytes <= *have && bytes > *have - 32)
-			return &ix->spares[i];
+			return i;
 	}
 	*have = bytes;
-	return NULL;
+	return i;
 }
 
-/* How many of @bytes each are kept. */
-static u32 most_spares(size_t bytes)
+static void *take_spare(struct log_index *ix, u32 i)
 {
-	return OS_KEEPS_MEMORY ? LOG_SPARE_BYTES / bytes : 0;
-}
-
-static void *take_spare(struct log_index *ix, struct log_spares *list, size_t bytes)
-{
+	struct log_spares *list = &ix->spares[i];
 	struct spare *s;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ix->spare_lock, flags);
 	s = list->first;
 	if (s) {
-		os_show(s, bytes);
+		os_show(s, spare_sizes[i].bytes);
 		list->first = s->next;
 		list->nr--;
 	}
@@ -111,20 +110,20 @@ static void *take_spare(struct log_index *ix, struct log_spares *list, size_t by
 	return s;
 }
 
-static bool keep_spare(struct log_index *ix, struct log_spares *list, void *p, size_t bytes)
+static bool keep_spare(struct log_index *ix, u32 i, void *p)
 {
-	u32 most = most_spares(bytes);
+	struct log_spares *list = &ix->spares[i];
 	struct spare *s = p;
 	unsigned long flags;
 	bool kept;
 
 	spin_lock_irqsave(&ix->spare_lock, flags);
-	kept = list->nr < most;
+	kept = list->nr < spare_sizes[i].most;
 	if (kept) {
 		s->next = list->first;
 		list->first = s;
 		list->nr++;
-		os_hide(s, bytes);
+		os_hide(s, spare_sizes[i].bytes);
 	}
 	spin_unlock_irqrestore(&ix->spare_lock, flags);
 	return kept;
@@ -136,23 +135,23 @@ void log_index_trim(struct log_index *ix)
 	u32 i;
 
 	for (i = 0; i < LOG_NR_SPARES; i++)
-		while ((p = take_spare(ix, &ix->spares[i], spare_bytes[i])))
-			ix->ops->free(ix->ctx, p, spare_bytes[i]);
+		while ((p = take_spare(ix, i)))
+			ix->ops->free(ix->ctx, p, spare_sizes[i].bytes);
 }
 
 void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 		      bool bounded, int *error)
 {
 	size_t have;
-	struct log_spares *list = spares_for(ix, bytes, &have);
+	u32 spares = spares_for(bytes, &have);
 	void *p = NULL;
 
 	*error = -ENOSPC;
 	if (!charge(ix, have, bounded))
 		return NULL;
 	*error = -ENOMEM;
-	if (list)
-		p = take_spare(ix, list, have);
+	if (spares < LOG_NR_SPARES)
+		p = take_spare(ix, spares);
 	if (!p)
 		p = ix->ops->alloc(ix->ctx, have, nowait);
 	if (!p)
@@ -163,9 +162,9 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 void log_index_free(struct log_index *ix, void *p, size_t bytes)
 {
 	size_t have;
-	struct log_spares *list = spares_for(ix, bytes, &have);
+	u32 spares = spares_for(bytes, &have);
 
-	if (!list || !keep_spare(ix, list, p, have))
+	if (spares == LOG_NR_SPARES || !keep_spare(ix, spares, p))
 		ix->ops->free(ix->ctx, p, have);
 	atomic64_sub(have, &ix->bytes);
 }
@@ -319,8 +318,11 @@ static u32 room_kept(struct log_index *ix)
 static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
 	/* The first write to a block meets no extent, so it splits none, and needs one. */
-	if (!b || (!b->nr && !b->reserved && more >= LOG_WRITE_ROOM))
-		return more > LOG_WRITE_ROOM ? more - LOG_WRITE_ROOM + 1 : min(more, 1U);
+	if (!b || (!b->nr && !b->reserved && more >= LOG_WRITE_ROOM)) {
+		if (more > LOG_WRITE_ROOM)
+			return more - LOG_WRITE_ROOM + 1;
+		return more ? 1 : 0;
+	}
 	/*
 	 * A sector is SEEN in one extent at most, and RING in one, so there are
 	 * never more.

@@ -60,6 +60,7 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 	r = log_block_lock_room(ix, block, room, nowait, true, &link, &flags);
 	if (r)
 		goto bad;
+	/* The memory for more is there now; the write itself needs no more than any other. */
 	(*link)->reserved -= room - LOG_WRITE_ROOM;
 	r = takes_write(ix, *link);
 	if (r) {
@@ -332,19 +333,18 @@ static int collect_leaving(struct log_index *ix, u64 block,
 	return n;
 }
 
-bool log_index_fills(struct log_index *ix, u64 block, u32 slot)
+u32 log_index_whole(struct log_index *ix, u64 block)
 {
 	const struct log_block *b;
 	unsigned long flags;
 	struct log_run run;
-	bool fills;
+	bool whole;
 
 	spin_lock_irqsave(log_block_lock(ix, block), flags);
 	b = *log_block_find(ix, block);
-	fills = b && seen_runs(b, &run, 1) == 1 && run.slot == slot &&
-		run.sectors == ix->block_sectors;
+	whole = b && seen_runs(b, &run, 1) == 1 && run.sectors == ix->block_sectors;
 	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
-	return fills;
+	return whole ? run.slot : LOG_NO_SLOT;
 }
 
 static int collect_all(struct log_index *ix, u64 block, struct log_run *runs,

@@ -26,7 +26,7 @@
  *
  * Locks: log_index::locks guard the blocks of their chains, in any context.
  * Inside them nest log_index::segment_locks, round_lock and unlogged_lock, which
- * do not nest in each other. spare_lock may nest in any of them, and none nests in it.
+ * do not nest in each other. spare_lock nests in a block's lock, too, and none nests in it.
  * Callbacks may run under the first and the second.
  */
 #ifndef HEARTH_LOG_INDEX_H
@@ -451,14 +451,13 @@ u32 log_index_writes(struct log_index *ix, u64 block);
 bool log_index_keep(struct log_index *ix, u64 block, enum log_keep keep);
 
 /**
- * log_index_fills() - do readers find all of the block in one run of this segment?
+ * log_index_whole() - the segment in which readers find all of the block as one run
  * @ix: the index
  * @block: the block, in blocks of the origin
- * @slot: the segment
  *
- * Context: any.
+ * Context: any. Return: the segment, which is not pinned; LOG_NO_SLOT if there is none.
  */
-bool log_index_fills(struct log_index *ix, u64 block, u32 slot);
+u32 log_index_whole(struct log_index *ix, u64 block);
 
 /**
  * log_index_kept() - the mark of a block

@@ -262,7 +262,7 @@ static void random_arrays(void **state)
 	u64 rng = test_seed("array", 301);
 
 	(void)state;
-	for (u32 i = rounds(5); i; i--) {
+	for (u32 i = rounds(10); i; i--) {
 		struct pd_array_place fours = { 0 }, eights = { 0 };
 
 		run(&rng, 4, 60, NULL);
