@@ -24,6 +24,12 @@ static const u16 class_bytes[] = {
  */
 #define LOG_SPARE_BYTES		(128U << 10)
 
+/*
+ * So many recorded writes are given back at a time, because each time takes a lock.  With more
+ * of them, interrupts would be off for longer.  Not chosen by measurement.
+ */
+#define LOG_FREE_BATCH		(OS_KEEPS_MEMORY ? 16 : 1)
+
 #define SPARE(bytes)		{ (bytes), OS_KEEPS_MEMORY ? LOG_SPARE_BYTES / (bytes) : 0 }
 static const struct spare_size {
 	u16 bytes;
@@ -31,6 +37,8 @@ static const struct spare_size {
 } spare_sizes[] = { SPARE(64), SPARE(128) };
 
 static_assert(ARRAY_SIZE(spare_sizes) == LOG_NR_SPARES);
+/* log_writes_free() relies on it that writes have a list of spares. */
+static_assert(sizeof(struct log_write) > 32 && sizeof(struct log_write) <= 64);
 
 /* Extents in a block of so many bytes.  In a table, because a division takes longer. */
 #define ROOM(bytes) (((bytes) - sizeof(struct log_block)) / sizeof(struct log_extent))
@@ -110,21 +118,28 @@ static void *take_spare(struct log_index *ix, u32 i)
 	return s;
 }
 
-static bool keep_spare(struct log_index *ix, u32 i, void *p)
+static bool keep_spare_locked(struct log_index *ix, u32 i, void *p)
 {
 	struct log_spares *list = &ix->spares[i];
 	struct spare *s = p;
+
+	lockdep_assert_held(&ix->spare_lock);
+	if (list->nr >= spare_sizes[i].most)
+		return false;
+	s->next = list->first;
+	list->first = s;
+	list->nr++;
+	os_hide(s, spare_sizes[i].bytes);
+	return true;
+}
+
+static bool keep_spare(struct log_index *ix, u32 i, void *p)
+{
 	unsigned long flags;
 	bool kept;
 
 	spin_lock_irqsave(&ix->spare_lock, flags);
-	kept = list->nr < spare_sizes[i].most;
-	if (kept) {
-		s->next = list->first;
-		list->first = s;
-		list->nr++;
-		os_hide(s, spare_sizes[i].bytes);
-	}
+	kept = keep_spare_locked(ix, i, p);
 	spin_unlock_irqrestore(&ix->spare_lock, flags);
 	return kept;
 }
@@ -167,6 +182,51 @@ void log_index_free(struct log_index *ix, void *p, size_t bytes)
 	if (spares == LOG_NR_SPARES || !keep_spare(ix, spares, p))
 		ix->ops->free(ix->ctx, p, have);
 	atomic64_sub(have, &ix->bytes);
+}
+
+/* Keep the memory of recorded writes, while there is room. Returns the other writes. */
+static struct log_write *keep_writes(struct log_index *ix, u32 spares)
+{
+	struct log_write *w, *left = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ix->spare_lock, flags);
+	while ((w = ix->put)) {
+		ix->put = w->next;
+		if (keep_spare_locked(ix, spares, w))
+			continue;
+		w->next = left;
+		left = w;
+	}
+	spin_unlock_irqrestore(&ix->spare_lock, flags);
+	return left;
+}
+
+void log_writes_free(struct log_index *ix)
+{
+	struct log_write *w, *left;
+	size_t have;
+	u32 spares = spares_for(sizeof(*w), &have);
+
+	if (!ix->put)
+		return;
+	atomic64_sub(have * ix->nr_put, &ix->bytes);
+	ix->nr_put = 0;
+	left = keep_writes(ix, spares);
+	while ((w = left)) {
+		left = w->next;
+		os_show(w, have);
+		ix->ops->free(ix->ctx, w, have);
+	}
+}
+
+void log_write_free_later(struct log_index *ix, struct log_write *w)
+{
+	w->next = ix->put;
+	ix->put = w;
+	os_hide(&w->run, sizeof(*w) - offsetof(struct log_write, run));
+	if (++ix->nr_put >= LOG_FREE_BATCH)
+		log_writes_free(ix);
 }
 
 /*
@@ -254,6 +314,7 @@ void log_index_exit(struct log_index *ix)
 		ix->unlogged = w->next;
 		log_index_free(ix, w, sizeof(*w));
 	}
+	log_writes_free(ix);
 	free_chains(ix);
 	log_index_trim(ix);
 	os_free(ix->buckets);
@@ -423,8 +484,8 @@ bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 void log_block_shrink(struct log_index *ix, struct log_block **link)
 {
 	struct log_block *b = *link, *new;
+	u32 kept, classes, needed;
 	int class, r;
-	u32 kept;
 
 	lockdep_assert_held(log_block_lock(ix, b->block));
 	if (log_block_is_unused(ix, b)) {
@@ -437,13 +498,12 @@ void log_block_shrink(struct log_index *ix, struct log_block **link)
 	if (b->reserved)
 		return;
 	kept = room_kept(ix);
-	class = class_for(room_needed(ix, b, kept), 0);
-	/* A block that is nearly as large as can be has no room to keep. */
-	if (class < 0)
+	/* With room to keep it stays a class larger, too, because two writes may come at a time. */
+	classes = kept ? 2 : 1;
+	needed = room_needed(ix, b, kept);
+	if (b->class < classes || class_room[b->class - classes] < needed)
 		return;
-	/* It also stays a class larger then, because two writes may come at a time. */
-	if (class + (kept ? 1 : 0) >= b->class)
-		return;
+	class = class_for(needed, 0);
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
 	if (new)
 		replace_block(ix, link, new, class);

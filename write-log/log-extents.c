@@ -68,32 +68,28 @@ void log_split_at(struct log_block *b, u32 border, u16 flag,
 
 /*
  * The first extent with @flag that has one of these sectors, or log_block::nr. *@inside: do
- * all such extents lie within the range?
+ * all such extents lie within the range?  The extents with one flag do not overlap, so of
+ * those that begin before the range only the last can reach into it.
  */
 static u32 first_in_range(const struct log_block *b, const struct log_run *range, u16 flag,
 			  bool *inside)
 {
-	u32 end = range->sector + range->sectors, first = b->nr, i;
+	u32 end = range->sector + range->sectors, i = log_first_from(b, range->sector);
+	u32 before = log_flag_before(b, i, flag), first = b->nr;
 
 	*inside = true;
-	for (i = 0; i < b->nr && b->extents[i].sector < end; i++) {
-		const struct log_extent *e = &b->extents[i];
-
-		if (!(e->flags & flag) || log_end_of(e) <= range->sector)
+	if (before < b->nr && log_end_of(&b->extents[before]) > range->sector) {
+		*inside = false;
+		first = before;
+	}
+	for (; i < b->nr && b->extents[i].sector < end; i++) {
+		if (!(b->extents[i].flags & flag))
 			continue;
 		first = min(first, i);
-		if (e->sector < range->sector || log_end_of(e) > end)
+		if (log_end_of(&b->extents[i]) > end)
 			*inside = false;
 	}
 	return first;
-}
-
-bool log_has_flag(const struct log_block *b, const struct log_run *range,
-		  u16 flag)
-{
-	bool inside;
-
-	return first_in_range(b, range, flag, &inside) < b->nr;
 }
 
 static void clear_one(struct log_index *ix, struct log_extent *e, u16 flag)

@@ -63,6 +63,23 @@ static inline bool log_index_is_roomy(const struct log_index *ix)
  */
 void log_index_free(struct log_index *ix, void *p, size_t bytes);
 
+/**
+ * log_write_free_later() - a write was recorded, and its memory is needed no more
+ * @ix: the index
+ * @w: the write
+ *
+ * Context: the ring's writer.
+ */
+void log_write_free_later(struct log_index *ix, struct log_write *w);
+
+/**
+ * log_writes_free() - give back the memory of the writes that log_write_free_later() has
+ * @ix: the index
+ *
+ * Context: the ring's writer, or a caller that has the index alone.
+ */
+void log_writes_free(struct log_index *ix);
+
 /* ---- Segments (log-segments.c) ---- */
 
 /**
@@ -265,6 +282,43 @@ static inline bool log_extend_run(struct log_run *run, const struct log_extent *
 }
 
 /**
+ * log_first_from() - the first extent that begins at a sector or behind it
+ * @b: the block
+ * @sector: of the block
+ *
+ * Return: its number, or log_block::nr if there is none.
+ */
+static inline u32 log_first_from(const struct log_block *b, u32 sector)
+{
+	u32 low = 0, high = b->nr;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (b->extents[middle].sector < sector)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/**
+ * log_flag_before() - the last extent with a flag before another extent
+ * @b: the block
+ * @i: the other's number, or log_block::nr
+ * @flag: LOG_SEEN or LOG_RING
+ *
+ * Return: its number, or log_block::nr if there is none.
+ */
+static inline u32 log_flag_before(const struct log_block *b, u32 i, u16 flag)
+{
+	while (i && !(b->extents[i - 1].flags & flag))
+		i--;
+	return i ? i - 1 : b->nr;
+}
+
+/**
  * log_add_extent() - put an extent in
  * @b: a block with room for it
  * @e: the extent
@@ -282,15 +336,6 @@ u32 log_add_extent(struct log_block *b, struct log_extent e);
  */
 void log_split_at(struct log_block *b, u32 border, u16 flag,
 		  const struct log_run *place);
-
-/**
- * log_has_flag() - has any extent with a flag one of these sectors?
- * @b: the block
- * @range: the sectors
- * @flag: LOG_SEEN or LOG_RING
- */
-bool log_has_flag(const struct log_block *b, const struct log_run *range,
-		  u16 flag);
 
 /**
  * log_clear_flag() - take a flag off a range of sectors

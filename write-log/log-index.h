@@ -172,10 +172,13 @@ struct log_index {
 	/* Guards @round and the links of blocks in it. */
 	spinlock_t round_lock;
 	struct list_head round;		/* blocks with RING, next to repeat first */
-	/* The three below are changed by the ring's writer only. */
+	/* The ring's writer, or recovery before it, alone changes the next five. */
 	u16 parity;			/* LOG_ROUND of what was recorded this round */
 	u64 nr_ring;			/* runs that the ring relies on */
 	u64 nr_old;			/* of these, not recorded in this round */
+	/* Recorded writes, whose memory is given back many at a time. */
+	struct log_write *put;
+	u32 nr_put;
 
 	/*
 	 * Guards @unlogged and @newest, and the writes between them: what the
@@ -509,7 +512,8 @@ struct log_write *log_index_take_unlogged(struct log_index *ix);
 /**
  * log_index_put() - a VALID record of a write's sectors is being put in a block
  * @ix: the index
- * @w: the write; freed
+ * @w: the write; its memory is given back with that of others, at log_index_settle() at the
+ *	latest
  */
 void log_index_put(struct log_index *ix, struct log_write *w);
 
@@ -531,7 +535,7 @@ void log_index_forget(struct log_index *ix, struct log_write *w);
  * log_index_settle() - the puts are durable
  * @ix: the index
  *
- * Releases the extents that they superseded.
+ * Releases the extents that they superseded, and gives the memory of the recorded writes back.
  */
 void log_index_settle(struct log_index *ix);
 

@@ -33,10 +33,11 @@ static struct log_extent *find_seen(struct log_block *b,
 {
 	u32 i;
 
-	for (i = 0; i < b->nr && b->extents[i].sector <= run->sector; i++) {
+	for (i = log_first_from(b, run->sector);
+	     i < b->nr && b->extents[i].sector == run->sector; i++) {
 		struct log_extent *e = &b->extents[i];
 
-		if ((e->flags & LOG_SEEN) && e->sector == run->sector &&
+		if ((e->flags & LOG_SEEN) &&
 		    log_end_of(e) == run->sector + run->sectors && log_same_place(e, run))
 			return e;
 	}
@@ -84,29 +85,56 @@ static void set_ring(struct log_index *ix, struct log_block *b,
 			.flags = LOG_RING | ix->parity });
 }
 
-/* How many of the two neighbours of a run are one run with it? */
-static u32 count_joins(const struct log_block *b, u32 first, u32 last)
-{
-	u32 before = first, next = log_next_in_ring(b, last), joins = 0;
+/* The RING extents next to others: their numbers, or log_block::nr. */
+struct neighbours {
+	u32 before, next;
+};
 
-	while (before && !(b->extents[before - 1].flags & LOG_RING))
-		before--;
-	if (before)
-		joins += log_same_run(&b->extents[before - 1], &b->extents[first]);
-	if (next < b->nr)
-		joins += log_same_run(&b->extents[last], &b->extents[next]);
+static struct neighbours find_neighbours(const struct log_block *b, u32 first, u32 last)
+{
+	return (struct neighbours) {
+		.before = log_flag_before(b, first, LOG_RING),
+		.next = log_next_in_ring(b, last),
+	};
+}
+
+/* Has one of the neighbours of the extent some of its sectors? */
+static bool neighbours_overlap(const struct log_block *b, const struct log_extent *e,
+			       struct neighbours n)
+{
+	return (n.before < b->nr && log_end_of(&b->extents[n.before]) > e->sector) ||
+	       (n.next < b->nr && b->extents[n.next].sector < log_end_of(e));
+}
+
+/* How many of the neighbours @n are one run with the extents from @first to @last? */
+static u32 joins_of(const struct log_block *b, u32 first, u32 last, struct neighbours n)
+{
+	u32 joins = 0;
+
+	if (n.before < b->nr)
+		joins += log_same_run(&b->extents[n.before], &b->extents[first]);
+	if (n.next < b->nr)
+		joins += log_same_run(&b->extents[last], &b->extents[n.next]);
 	return joins;
 }
 
-/* As set_ring(), for one extent. It counts as recorded in this round. */
-static void set_ring_of(struct log_index *ix, struct log_block *b,
-			struct log_extent *e)
+static u32 count_joins(const struct log_block *b, u32 first, u32 last)
 {
-	u32 i = e - b->extents;
+	return joins_of(b, first, last, find_neighbours(b, first, last));
+}
 
-	e->flags |= LOG_RING | ix->parity;
-	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - count_joins(b, i, i));
+/*
+ * As set_ring(), for extent @i with the neighbours @n.  It counts as recorded in this round.
+ * The block may have no other RING, and is listed then.
+ */
+static void set_ring_of(struct log_index *ix, struct log_block *b, u32 i, struct neighbours n)
+{
+	b->extents[i].flags |= LOG_RING | ix->parity;
+	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - joins_of(b, i, i, n));
 	log_tidy_at(b, i, i);
+	/* Asked here, because log_list_for_round() would look at the extents first. */
+	if (list_empty(&b->round))
+		log_list_for_round(ix, b);
 }
 
 /*
@@ -129,8 +157,8 @@ static struct log_extent *find_superseded(struct log_block *b, struct log_extent
 }
 
 /*
- * As set_ring_of(), and the run of @old leaves the ring. The index's sums change in one
- * step; see log_recount_runs().
+ * As set_ring_of(), but the run of @old leaves the ring, and the block is listed already. The
+ * index's sums change in one step; see log_recount_runs().
  */
 static void replace_in_ring(struct log_index *ix, struct log_block *b,
 			    struct log_extent *old, struct log_extent *seen)
@@ -156,12 +184,15 @@ static void replace_in_ring(struct log_index *ix, struct log_block *b,
 static bool put_whole(struct log_index *ix, struct log_block *b, const struct log_run *run)
 {
 	struct log_extent *seen = find_seen(b, run), *old;
+	struct neighbours n;
+	u32 i;
 
 	if (!seen)
 		return false;
-	if (!log_has_flag(b, run, LOG_RING)) {
-		set_ring_of(ix, b, seen);
-		log_list_for_round(ix, b);
+	i = seen - b->extents;
+	n = find_neighbours(b, i, i);
+	if (!(seen->flags & LOG_RING) && !neighbours_overlap(b, seen, n)) {
+		set_ring_of(ix, b, i, n);
 		return true;
 	}
 	old = find_superseded(b, seen);
@@ -192,7 +223,7 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 	}
 	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
 	atomic64_sub(1, &ix->nr_unlogged);
-	log_index_free(ix, w, sizeof(*w));
+	log_write_free_later(ix, w);
 }
 
 void log_index_put_gone(struct log_index *ix, const struct log_run *run)

@@ -185,6 +185,7 @@ void log_index_settle(struct log_index *ix)
 	struct log_segment *s, *next;
 	unsigned long flags;
 
+	log_writes_free(ix);
 	for (s = ix->released; s; s = next) {
 		spinlock_t *lock = segment_lock(ix, s->slot);
 
