@@ -37,6 +37,11 @@
  * it, so that a group has room for other changes.
  */
 #define GROUP_OPS		4096
+/*
+ * Blocks are mapped many at a time, because neighbouring slots share a block of the metadata.
+ * With 32, their array takes 512 bytes of the stack.  Not chosen by measurement.
+ */
+#define MAPS_MAX		32
 
 struct group {
 	struct list_head ops;
@@ -94,6 +99,11 @@ static void gather_group(struct cache *c, struct group *g)
 		cache_intents_wanted(c);
 }
 
+static bool is_map(enum commit_kind kind)
+{
+	return kind == COMMIT_MAP_CLEAN || kind == COMMIT_MAP_DIRTY;
+}
+
 static int apply_op(struct cache *c, struct commit_op *op)
 {
 	lockdep_assert_held(&c->md.lock);
@@ -102,12 +112,13 @@ static int apply_op(struct cache *c, struct commit_op *op)
 		return cmd_set_dirty(c->md.cmd, op->slot, true);
 	case COMMIT_CLEAR_DIRTY:
 		return cmd_set_dirty(c->md.cmd, op->slot, false);
-	case COMMIT_MAP_CLEAN:
-		return cmd_insert(c->md.cmd, op->slot, op->block, false);
-	case COMMIT_MAP_DIRTY:
-		return cmd_insert(c->md.cmd, op->slot, op->block, true);
 	case COMMIT_UNMAP:
 		return cmd_remove(c->md.cmd, op->slot);
+	case COMMIT_MAP_CLEAN:
+	case COMMIT_MAP_DIRTY:
+		/* apply_ops() has given them to add_map(). */
+		WARN_ON_ONCE(1);
+		return -EINVAL;
 	case COMMIT_HOME:
 	case COMMIT_BARRIER:
 		break;
@@ -115,21 +126,64 @@ static int apply_op(struct cache *c, struct commit_op *op)
 	return 0;
 }
 
+/* Changes that map blocks and are still to be applied, in their order. */
+struct maps {
+	struct cmd_mapping all[MAPS_MAX];
+	u32 nr;
+};
+
+static int apply_maps(struct cache *c, struct maps *maps)
+{
+	u32 nr = maps->nr;
+
+	lockdep_assert_held(&c->md.lock);
+	maps->nr = 0;
+	return nr ? cmd_insert_many(c->md.cmd, maps->all, nr) : 0;
+}
+
+static int add_map(struct cache *c, struct maps *maps, const struct commit_op *op)
+{
+	maps->all[maps->nr++] = (struct cmd_mapping) {
+		.oblock = op->block,
+		.cblock = op->slot,
+		.dirty = op->kind == COMMIT_MAP_DIRTY,
+	};
+	return maps->nr == MAPS_MAX ? apply_maps(c, maps) : 0;
+}
+
+static int apply_ops(struct cache *c, const struct list_head *ops)
+{
+	struct maps maps;
+	struct commit_op *op;
+	int r;
+
+	maps.nr = 0;
+	list_for_each_entry(op, ops, list) {
+		if (is_map(op->kind)) {
+			r = add_map(c, &maps, op);
+		} else {
+			r = apply_maps(c, &maps);
+			if (!r)
+				r = apply_op(c, op);
+		}
+		if (r)
+			return r;
+	}
+	return apply_maps(c, &maps);
+}
+
 static int apply_group(struct cache *c, void *arg)
 {
 	struct group *g = arg;
-	struct commit_op *op;
 	int r;
 
 	lockdep_assert_held(&c->md.lock);
 	r = cache_intents_clear(c, g->nr_swept);
 	if (r)
 		return r;
-	list_for_each_entry(op, &g->ops, list) {
-		r = apply_op(c, op);
-		if (r)
-			return r;
-	}
+	r = apply_ops(c, &g->ops);
+	if (r)
+		return r;
 	return cache_intents_set_ahead(c, g->nr_ahead);
 }
 

@@ -800,17 +800,93 @@ static int set_entry(struct cmd *cmd, u32 cblock, u64 entry, bool dirty)
 	return r ? r : set_dirty_bit(cmd, cblock, dirty);
 }
 
-int cmd_insert(struct cmd *cmd, u32 cblock, u64 oblock, bool dirty)
+static int check_mapping(const struct cmd *cmd, const struct cmd_mapping *m)
 {
-	int r = check_cblock(cmd, cblock);
+	int r = check_cblock(cmd, m->cblock);
 
 	if (r)
 		return r;
-	if (oblock > CMD_MAX_OBLOCK)
-		return -EINVAL;
-	r = set_entry(cmd, cblock,
-		      oblock << CMD_MAPPING_SHIFT | CMD_MAPPING_VALID, dirty);
+	return m->oblock <= CMD_MAX_OBLOCK ? 0 : -EINVAL;
+}
+
+static u64 entry_of(const struct cmd *cmd, const struct cmd_mapping *m)
+{
+	u64 entry = m->oblock << CMD_MAPPING_SHIFT | CMD_MAPPING_VALID;
+
+	return m->dirty && !separate_dirty(cmd) ? entry | CMD_MAPPING_DIRTY : entry;
+}
+
+static int insert_entries(struct cmd *cmd, const struct cmd_mapping *m, u32 nr)
+{
+	struct pd_array a = mapping_array(cmd);
+	struct pd_array_writer w;
+	int r = 0;
+	u32 i;
+
+	pd_array_writer_init(&w, &a, mapping_root(cmd));
+	for (i = 0; i < nr && !r; i++) {
+		__le64 v = cpu_to_le64(entry_of(cmd, &m[i]));
+
+		r = pd_array_writer_set(&w, m[i].cblock, &v);
+	}
+	cmd->sb->mapping_root = cpu_to_le64(pd_array_writer_put(&w));
+	return r;
+}
+
+/*
+ * Returns how many mappings, from the first on, have their dirty bits in one word.  *@keep and
+ * *@set say how that word changes, as for pd_bitset_change().
+ */
+static u32 gather_word(const struct cmd_mapping *m, u32 nr, u64 *keep, u64 *set)
+{
+	u32 i;
+
+	*keep = ~0ULL;
+	*set = 0;
+	for (i = 0; i < nr && m[i].cblock / 64 == m[0].cblock / 64; i++) {
+		u64 bit = 1ULL << m[i].cblock % 64;
+
+		*keep &= ~bit;
+		*set = m[i].dirty ? *set | bit : *set & ~bit;
+	}
+	return i;
+}
+
+static int insert_dirty_bits(struct cmd *cmd, const struct cmd_mapping *m, u32 nr)
+{
+	struct pd_array a = dirty_array(cmd);
+	u64 root = dirty_root(cmd), keep, set;
+	int r = 0;
+	u32 n;
+
+	for (; nr && !r; m += n, nr -= n) {
+		n = gather_word(m, nr, &keep, &set);
+		r = pd_bitset_change(&a, &root, m->cblock / 64, keep, set);
+	}
+	cmd->sb->dirty_root = cpu_to_le64(root);
+	return r;
+}
+
+int cmd_insert_many(struct cmd *cmd, const struct cmd_mapping *mappings, u32 nr)
+{
+	int r = may_change(cmd);
+	u32 i;
+
+	for (i = 0; i < nr && !r; i++)
+		r = check_mapping(cmd, &mappings[i]);
+	if (r)
+		return r;
+	r = insert_entries(cmd, mappings, nr);
+	if (!r && separate_dirty(cmd))
+		r = insert_dirty_bits(cmd, mappings, nr);
 	return finish_change(cmd, r);
+}
+
+int cmd_insert(struct cmd *cmd, u32 cblock, u64 oblock, bool dirty)
+{
+	struct cmd_mapping m = { .oblock = oblock, .cblock = cblock, .dirty = dirty };
+
+	return cmd_insert_many(cmd, &m, 1);
 }
 
 int cmd_remove(struct cmd *cmd, u32 cblock)
@@ -857,7 +933,7 @@ int cmd_set_dirty_many(struct cmd *cmd, u32 first, u64 mask)
 	int r = 0;
 
 	if (separate_dirty(cmd)) {
-		r = pd_bitset_or(&a, &root, first / 64, mask);
+		r = pd_bitset_change(&a, &root, first / 64, ~0ULL, mask);
 		cmd->sb->dirty_root = cpu_to_le64(root);
 		return finish_change(cmd, r);
 	}

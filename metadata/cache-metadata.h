@@ -276,6 +276,29 @@ int cmd_unmap_all(struct cmd *cmd);
 int cmd_insert(struct cmd *cmd, u32 cblock, u64 oblock, bool dirty);
 
 /**
+ * struct cmd_mapping - a mapping to insert
+ * @oblock: the block of the origin
+ * @cblock: the cache block
+ * @dirty: its dirty bit
+ */
+struct cmd_mapping {
+	u64 oblock;
+	u32 cblock;
+	bool dirty;
+};
+
+/**
+ * cmd_insert_many() - the same as cmd_insert() for each mapping, in this order
+ * @cmd: the metadata
+ * @mappings: the mappings
+ * @nr: how many
+ *
+ * Cheaper than one by one if neighbours in @mappings have neighbouring cache blocks. After
+ * an error some of them may have been inserted. Nothing was, if the error is -EINVAL.
+ */
+int cmd_insert_many(struct cmd *cmd, const struct cmd_mapping *mappings, u32 nr);
+
+/**
  * cmd_remove() - unmap @cblock and clear its dirty bit
  * @cmd: the metadata
  * @cblock: the cache block

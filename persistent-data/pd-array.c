@@ -210,20 +210,46 @@ int pd_array_get(const struct pd_array *a, u64 root, u64 i, void *value)
 	return 0;
 }
 
+void pd_array_writer_init(struct pd_array_writer *w, const struct pd_array *a, u64 root)
+{
+	*w = (struct pd_array_writer) { .a = *a, .root = root };
+}
+
+u64 pd_array_writer_put(struct pd_array_writer *w)
+{
+	pd_tm_put(&w->b);
+	return w->root;
+}
+
+int pd_array_writer_set(struct pd_array_writer *w, u64 i, const void *value)
+{
+	u32 e;
+	u64 k = div_u64_rem(i, pd_array_block_entries(&w->a), &e);
+	int r;
+
+	if (w->b.buf && w->k == k) {
+		r = check_block(&w->a, &w->b, e + 1);
+	} else {
+		pd_tm_put(&w->b);
+		r = shadow_block(&w->a, &w->root, k, e + 1, &w->b);
+		w->k = k;
+	}
+	if (r)
+		return r;
+	memcpy(value_at(&w->a, &w->b, e), value, w->a.value_size);
+	return 0;
+}
+
 int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 		 const void *value)
 {
-	struct pd_block b;
-	u32 e;
-	u64 k = div_u64_rem(i, pd_array_block_entries(a), &e);
+	struct pd_array_writer w;
 	int r;
 
-	r = shadow_block(a, root, k, e + 1, &b);
-	if (r)
-		return r;
-	memcpy(value_at(a, &b, e), value, a->value_size);
-	pd_tm_put(&b);
-	return 0;
+	pd_array_writer_init(&w, a, *root);
+	r = pd_array_writer_set(&w, i, value);
+	*root = pd_array_writer_put(&w);
+	return r;
 }
 
 /* Would @fn leave element @e of array block @nr as it is?  An error is negative. */

@@ -90,6 +90,51 @@ int pd_array_set(const struct pd_array *a, u64 *root, u64 i,
 		 const void *value);
 
 /**
+ * struct pd_array_writer - for setting elements of which most lie near the one before
+ * @a: the kind of array
+ * @root: the array's root
+ * @k: number of the array block that is held
+ * @b: the array block that is held; its buf is NULL if none is
+ *
+ * Keeps the last array block held, after an error, too.  Until pd_array_writer_put() nothing else
+ * may use the array, and the transaction may be neither committed nor thrown away.
+ */
+struct pd_array_writer {
+	struct pd_array a;
+	u64 root;
+	u64 k;
+	struct pd_block b;
+};
+
+/**
+ * pd_array_writer_init() - begin to set elements
+ * @w: the writer; pd_array_writer_put() ends its use
+ * @a: the kind of array
+ * @root: the array's root
+ *
+ * Does no I/O.
+ */
+void pd_array_writer_init(struct pd_array_writer *w, const struct pd_array *a, u64 root);
+
+/**
+ * pd_array_writer_set() - change an element, as pd_array_set()
+ * @w: the writer
+ * @i: the element's index
+ * @value: its new value
+ *
+ * After an error, too, elements that were set before stay set.
+ */
+int pd_array_writer_set(struct pd_array_writer *w, u64 i, const void *value);
+
+/**
+ * pd_array_writer_put() - let go of the array block that is held
+ * @w: the writer
+ *
+ * Return: the array's root, which may have moved, after an error, too.
+ */
+u64 pd_array_writer_put(struct pd_array_writer *w);
+
+/**
  * typedef pd_array_change_fn - changes one element
  * @ctx: the caller's
  * @value: the element, as it is stored
@@ -261,13 +306,16 @@ int pd_bitset_get(const struct pd_array *a, u64 root, u64 bit);
 int pd_bitset_set(const struct pd_array *a, u64 *root, u64 bit, bool value);
 
 /**
- * pd_bitset_or() - set bits in one word; writes nothing if all are set
+ * pd_bitset_change() - change the bits of one word
  * @a: the array of the words
  * @root: the bitset's root, which moves
  * @word: the word's number
- * @mask: the bits of the word
+ * @keep: bits that are 0 here are cleared
+ * @set: bits that are set then
+ *
+ * Copies nothing if the word stays as it is.
  */
-int pd_bitset_or(const struct pd_array *a, u64 *root, u64 word, u64 mask);
+int pd_bitset_change(const struct pd_array *a, u64 *root, u64 word, u64 keep, u64 set);
 
 /**
  * pd_bitset_resize() - change the length; new bits are clear

@@ -34,7 +34,7 @@ static void change_word(void *ctx, void *value)
 	memcpy(value, &v, sizeof(v));
 }
 
-static int set_bits(const struct pd_array *a, u64 *root, u64 word, u64 keep, u64 set)
+int pd_bitset_change(const struct pd_array *a, u64 *root, u64 word, u64 keep, u64 set)
 {
 	struct word_change wc = { keep, set };
 
@@ -53,12 +53,7 @@ int pd_bitset_set(const struct pd_array *a, u64 *root, u64 bit, bool value)
 {
 	u64 mask = 1ULL << (bit % 64);
 
-	return set_bits(a, root, bit / 64, ~mask, value ? mask : 0);
-}
-
-int pd_bitset_or(const struct pd_array *a, u64 *root, u64 word, u64 mask)
-{
-	return set_bits(a, root, word, ~0ULL, mask);
+	return pd_bitset_change(a, root, bit / 64, ~mask, value ? mask : 0);
 }
 
 /* Clear the bits past the end in the last word of a bitset. */
@@ -66,7 +61,7 @@ static int clear_tail(const struct pd_array *a, u64 *root, u64 bits)
 {
 	u64 mask = (1ULL << (bits % 64)) - 1;
 
-	return bits % 64 ? set_bits(a, root, bits / 64, mask, 0) : 0;
+	return bits % 64 ? pd_bitset_change(a, root, bits / 64, mask, 0) : 0;
 }
 
 int pd_bitset_resize(const struct pd_array *a, u64 *root, u64 old_bits, u64 new_bits)

@@ -8,7 +8,7 @@
  *
  * Context: all functions may sleep and do I/O; the caller serialises them per
  * struct pd_tm. Errors: -EILSEQ for a block that is not in use or is damaged,
- * -ENOSPC, -EROFS, or the device's. After an error nothing is held.
+ * -ENOSPC, -EROFS, or the device's. After an error the call holds nothing.
  */
 
 #ifndef HEARTH_PD_TRANSACTION_H

@@ -20,6 +20,31 @@ static int insert(struct model *m, struct cmd *cmd, u64 *rng)
 	return cmd_insert(cmd, c, m->oblock[c], m->dirty[c]);
 }
 
+/* The last block, the one behind it, or any other. */
+static u32 near_block(const struct model *m, u32 last, u64 *rng)
+{
+	if (one_in(rng, 10))
+		return below(rng, m->cache_blocks);
+	return one_in(rng, 10) ? last : (last + 1) % m->cache_blocks;
+}
+
+static int insert_many(struct model *m, struct cmd *cmd, u64 *rng)
+{
+	struct cmd_mapping maps[40];
+	u32 nr = below(rng, ARRAY_SIZE(maps) + 1), c = below(rng, m->cache_blocks), i;
+
+	for (i = 0; i < nr; i++) {
+		c = near_block(m, c, rng);
+		m->mapped[c] = true;
+		m->oblock[c] = ++m->salt << 12 | c;
+		m->dirty[c] = one_in(rng, 2);
+		maps[i] = (struct cmd_mapping) {
+			.oblock = m->oblock[c], .cblock = c, .dirty = m->dirty[c]
+		};
+	}
+	return cmd_insert_many(cmd, maps, nr);
+}
+
 static int remove_one(struct model *m, struct cmd *cmd, u64 *rng)
 {
 	u32 c = below(rng, m->cache_blocks);
@@ -205,8 +230,10 @@ int model_step(struct model *m, struct cmd *cmd, u64 *rng)
 		return set_discard(m, cmd, rng);
 	if (!m->cache_blocks)
 		return resize(m, cmd, rng);
-	if (what < 50)
+	if (what < 45)
 		return insert(m, cmd, rng);
+	if (what < 50)
+		return insert_many(m, cmd, rng);
 	if (what < 70)
 		return remove_one(m, cmd, rng);
 	if (what < 75)

@@ -135,6 +135,19 @@ static u32 hint_of(void *ctx, u32 cblock)
 	return cblock;
 }
 
+/* From block @c on, some of them past the end. */
+static void insert_some(struct cmd *cmd, u32 c, u64 *rng)
+{
+	struct cmd_mapping maps[20];
+	u32 nr = below(rng, ARRAY_SIZE(maps) + 1), i;
+
+	for (i = 0; i < nr; i++)
+		maps[i] = (struct cmd_mapping) {
+			.oblock = below(rng, 1 << 20), .cblock = c + i, .dirty = one_in(rng, 2)
+		};
+	documented(cmd_insert_many(cmd, maps, nr));
+}
+
 /* Limits the sizes that the disk claims, because each test pays for them. */
 static void change(struct cmd *cmd, u64 *rng)
 {
@@ -172,6 +185,9 @@ static void change(struct cmd *cmd, u64 *rng)
 		break;
 	case 9:
 		documented(cmd_set_dirty(cmd, c, one_in(rng, 2)));
+		break;
+	case 10:
+		insert_some(cmd, c, rng);
 		break;
 	default:
 		documented(cmd_insert(cmd, c, below(rng, 1 << 20), false));

@@ -299,6 +299,14 @@ static void arguments(void **state)
 {
 	struct ramdev *rd = ramdev_new(100);
 	u8 big[CMD_RECORD_MAX + 1] = { 0 };
+	const struct cmd_mapping no_block[] = {
+		{ .cblock = 1, .oblock = 7 },
+		{ .cblock = 10, .oblock = 8 },
+	};
+	const struct cmd_mapping no_oblock[] = {
+		{ .cblock = 1, .oblock = 7 },
+		{ .cblock = 2, .oblock = CMD_MAX_OBLOCK + 1 },
+	};
 	struct meta x;
 
 	(void)state;
@@ -311,7 +319,10 @@ static void arguments(void **state)
 	assert_ok(cmd_insert(x.cmd, 9, CMD_MAX_OBLOCK, true));
 	assert_int_equal(cmd_remove(x.cmd, 10), -EINVAL);
 	assert_int_equal(cmd_set_dirty(x.cmd, 10, true), -EINVAL);
+	assert_int_equal(cmd_insert_many(x.cmd, no_block, 2), -EINVAL);
+	assert_int_equal(cmd_insert_many(x.cmd, no_oblock, 2), -EINVAL);
 	assert_int_equal(cmd_set_dirty(x.cmd, 1, true), -ENODATA);
+	assert_ok(cmd_insert_many(x.cmd, NULL, 0));
 	assert_int_equal(cmd_discard_set(x.cmd, 0, true), -EINVAL);
 	assert_int_equal(cmd_record_set(x.cmd, big, sizeof(big)), -EINVAL);
 	assert_int_equal(cmd_write_hints(x.cmd, "sixteen-letters!",

@@ -485,6 +485,39 @@ static void random_bitsets(void **state)
 	free(old);
 }
 
+/* A writer goes on after an error, and what it set before stays. */
+static void writer_after_an_error(void **state)
+{
+	struct store s;
+	struct pd_array_place place = { 0 };
+	struct pd_array a = { &s.tm, 8, &place };
+	u64 per = pd_array_block_entries(&a), root, i;
+	struct pd_array_writer w;
+	__le64 v;
+
+	(void)state;
+	store_make(&s, 200);
+	assert_ok(pd_array_build(&a, &root, 2 * per + 10, NULL, NULL));
+	pd_array_writer_init(&w, &a, root);
+	for (i = 0; i < 2 * per; i += per / 2) {
+		v = cpu_to_le64(i + 1);
+		assert_ok(pd_array_writer_set(&w, i, &v));
+	}
+	v = cpu_to_le64(7);
+	assert_ok(pd_array_writer_set(&w, 2 * per + 9, &v));
+	/* Past what the array block that is held has, and in one that is not there. */
+	assert_int_equal(pd_array_writer_set(&w, 2 * per + 10, &v), -EILSEQ);
+	assert_int_equal(pd_array_writer_set(&w, 3 * per, &v), -EILSEQ);
+	assert_ok(pd_array_writer_set(&w, 2 * per + 8, &v));
+	root = pd_array_writer_put(&w);
+	for (i = 0; i < 2 * per + 10; i++) {
+		assert_ok(pd_array_get(&a, root, i, &v));
+		assert_int_equal(le64_to_cpu(v), i >= 2 * per + 8 ? 7 :
+						 i < 2 * per && !(i % (per / 2)) ? i + 1 : 0);
+	}
+	store_free(&s);
+}
+
 /* No call returns the bits that another writer set past the end. */
 static void bits_past_the_end(void **state)
 {
@@ -524,6 +557,7 @@ int main(void)
 		cmocka_unit_test(too_short),
 		cmocka_unit_test(random_bitsets),
 		cmocka_unit_test(bits_past_the_end),
+		cmocka_unit_test(writer_after_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
