@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows where the instructions of a hit go: profile.py [randread|randwrite|randmiss|absorb|fsync]
+"""Shows where the instructions of a hit go: profile.py [CASE]
 
 QEMU translates one instruction at a time and logs each, while fio in the guest reads from a
 cache whose blocks are all resident. The program prints the instructions per I/O by function (the
 mean of everything between two calls of the block layer's submit_bio() by fio), the functions
 that the cache calls, and its atomic instructions, which show its locks and the cache lines that
-it shares. With "absorb" they are those of a small write that misses, and with "fsync" those of such
-a write and of its fsync, and the mean is of everything between two calls of the block layer's fsync.
-For these two, PROFILE_STACK=ssd or writecache does the same to that stack, to compare.
+it shares.
+
+The cases are randread, randwrite and randmiss; absorb and absorb-16, small writes that miss, at
+depth 1 and 16; whole, writes of whole blocks that miss; and fsync, such a small write and its fsync,
+for which the mean is of everything between two calls of the block layer's fsync. For the last four,
+PROFILE_STACK=ssd or writecache does the same to that stack, to compare.
 PROFILE_MB says how many megabytes of QEMU's log are enough.
 """
 

@@ -51,8 +51,9 @@ profile_absorb() {
 	absorb_devices
 	flushed_ssd
 	make_stack "$PROFILE_STACK"
+	# Without another seed the watched writes would be to the same places.
 	job profile-first "$DEV" --offset="$AT" --rw=randwrite --size=128m --iodepth=1 \
-		--number_ios=8000 "$@"
+		--number_ios=8000 --randrepeat=0 --randseed=77 "$@"
 	# Otherwise they go home while fio starts, which takes seconds of the guest's time.
 	[ "$PROFILE_STACK" != hearth ] || dmsetup message "$DEV" 0 writeback_idle 0
 	begin_now
@@ -64,6 +65,7 @@ profile_absorb() {
 bench_profile() {
 	case $PROFILE_RW in
 	absorb) profile_absorb ;;
+	absorb-16) profile_absorb --iodepth=16 ;;
 	whole) profile_absorb --bs=64k --size=224m --iodepth=8 ;;
 	fsync) profile_absorb --fsync=1 ;;
 	*) profile_hits ;;
