@@ -33,11 +33,15 @@
 #define LOG_NR_PIECES		16
 /*
  * On a full cache the log has an eighth of the slots, because blocks have to leave for
- * it.  Above that it takes free slots only, and leaves a sixteenth.  Neither was
- * chosen by measurement.
+ * it.  That was not chosen by measurement.
  */
 #define LOG_SHARE		8
-#define LOG_SPARE_SHARE		16
+/*
+ * Above its share the log takes free slots only, and leaves a 32nd of the slots to blocks that
+ * come in.  With a sixteenth, random writes over four caches were 5 % slower, because the disk
+ * passes over all of the origin for fewer extents.
+ */
+#define LOG_SPARE_SHARE		32
 /*
  * A discard looks for so many of its blocks itself.  The rest is left to log.worker,
  * because a discard runs in the worker of deferred bios, behind which users' bios
