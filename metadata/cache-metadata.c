@@ -789,15 +789,11 @@ static int set_dirty_bit(struct cmd *cmd, u32 cblock, bool dirty)
 	return r;
 }
 
-static int set_entry(struct cmd *cmd, u32 cblock, u64 entry, bool dirty)
+static int clear_entry(struct cmd *cmd, u32 cblock)
 {
-	int r;
+	int r = set_mapping(cmd, cblock, 0);
 
-	if (!separate_dirty(cmd))
-		return set_mapping(cmd, cblock,
-				   dirty ? entry | CMD_MAPPING_DIRTY : entry);
-	r = set_mapping(cmd, cblock, entry);
-	return r ? r : set_dirty_bit(cmd, cblock, dirty);
+	return r || !separate_dirty(cmd) ? r : set_dirty_bit(cmd, cblock, false);
 }
 
 static int check_mapping(const struct cmd *cmd, const struct cmd_mapping *m)
@@ -898,7 +894,7 @@ int cmd_remove(struct cmd *cmd, u32 cblock)
 		return r;
 	r = get_mapping(cmd, cblock, &entry);
 	if (!r && entry)
-		r = set_entry(cmd, cblock, 0, false);
+		r = clear_entry(cmd, cblock);
 	return finish_change(cmd, r);
 }
 

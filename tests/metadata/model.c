@@ -10,14 +10,21 @@ void model_init(struct model *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static int insert(struct model *m, struct cmd *cmd, u64 *rng)
+static struct cmd_mapping map_block(struct model *m, u32 c, u64 *rng)
 {
-	u32 c = below(rng, m->cache_blocks);
-
 	m->mapped[c] = true;
 	m->oblock[c] = ++m->salt << 12 | c;
 	m->dirty[c] = one_in(rng, 2);
-	return cmd_insert(cmd, c, m->oblock[c], m->dirty[c]);
+	return (struct cmd_mapping) {
+		.oblock = m->oblock[c], .cblock = c, .dirty = m->dirty[c]
+	};
+}
+
+static int insert(struct model *m, struct cmd *cmd, u64 *rng)
+{
+	struct cmd_mapping new = map_block(m, below(rng, m->cache_blocks), rng);
+
+	return cmd_insert(cmd, new.cblock, new.oblock, new.dirty);
 }
 
 /* The last block, the one behind it, or any other. */
@@ -35,12 +42,7 @@ static int insert_many(struct model *m, struct cmd *cmd, u64 *rng)
 
 	for (i = 0; i < nr; i++) {
 		c = near_block(m, c, rng);
-		m->mapped[c] = true;
-		m->oblock[c] = ++m->salt << 12 | c;
-		m->dirty[c] = one_in(rng, 2);
-		maps[i] = (struct cmd_mapping) {
-			.oblock = m->oblock[c], .cblock = c, .dirty = m->dirty[c]
-		};
+		maps[i] = map_block(m, c, rng);
 	}
 	return cmd_insert_many(cmd, maps, nr);
 }
