@@ -41,7 +41,7 @@
  * W1, W13: may anything be absorbed now?  Asked again after the write was counted
  * in.  The worker that changes the answer to no looks at the count after that.
  */
-static bool may_absorb(struct cache_log *log)
+static inline bool may_absorb(struct cache_log *log)
 {
 	struct cache *c = log->c;
 
@@ -176,6 +176,10 @@ static enum absorbed look_again(struct cache_log *log, struct log_write *w)
 	smp_mb();
 	if (slot_map_find(&log->c->map, w->run.block) != SLOT_NONE)
 		return FOUND_SLOT;
+	/*
+	 * Asked before room is taken, because the worker may have turned the log off, and a
+	 * slot that is lent now could become a part of the next ring.
+	 */
 	if (!may_absorb(log))
 		return NOT_NOW;
 	if (!log_ring_admits(&log->ring) || !cache_log_take_room(log, w))
@@ -185,23 +189,38 @@ static enum absorbed look_again(struct cache_log *log, struct log_write *w)
 	return may_absorb(log) ? ABSORBED : NOT_NOW;
 }
 
+/*
+ * As cache_log_must_wait(), which is called only if a write may have to wait, because the call
+ * costs each write more instructions than this look.
+ */
+static bool must_wait(struct cache_log *log, struct bio *bio)
+{
+	const struct cache_log_pace *pace = &log->pace;
+
+	return unlikely(READ_ONCE(pace->is_on) || READ_ONCE(pace->nr_again) ||
+			READ_ONCE(pace->nr_room) || READ_ONCE(pace->nr_turns)) &&
+	       cache_log_must_wait(log, bio);
+}
+
+/* With ABSORBED, cb->logged.write is the write that was counted in. */
 static enum absorbed count_in(struct cache_log *log, struct bio *bio,
-			      struct cache_bio *cb, struct log_write **write)
+			      struct cache_bio *cb)
 {
 	struct cache *c = log->c;
 	u32 sector = bio->bi_iter.bi_sector - cache_block_start(c, cb->block);
 	enum absorbed r;
 	struct log_write *w;
 
-	if (cache_log_must_wait(log, bio))
+	if (must_wait(log, bio))
 		return NO_ROOM;
 	w = log_index_reserve(&log->ix, cb->block, sector, bio_sectors(bio), true);
 	if (IS_ERR(w))
 		return refused(PTR_ERR(w));
 	r = look_again(log, w);
-	if (r != ABSORBED)
+	if (r == ABSORBED)
+		cb->logged.write = w;
+	else
 		cancel(log, w);
-	*write = w;
 	return r;
 }
 
@@ -244,17 +263,16 @@ static bool needs_fua(struct cache_log *log, struct bio *bio, bool alone)
 	return alone || (bio->bi_opf & REQ_FUA && has_few(log));
 }
 
-static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb,
-		  struct log_write *w)
+static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb)
 {
 	bool alone = READ_ONCE(log->recorder.has_pairs) && has_few(log);
+	struct log_write *w = cb->logged.write;
 	struct cache *c = log->c;
 
 	w->keep = keeps(log, bio, cb);
 	cache_stat_inc(c, STAT_LOG_WRITES);
 	cache_stat_add(c, STAT_CACHE_SECTORS_WRITTEN, bio_sectors(bio));
 	cb->kind = BIO_ABSORBED;
-	cb->logged.write = w;
 	cb->logged.fua = bio->bi_opf & REQ_FUA;
 	w->durable = needs_fua(log, bio, alone);
 	cb->logged.alone = alone && !cb->logged.fua &&
@@ -283,7 +301,6 @@ enum log_answer cache_log_write(struct cache *c, struct bio *bio,
 				struct cache_bio *cb)
 {
 	struct cache_log *log = c->log;
-	struct log_write *w;
 	enum absorbed absorbed;
 	bool wanted;
 
@@ -293,10 +310,10 @@ enum log_answer cache_log_write(struct cache *c, struct bio *bio,
 	if (!wanted && !cache_log_has_block(log, cb->block))
 		return LOG_PASSES;
 	absorbed = wanted || may_absorb_bio(log, cb) ?
-		   count_in(log, bio, cb, &w) : NOT_NOW;
+		   count_in(log, bio, cb) : NOT_NOW;
 	switch (absorbed) {
 	case ABSORBED:
-		issue(log, bio, cb, w);
+		issue(log, bio, cb);
 		return LOG_POINTED;
 	case FOUND_SLOT:
 		return LOG_PASSES;
@@ -318,12 +335,11 @@ enum log_answer cache_log_write(struct cache *c, struct bio *bio,
 bool cache_log_write_whole(struct cache *c, struct bio *bio, struct cache_bio *cb)
 {
 	struct cache_log *log = c->log;
-	struct log_write *w;
 
-	if (!may_absorb_bio(log, cb) || count_in(log, bio, cb, &w) != ABSORBED)
+	if (!may_absorb_bio(log, cb) || count_in(log, bio, cb) != ABSORBED)
 		return false;
-	issue(log, bio, cb, w);
-	w->keep = LOG_KEEP;
+	issue(log, bio, cb);
+	cb->logged.write->keep = LOG_KEEP;
 	return true;
 }
 

@@ -59,12 +59,19 @@ static void sample_locked(struct cache_log *log, u64 block)
 
 static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 {
-	u32 i = log->room.shares.nr - 1;
+	struct log_open *open = log->room.shares.open;
+	u32 low = 0, high = log->room.shares.nr;
 
 	lockdep_assert_held(&log->room.lock);
-	while (i && log->room.shares.open[i].first > block)
-		i--;
-	return &log->room.shares.open[i];
+	while (high - low > 1) {
+		u32 middle = (low + high) / 2;
+
+		if (open[middle].first > block)
+			high = middle;
+		else
+			low = middle;
+	}
+	return &open[low];
 }
 
 /* Place the write at the end of this segment, in one piece. */

@@ -57,6 +57,7 @@ typedef __s64 s64;
 #define __always_inline		inline __attribute__((always_inline))
 #endif
 #define __printf(a, b)		__attribute__((format(printf, a, b)))
+#define noinline		__attribute__((noinline))
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define fallthrough		__attribute__((__fallthrough__))

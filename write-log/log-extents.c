@@ -9,24 +9,24 @@
  */
 #include "log-index-internal.h"
 
-static bool adjoin(const struct log_extent *a, const struct log_extent *b)
+void log_insert_extent(struct log_block *b, u32 i, struct log_extent e)
 {
-	return a->slot == b->slot && log_end_of(a) == b->sector &&
-	       a->at + a->last + 1 == b->at;
+	u32 k;
+
+	if (WARN_ON_ONCE(b->nr >= log_class_rooms[b->class]))
+		return;
+	/* Few move, so a loop takes fewer instructions than memmove(). */
+	for (k = b->nr; k > i; k--)
+		b->extents[k] = b->extents[k - 1];
+	b->extents[i] = e;
+	b->nr++;
 }
 
 u32 log_add_extent(struct log_block *b, struct log_extent e)
 {
-	u32 i = b->nr;
+	u32 i = log_first_from(b, e.sector);
 
-	if (WARN_ON_ONCE(b->nr >= log_class_room(b->class)))
-		return 0;
-	while (i && b->extents[i - 1].sector > e.sector) {
-		b->extents[i] = b->extents[i - 1];
-		i--;
-	}
-	b->extents[i] = e;
-	b->nr++;
+	log_insert_extent(b, i, e);
 	return i;
 }
 
@@ -92,6 +92,18 @@ static u32 first_in_range(const struct log_block *b, const struct log_run *range
 	return first;
 }
 
+bool log_none_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag)
+{
+	u32 end = range->sector + range->sectors, before = log_flag_before(b, i, flag);
+
+	if (before < b->nr && log_end_of(&b->extents[before]) > range->sector)
+		return false;
+	while (i < b->nr && b->extents[i].sector < end)
+		if (b->extents[i++].flags & flag)
+			return false;
+	return true;
+}
+
 static void clear_one(struct log_index *ix, struct log_extent *e, u16 flag)
 {
 	if (flag == LOG_SEEN) {
@@ -131,11 +143,6 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 	if (drop)
 		drop_extents(b);
 	return changed;
-}
-
-bool log_may_join(const struct log_extent *a, const struct log_extent *b)
-{
-	return a->flags == b->flags && adjoin(a, b);
 }
 
 /* Join neighbours of which the one continues the other. */
@@ -190,7 +197,7 @@ u32 log_next_in_ring(const struct log_block *b, u32 i)
 
 bool log_same_run(const struct log_extent *a, const struct log_extent *b)
 {
-	return adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
+	return log_adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
 }
 
 struct log_runs log_count_runs(const struct log_index *ix,
@@ -253,15 +260,4 @@ void log_ring_changed(struct log_index *ix, struct log_block **link,
 	log_recount_runs(ix, *link, before);
 	log_list_for_round(ix, *link);
 	log_block_shrink(ix, link);
-}
-
-/* How many of the block's @n runs can leave at a time; the block's room limits them. */
-u32 log_may_leave(const struct log_index *ix, const struct log_block *b,
-		  u32 n)
-{
-	u32 used = b->nr + b->reserved, left = U16_MAX - b->reserved;
-
-	if (2 * ix->block_sectors > log_most_room())
-		left = min(left, used < log_most_room() ? log_most_room() - used : 0);
-	return min(n, left / LOG_LEAVE_ROOM);
 }

@@ -43,6 +43,16 @@ void *log_index_alloc(struct log_index *ix, size_t bytes, bool nowait,
 		      bool bounded, int *error);
 
 /**
+ * log_write_alloc() - as log_index_alloc(), bounded, for a write
+ * @ix: the index
+ * @nowait: the caller may not sleep
+ *
+ * Any context if @nowait. Return: the write, not zeroed; or ERR_PTR(-ENOSPC) or
+ * ERR_PTR(-ENOMEM).
+ */
+struct log_write *log_write_alloc(struct log_index *ix, bool nowait);
+
+/**
  * log_index_is_roomy() - is so little memory in use that blocks may have more than they need?
  * @ix: the index
  *
@@ -85,15 +95,15 @@ void log_writes_free(struct log_index *ix);
 /**
  * struct log_change - numbers that are added to a segment's counts
  * @seen: sectors that readers find
- * @unlogged: sectors that are seen and not recorded
- * @ring: sectors that the ring relies on
+ * @ring: sectors that the ring relies on, or has yet to record
+ * @unlogged: of these, sectors that it has yet to record; 0 unless LOG_RULES_CAN_BREAK
  * @writes: writes in flight
  * @leaving: runs that leave
  *
  * They may be negative.
  */
 struct log_change {
-	int seen, unlogged, ring, writes, leaving;
+	int seen, ring, unlogged, writes, leaving;
 };
 
 /**
@@ -166,6 +176,24 @@ static inline spinlock_t *log_block_lock(struct log_index *ix, u64 block)
 }
 
 /**
+ * log_bucket_find() - as log_block_find(), for a caller that knows the block's bucket
+ * @ix: the index
+ * @bucket: the bucket
+ * @block: the block, in blocks of the origin
+ *
+ * Context: any, under the bucket's lock. Return: as log_block_find().
+ */
+static inline struct log_block **log_bucket_find(struct log_index *ix, u32 bucket, u64 block)
+{
+	struct log_block **link = &ix->buckets[bucket];
+
+	lockdep_assert_held(log_bucket_lock(ix, bucket));
+	while (*link && (*link)->block != block)
+		link = &(*link)->next;
+	return link;
+}
+
+/**
  * log_block_find() - where a block hangs
  * @ix: the index
  * @block: the block, in blocks of the origin
@@ -175,12 +203,7 @@ static inline spinlock_t *log_block_lock(struct log_index *ix, u64 block)
  */
 static inline struct log_block **log_block_find(struct log_index *ix, u64 block)
 {
-	struct log_block **link = &ix->buckets[log_index_bucket(ix, block)];
-
-	lockdep_assert_held(log_block_lock(ix, block));
-	while (*link && (*link)->block != block)
-		link = &(*link)->next;
-	return link;
+	return log_bucket_find(ix, log_index_bucket(ix, block), block);
 }
 
 /**
@@ -201,13 +224,26 @@ int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
 			unsigned long *flags);
 
 /**
+ * log_block_shrink_idle() - as log_block_shrink(), for a block in which nothing is reserved
+ * @ix: the index
+ * @link: where it hangs
+ *
+ * Context: any, under the block's lock.
+ */
+void log_block_shrink_idle(struct log_index *ix, struct log_block **link);
+
+/**
  * log_block_shrink() - give memory back that a block needs no more
  * @ix: the index
  * @link: where it hangs; the block is gone afterwards if nothing is in it
  *
  * Context: any, under the block's lock.
  */
-void log_block_shrink(struct log_index *ix, struct log_block **link);
+static inline void log_block_shrink(struct log_index *ix, struct log_block **link)
+{
+	if (!(*link)->reserved)
+		log_block_shrink_idle(ix, link);
+}
 
 /**
  * log_block_is_unused() - is there nothing in the block, and nothing under way to it?
@@ -218,14 +254,30 @@ void log_block_shrink(struct log_index *ix, struct log_block **link);
  */
 bool log_block_is_unused(struct log_index *ix, const struct log_block *b);
 
-/**
- * log_class_room() - extents in a block of a class
- * @class: as in log_block::class
- */
-u32 log_class_room(u8 class);
+/* Extents in a block of so many bytes. */
+#define LOG_CLASS_ROOM(bytes) \
+	(((bytes) - sizeof(struct log_block)) / sizeof(struct log_extent))
+/* The sizes of a block, from 64 to LOG_MOST_BYTES bytes. */
+#define LOG_NR_CLASSES	10
+#define LOG_MOST_BYTES	8192U
 
-/** log_most_room() - extents in a block of the largest class */
-u32 log_most_room(void);
+/* Extents in a block of each class: a table, because a division takes longer. */
+extern const u16 log_class_rooms[LOG_NR_CLASSES];
+
+/**
+ * log_block_has_room() - has the block room for more extents already?
+ * @b: the block
+ * @more: extents
+ *
+ * Context: any, under the block's lock. Return: true for most writes.
+ */
+static inline bool log_block_has_room(const struct log_block *b, u32 more)
+{
+	return b->nr + b->reserved + more <= log_class_rooms[b->class];
+}
+
+/* Extents in a block of the largest class. */
+#define LOG_MOST_ROOM	LOG_CLASS_ROOM(LOG_MOST_BYTES)
 
 /* ---- Extents of one block (log-extents.c), under its lock, in any context ---- */
 
@@ -319,6 +371,23 @@ static inline u32 log_flag_before(const struct log_block *b, u32 i, u16 flag)
 }
 
 /**
+ * log_insert_extent() - put an extent in at a place
+ * @b: a block with room for it
+ * @i: the extent's number: all before it begin before it, and none behind it does
+ * @e: the extent
+ */
+void log_insert_extent(struct log_block *b, u32 i, struct log_extent e);
+
+/**
+ * log_none_in_range() - whether no extent with a flag has any of these sectors
+ * @b: the block
+ * @i: what log_first_from() returned for the first of them
+ * @range: the sectors
+ * @flag: LOG_SEEN or LOG_RING
+ */
+bool log_none_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag);
+
+/**
  * log_add_extent() - put an extent in
  * @b: a block with room for it
  * @e: the extent
@@ -352,11 +421,25 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 		   u16 flag, const struct log_run *place);
 
 /**
+ * log_adjoin() - does an extent go on with another, in its block and in the log?
+ * @a: the first
+ * @b: the one behind it
+ */
+static inline bool log_adjoin(const struct log_extent *a, const struct log_extent *b)
+{
+	return a->slot == b->slot && log_end_of(a) == b->sector &&
+	       a->at + a->last + 1 == b->at;
+}
+
+/**
  * log_may_join() - may two neighbours be one extent?
  * @a: the first
  * @b: the one behind it
  */
-bool log_may_join(const struct log_extent *a, const struct log_extent *b);
+static inline bool log_may_join(const struct log_extent *a, const struct log_extent *b)
+{
+	return a->flags == b->flags && log_adjoin(a, b);
+}
 
 /**
  * log_tidy() - join neighbours of which the one continues the other
@@ -447,6 +530,13 @@ void log_ring_changed(struct log_index *ix, struct log_block **link,
  * @b: the block, whose room is the limit
  * @n: runs that would
  */
-u32 log_may_leave(const struct log_index *ix, const struct log_block *b, u32 n);
+static inline u32 log_may_leave(const struct log_index *ix, const struct log_block *b, u32 n)
+{
+	u32 used = b->nr + b->reserved, left = U16_MAX - b->reserved;
+
+	if (2 * ix->block_sectors > LOG_MOST_ROOM)
+		left = min_t(u32, left, used < LOG_MOST_ROOM ? LOG_MOST_ROOM - used : 0);
+	return min(n, left / LOG_LEAVE_ROOM);
+}
 
 #endif

@@ -36,30 +36,48 @@ static u32 room_for_write(const struct log_index *ix, u32 sectors)
 		LOG_WRITE_ROOM + LOG_LEAVE_ROOM : LOG_WRITE_ROOM;
 }
 
-struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
-				    u32 sectors, bool nowait)
+static void count_write(struct log_index *ix, struct log_block *b, struct log_write *w)
 {
-	u32 room = room_for_write(ix, sectors);
+	w->keep = b->kept;
+	b->writes++;
+	atomic64_add(1, &ix->nr_unlogged);
+}
+
+/* Count the write in if its block exists and has the room, as most do. Or return false. */
+static bool reserve_at_once(struct log_index *ix, struct log_write *w)
+{
+	u32 bucket = log_index_bucket(ix, w->run.block);
+	spinlock_t *lock = log_bucket_lock(ix, bucket);
+	struct log_block *b;
+	unsigned long flags;
+	bool done;
+
+	spin_lock_irqsave(lock, flags);
+	b = *log_bucket_find(ix, bucket, w->run.block);
+	done = b && log_block_has_room(b, LOG_WRITE_ROOM);
+	if (done) {
+		b->reserved += LOG_WRITE_ROOM;
+		done = !takes_write(ix, b);
+		if (done)
+			count_write(ix, b, w);
+		else
+			b->reserved -= LOG_WRITE_ROOM;
+	}
+	spin_unlock_irqrestore(lock, flags);
+	return done;
+}
+
+/* Count the write in, and make the room. Returns 0, or an error as log_index_reserve(). */
+static noinline int reserve_room(struct log_index *ix, struct log_write *w, bool nowait)
+{
+	u32 room = room_for_write(ix, w->run.sectors);
 	struct log_block **link;
-	struct log_write *w;
 	unsigned long flags;
 	int r;
 
-	if (WARN_ON_ONCE(!sectors || sector + sectors > ix->block_sectors))
-		return ERR_PTR(-EINVAL);
-	w = log_index_alloc(ix, sizeof(*w), nowait, true, &r);
-	if (!w)
-		return ERR_PTR(r);
-	w->run = (struct log_run) {
-		.block = block, .slot = LOG_NO_SLOT,
-		.sector = sector, .sectors = sectors,
-	};
-	w->keep = LOG_KEEP_NOT;
-	w->durable = false;
-	w->nr = 1;
-	r = log_block_lock_room(ix, block, room, nowait, true, &link, &flags);
+	r = log_block_lock_room(ix, w->run.block, room, nowait, true, &link, &flags);
 	if (r)
-		goto bad;
+		return r;
 	/* The memory for more is there now; the write itself needs no more than any other. */
 	(*link)->reserved -= room - LOG_WRITE_ROOM;
 	r = takes_write(ix, *link);
@@ -67,13 +85,34 @@ struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
 		(*link)->reserved -= LOG_WRITE_ROOM;
 		log_block_shrink(ix, link);
 	} else {
-		(*link)->writes++;
-		atomic64_add(1, &ix->nr_unlogged);
+		count_write(ix, *link, w);
 	}
-	spin_unlock_irqrestore(log_block_lock(ix, block), flags);
+	spin_unlock_irqrestore(log_block_lock(ix, w->run.block), flags);
+	return r;
+}
+
+struct log_write *log_index_reserve(struct log_index *ix, u64 block, u16 sector,
+				    u32 sectors, bool nowait)
+{
+	struct log_write *w;
+	int r;
+
+	if (WARN_ON_ONCE(!sectors || sector + sectors > ix->block_sectors))
+		return ERR_PTR(-EINVAL);
+	w = log_write_alloc(ix, nowait);
+	if (IS_ERR(w))
+		return w;
+	w->run = (struct log_run) {
+		.block = block, .slot = LOG_NO_SLOT,
+		.sector = sector, .sectors = sectors,
+	};
+	w->durable = false;
+	w->nr = 1;
+	if (sectors < ix->block_sectors && reserve_at_once(ix, w))
+		return w;
+	r = reserve_room(ix, w, nowait);
 	if (!r)
 		return w;
-bad:
 	log_index_free(ix, w, sizeof(*w));
 	return ERR_PTR(r);
 }
@@ -131,37 +170,53 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 	return longer;
 }
 
-void log_index_seen(struct log_index *ix, struct log_write *w)
+/* Readers find the run from here on. */
+static void show_readers(struct log_index *ix, struct log_block *b, const struct log_run *run)
 {
-	const struct log_run run = w->run;
-	const enum log_keep keep = w->keep;
-	bool lengthens;
-	struct log_block *b;
-	unsigned long flags;
-	u32 superseded, i;
+	const struct log_extent e = {
+		.slot = run->slot, .sector = run->sector, .last = run->sectors - 1,
+		.at = run->at, .flags = LOG_SEEN };
+	u32 i = log_first_from(b, run->sector), superseded;
 
-	spin_lock_irqsave(log_block_lock(ix, run.block), flags);
-	b = *log_block_find(ix, run.block);
-	b->writes--;
-	b->kept = max_t(u8, b->kept, keep);
-	log_count_under_block(ix, run.slot, (struct log_change) {
-		.writes = -1, .unlogged = run.sectors, .seen = run.sectors });
-	/*
-	 * Listed before a reader can find it (W8); both under the lock, so that
-	 * the list has the order of being seen. The write is the ring's then.
-	 */
-	lengthens = list_unlogged(ix, w);
-	if (lengthens)
-		b->reserved -= LOG_WRITE_ROOM;
-	superseded = log_clear_flag(ix, b, &run, LOG_SEEN, NULL);
-	i = log_add_extent(b, (struct log_extent) {
-		.slot = run.slot, .sector = run.sector, .last = run.sectors - 1,
-		.at = run.at, .flags = LOG_SEEN });
+	/* Most writes supersede nothing. */
+	if (log_none_in_range(b, i, run, LOG_SEEN)) {
+		log_insert_extent(b, i, e);
+		log_tidy_at(b, i, i);
+		return;
+	}
+	superseded = log_clear_flag(ix, b, run, LOG_SEEN, NULL);
+	i = log_add_extent(b, e);
 	if (superseded > 1)
 		log_tidy(b);
 	else
 		log_tidy_near(b, i);
-	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
+}
+
+void log_index_seen(struct log_index *ix, struct log_write *w)
+{
+	u32 bucket = log_index_bucket(ix, w->run.block);
+	spinlock_t *lock = log_bucket_lock(ix, bucket);
+	struct log_block *b;
+	unsigned long flags;
+	bool lengthens;
+
+	spin_lock_irqsave(lock, flags);
+	b = *log_bucket_find(ix, bucket, w->run.block);
+	b->writes--;
+	b->kept = max_t(u8, b->kept, w->keep);
+	log_count_under_block(ix, w->run.slot, (struct log_change) {
+		.writes = -1, .seen = w->run.sectors, .ring = w->run.sectors,
+		.unlogged = w->run.sectors });
+	/*
+	 * Listed before a reader can find it (W8); both under the lock, so that
+	 * the list has the order of being seen. The write is the ring's then, and
+	 * stays as it is while the lock is held.
+	 */
+	lengthens = list_unlogged(ix, w);
+	if (lengthens)
+		b->reserved -= LOG_WRITE_ROOM;
+	show_readers(ix, b, &w->run);
+	spin_unlock_irqrestore(lock, flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);
 		log_index_free(ix, w, sizeof(*w));
@@ -487,14 +542,14 @@ static void check_block(struct log_index *ix, const struct log_block *b)
 	u32 seen_end = 0, ring_end = 0, need, i;
 
 	WARN_ON_ONCE(log_block_is_unused(ix, b));
-	WARN_ON_ONCE(b->nr > log_class_room(b->class));
+	WARN_ON_ONCE(b->nr > log_class_rooms[b->class]);
 	/*
 	 * There is room for what may still come: all that was reserved for writes in flight, and
 	 * half of what was reserved for others, which have used the rest.  The first write to a
 	 * block needs one extent only.
 	 */
 	need = b->nr + (b->reserved + LOG_WRITE_ROOM * b->writes) / 2;
-	WARN_ON_ONCE(min_t(u32, need, 2 * ix->block_sectors) > log_class_room(b->class) &&
+	WARN_ON_ONCE(min_t(u32, need, 2 * ix->block_sectors) > log_class_rooms[b->class] &&
 		     (b->nr > 1 || b->reserved > LOG_WRITE_ROOM));
 	WARN_ON_ONCE((log_next_in_ring(b, -1) < b->nr) == list_empty(&b->round));
 	for (i = 0; i < b->nr; i++) {
@@ -534,7 +589,7 @@ static void check_segment(struct log_index *ix, const struct log_segment *s)
 				seen += e->flags & LOG_SEEN ? e->last + 1 : 0;
 				ring += e->flags & LOG_RING ? e->last + 1 : 0;
 			}
-	WARN_ON_ONCE(seen != s->seen || ring != s->ring);
+	WARN_ON_ONCE(seen != s->seen || ring + s->unlogged != s->ring);
 }
 
 void log_index_check(struct log_index *ix)

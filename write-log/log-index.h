@@ -92,8 +92,8 @@ struct log_segment {
 	struct log_segment *next_released;
 	u32 slot;
 	u32 seen;
-	u32 unlogged;		/* seen once, and in no block of the ring yet */
-	u32 ring;		/* RING */
+	u32 ring;		/* RING, or seen once and to be recorded */
+	u32 unlogged;		/* only the latter; counted if LOG_RULES_CAN_BREAK */
 	u32 released;		/* RING until the block being written is durable */
 	u32 writes;		/* in flight; more than there can be while the segment is held */
 	u32 leaving;		/* runs that were collected to leave */
@@ -115,7 +115,7 @@ struct log_run {
 struct log_write {
 	struct log_write *next;
 	struct log_run run;
-	u8 keep;		/* enum log_keep: once it is seen, as log_index_keep() */
+	u8 keep;		/* enum log_keep: the block has it or more, once this is seen */
 	bool durable;		/* the data were written with FUA */
 	u16 nr;			/* writes that became this one, U16_MAX at most */
 };
@@ -242,8 +242,8 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait);
  * @mapped: it became a block of the cache in place, so its pins do not matter
  *
  * Nobody appends to it any more. Any context. Return: 0; -EBUSY when something
- * of it is seen, unlogged, in flight, relied on by a durable block of the ring,
- * about to leave, or pinned; -ENOENT when it is no segment.
+ * of it is seen, to be recorded, in flight, relied on by a durable block of the
+ * ring, about to leave, or pinned; -ENOENT when it is no segment.
  */
 int log_segment_close(struct log_index *ix, u32 slot, bool mapped);
 
@@ -296,6 +296,8 @@ bool log_segment_get(struct log_index *ix, u32 slot, struct log_segment *out);
  * @sector: of the block, the write's first
  * @sectors: of the write
  * @nowait: the caller may not sleep
+ *
+ * The write's @keep is what the block has; the caller may put another in its place.
  *
  * Any context if @nowait. Return: the write, or an ERR_PTR: -EBUSY when the
  * block is closed, -ENOMEM, -ENOSPC when the memory's bound is reached, -EFBIG

@@ -204,15 +204,18 @@ static bool put_whole(struct log_index *ix, struct log_block *b, const struct lo
 void log_index_put(struct log_index *ix, struct log_write *w)
 {
 	const struct log_run run = w->run;
+	u32 bucket = log_index_bucket(ix, run.block);
+	spinlock_t *lock = log_bucket_lock(ix, bucket);
 	struct log_block **link;
 	unsigned long flags;
 	struct log_runs before;
 
-	spin_lock_irqsave(log_block_lock(ix, run.block), flags);
-	link = log_block_find(ix, run.block);
+	spin_lock_irqsave(lock, flags);
+	link = log_bucket_find(ix, bucket, run.block);
 	(*link)->reserved -= LOG_WRITE_ROOM;
-	log_count_under_block(ix, run.slot, (struct log_change) {
-		.unlogged = -run.sectors, .ring = run.sectors });
+	if (LOG_RULES_CAN_BREAK)
+		log_count_under_block(ix, run.slot, (struct log_change) {
+			.unlogged = -run.sectors });
 	if (put_whole(ix, *link, &run)) {
 		log_block_shrink(ix, link);
 	} else {
@@ -221,7 +224,7 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 		set_ring(ix, *link, &run);
 		log_ring_changed(ix, link, before);
 	}
-	spin_unlock_irqrestore(log_block_lock(ix, run.block), flags);
+	spin_unlock_irqrestore(lock, flags);
 	atomic64_sub(1, &ix->nr_unlogged);
 	log_write_free_later(ix, w);
 }

@@ -42,11 +42,13 @@ enum log_rule {
 
 extern enum log_rule log_broken_rule;
 
-#define log_keeps(name)	(log_broken_rule != LOG_##name)
+#define log_keeps(name)		(log_broken_rule != LOG_##name)
+#define LOG_RULES_CAN_BREAK	true
 
 #else
 
-#define log_keeps(name)	true
+#define log_keeps(name)		true
+#define LOG_RULES_CAN_BREAK	false
 
 #endif
 

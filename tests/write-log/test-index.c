@@ -914,6 +914,13 @@ static void test_kept(void **state)
 	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_FREE));
 	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_COVERED));
 	assert_int_equal(log_index_kept(&ix, 0), LOG_KEEP_IF_FREE);
+	/* The next write is told of it. */
+	w = log_index_reserve(&ix, 0, 110, 1, true);
+	assert_int_equal(w->keep, LOG_KEEP_IF_FREE);
+	log_index_cancel(&ix, w);
+	w = log_index_reserve(&ix, 1, 110, 1, true);
+	assert_int_equal(w->keep, LOG_KEEP_NOT);
+	log_index_cancel(&ix, w);
 	assert_true(log_index_keep(&ix, 0, LOG_KEEP));
 	assert_true(log_index_keep(&ix, 0, LOG_KEEP_IF_FREE));
 	assert_int_equal(log_index_kept(&ix, 0), LOG_KEEP);
