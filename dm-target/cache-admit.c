@@ -327,6 +327,13 @@ void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb)
 		cb->verdict = CACHE_BYPASS_POLICY;
 }
 
+void cache_admit_wanted(struct cache *c, struct bio *bio, struct cache_bio *cb)
+{
+	cache_stream_before_miss(c, bio);
+	cache_stat_inc(c, STAT_WRITE_MISSES);
+	cb->verdict = CACHE_BYPASS_LIMIT;
+}
+
 /* ---- A promotion that begins ---- */
 
 /* May blocks come in, as far as the state of the engine goes? */

@@ -75,6 +75,17 @@ void cache_admit_miss(struct cache *c, struct bio *bio, struct cache_bio *cb);
 void cache_admit_logged(struct cache *c, struct bio *bio, struct cache_bio *cb);
 
 /**
+ * cache_admit_wanted() - count a write that the write log serves, without a question
+ * @c: the engine
+ * @bio: a write within one block, which is in the log, and which the policy has wanted
+ * @cb: what is kept with it; @cb->verdict receives CACHE_BYPASS_LIMIT, because the block goes
+ *	into the cache when it leaves the log, and not if this write fails
+ *
+ * Context: any.
+ */
+void cache_admit_wanted(struct cache *c, struct bio *bio, struct cache_bio *cb);
+
+/**
  * cache_admit_begin() - whether an admitted promotion may begin now
  * @c: the engine
  * @reader: the promotion is for a read; these have more room

@@ -94,6 +94,11 @@ bool absorb_has(const struct absorb *log, u32 id)
 	return log->blocks[id];
 }
 
+bool absorb_keeps(const struct absorb *log, u32 id)
+{
+	return log->blocks[id] && log->blocks[id]->left.keep;
+}
+
 bool absorb_covers(const struct absorb *log, const struct access *a)
 {
 	const struct block *b = log->blocks[a->id];

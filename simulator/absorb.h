@@ -57,6 +57,15 @@ void absorb_destroy(struct absorb *log);
 bool absorb_has(const struct absorb *log, u32 id);
 
 /**
+ * absorb_keeps() - whether the log has a block that absorb_keep() has marked
+ * @log: the log
+ * @id: the block
+ *
+ * Return: true if it has.
+ */
+bool absorb_keeps(const struct absorb *log, u32 id);
+
+/**
  * absorb_covers() - whether the log has all sectors that an access touches
  * @log: the log
  * @a: the access

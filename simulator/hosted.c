@@ -13,6 +13,9 @@
 #include "model.h"
 #include "reserve.h"
 
+/* As that of the engine's cache-log-io.c. */
+#define SETTLED_SHARE	4
+
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
 #define BATCH		64	/* victims at a time, as the engine's EVICT_BATCH */
@@ -266,6 +269,12 @@ static enum outcome promote(struct hosted *h, u32 id, enum cache_verdict verdict
 	return PROMOTED;
 }
 
+/* As is_settled() of the engine's cache-log-io.c. */
+static bool is_settled(const struct hosted *h, u32 id)
+{
+	return absorb_keeps(h->log, id) && h->nr_free > h->m.nr_slots / SETTLED_SHARE;
+}
+
 static enum outcome missed(struct hosted *h, const struct access *a,
 			   struct cache_io *io)
 {
@@ -273,6 +282,8 @@ static enum outcome missed(struct hosted *h, const struct access *a,
 	enum cache_verdict verdict;
 
 	work(h);
+	if (absorbs && is_settled(h, a->id))
+		return absorb(h, a, CACHE_BYPASS_POLICY);
 	verdict = ask(h, a, io, absorbs);
 	if (absorbs)
 		return absorb(h, a, verdict);
