@@ -11,13 +11,13 @@ static const u16 class_bytes[LOG_NR_CLASSES] = {
 };
 
 /*
- * While less than so many eighths of the memory are in use, beside the hash, blocks keep some
- * room.  Above that, the room that many small blocks keep would leave memory for fewer extents.
+ * While less than a quarter of the memory is in use, beside the hash, blocks keep some room.
+ * Above that, the room that many small blocks keep would leave memory for fewer extents.
  * 32,768 writes to as many places of 2,048 blocks call the allocator 13,800 times.  They call
  * it 9,450 times with three eighths and 35,900 times with one, but with three, blocks with four
  * extents each have room for a quarter fewer extents in all.
  */
-#define LOG_ROOMY_EIGHTHS	2
+#define LOG_ROOMY_SHARE		4
 /*
  * Memory of small things stays for the next ones, because the kernel's allocator takes 400
  * instructions for one: so much of each size, which does not count towards
@@ -42,10 +42,10 @@ static_assert(ARRAY_SIZE(spare_sizes) == LOG_NR_SPARES);
 /* log_writes_free() relies on it that writes have a list of spares. */
 static_assert(sizeof(struct log_write) > 32 && sizeof(struct log_write) <= 64);
 
-#define ROOM(bytes)	LOG_CLASS_ROOM(bytes)
 const u16 log_class_rooms[LOG_NR_CLASSES] = {
-	ROOM(64), ROOM(96), ROOM(128), ROOM(192), ROOM(256), ROOM(512), ROOM(1024), ROOM(2048),
-	ROOM(4096), LOG_MOST_ROOM
+	LOG_CLASS_ROOM(64), LOG_CLASS_ROOM(96), LOG_CLASS_ROOM(128), LOG_CLASS_ROOM(192),
+	LOG_CLASS_ROOM(256), LOG_CLASS_ROOM(512), LOG_CLASS_ROOM(1024), LOG_CLASS_ROOM(2048),
+	LOG_CLASS_ROOM(4096), LOG_MOST_ROOM
 };
 
 /* The least class from @class on that has room for @nr extents; or -EFBIG. */
@@ -275,7 +275,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	atomic64_set(&ix->bytes, (sizeof(*ix->buckets) << ix->bucket_bits) +
 		     (sizeof(*ix->used) << ix->bucket_bits >> 6) +
 		     (sizeof(*ix->segments) << ix->segment_bits));
-	ix->roomy_bytes = atomic64_read(&ix->bytes) + max_bytes / 8 * LOG_ROOMY_EIGHTHS;
+	ix->roomy_bytes = atomic64_read(&ix->bytes) + max_bytes / LOG_ROOMY_SHARE;
 	for (i = 0; i < LOG_NR_LOCKS; i++)
 		spin_lock_init(&ix->locks[i]);
 	for (i = 0; i < LOG_NR_SEGMENT_LOCKS; i++)

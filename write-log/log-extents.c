@@ -67,39 +67,30 @@ void log_split_at(struct log_block *b, u32 border, u16 flag,
 }
 
 /*
- * The first extent with @flag that has one of these sectors, or log_block::nr. *@inside: do
- * all such extents lie within the range?  The extents with one flag do not overlap, so of
- * those that begin before the range only the last can reach into it.
+ * The extents with one flag do not overlap, so of those that begin before the range only the
+ * last can reach into it.
  */
-static u32 first_in_range(const struct log_block *b, const struct log_run *range, u16 flag,
-			  bool *inside)
-{
-	u32 end = range->sector + range->sectors, i = log_first_from(b, range->sector);
-	u32 before = log_flag_before(b, i, flag), first = b->nr;
-
-	*inside = true;
-	if (before < b->nr && log_end_of(&b->extents[before]) > range->sector) {
-		*inside = false;
-		first = before;
-	}
-	for (; i < b->nr && b->extents[i].sector < end; i++) {
-		if (!(b->extents[i].flags & flag))
-			continue;
-		first = min(first, i);
-		if (log_end_of(&b->extents[i]) > end)
-			*inside = false;
-	}
-	return first;
-}
-
-bool log_none_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag)
+u32 log_first_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag)
 {
 	u32 end = range->sector + range->sectors, before = log_flag_before(b, i, flag);
 
 	if (before < b->nr && log_end_of(&b->extents[before]) > range->sector)
+		return before;
+	for (; i < b->nr && b->extents[i].sector < end; i++)
+		if (b->extents[i].flags & flag)
+			return i;
+	return b->nr;
+}
+
+/* Do all extents with @flag that have some of these sectors lie within them? @i: the first */
+static bool lie_within(const struct log_block *b, u32 i, const struct log_run *range, u16 flag)
+{
+	u32 end = range->sector + range->sectors;
+
+	if (b->extents[i].sector < range->sector)
 		return false;
-	while (i < b->nr && b->extents[i].sector < end)
-		if (b->extents[i++].flags & flag)
+	for (; i < b->nr && b->extents[i].sector < end; i++)
+		if (b->extents[i].flags & flag && log_end_of(&b->extents[i]) > end)
 			return false;
 	return true;
 }
@@ -120,12 +111,12 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 		   u16 flag, const struct log_run *place)
 {
 	u32 end = range->sector + range->sectors, changed = 0, i;
-	bool inside, drop = false;
+	bool drop = false;
 
-	i = first_in_range(b, range, flag, &inside);
+	i = log_first_in_range(b, log_first_from(b, range->sector), range, flag);
 	if (i == b->nr)
 		return 0;
-	if (!inside) {
+	if (!lie_within(b, i, range, flag)) {
 		log_split_at(b, range->sector, flag, place);
 		log_split_at(b, end, flag, place);
 		changed++;

@@ -379,13 +379,15 @@ static inline u32 log_flag_before(const struct log_block *b, u32 i, u16 flag)
 void log_insert_extent(struct log_block *b, u32 i, struct log_extent e);
 
 /**
- * log_none_in_range() - whether no extent with a flag has any of these sectors
+ * log_first_in_range() - the first extent with a flag that has some of these sectors
  * @b: the block
  * @i: what log_first_from() returned for the first of them
  * @range: the sectors
  * @flag: LOG_SEEN or LOG_RING
+ *
+ * Return: its number, or log_block::nr if there is none.
  */
-bool log_none_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag);
+u32 log_first_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag);
 
 /**
  * log_add_extent() - put an extent in

@@ -36,11 +36,19 @@ static u32 room_for_write(const struct log_index *ix, u32 sectors)
 		LOG_WRITE_ROOM + LOG_LEAVE_ROOM : LOG_WRITE_ROOM;
 }
 
-static void count_write(struct log_index *ix, struct log_block *b, struct log_write *w)
+/* Count the write in, for which room was just reserved, or give the room back. */
+static int count_write(struct log_index *ix, struct log_block *b, struct log_write *w)
 {
+	int r = takes_write(ix, b);
+
+	if (r) {
+		b->reserved -= LOG_WRITE_ROOM;
+		return r;
+	}
 	w->keep = b->kept;
 	b->writes++;
 	atomic64_add(1, &ix->nr_unlogged);
+	return 0;
 }
 
 /* Count the write in if its block exists and has the room, as most do. Or return false. */
@@ -57,11 +65,7 @@ static bool reserve_at_once(struct log_index *ix, struct log_write *w)
 	done = b && log_block_has_room(b, LOG_WRITE_ROOM);
 	if (done) {
 		b->reserved += LOG_WRITE_ROOM;
-		done = !takes_write(ix, b);
-		if (done)
-			count_write(ix, b, w);
-		else
-			b->reserved -= LOG_WRITE_ROOM;
+		done = !count_write(ix, b, w);
 	}
 	spin_unlock_irqrestore(lock, flags);
 	return done;
@@ -80,13 +84,9 @@ static noinline int reserve_room(struct log_index *ix, struct log_write *w, bool
 		return r;
 	/* The memory for more is there now; the write itself needs no more than any other. */
 	(*link)->reserved -= room - LOG_WRITE_ROOM;
-	r = takes_write(ix, *link);
-	if (r) {
-		(*link)->reserved -= LOG_WRITE_ROOM;
+	r = count_write(ix, *link, w);
+	if (r)
 		log_block_shrink(ix, link);
-	} else {
-		count_write(ix, *link, w);
-	}
 	spin_unlock_irqrestore(log_block_lock(ix, w->run.block), flags);
 	return r;
 }
@@ -179,7 +179,7 @@ static void show_readers(struct log_index *ix, struct log_block *b, const struct
 	u32 i = log_first_from(b, run->sector), superseded;
 
 	/* Most writes supersede nothing. */
-	if (log_none_in_range(b, i, run, LOG_SEEN)) {
+	if (log_first_in_range(b, i, run, LOG_SEEN) == b->nr) {
 		log_insert_extent(b, i, e);
 		log_tidy_at(b, i, i);
 		return;
