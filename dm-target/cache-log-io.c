@@ -35,14 +35,6 @@
  */
 #define UNLOGGED_MAX	2048
 
-/*
- * While more than one slot in so many is free, no block leaves for another, so the policy is
- * not asked again about a block that it has wanted.  In the simulator the disk's time that is
- * saved hardly changes.  Policies, too, take a cache with so many free slots for one that
- * fills up.
- */
-#define SETTLED_SHARE		4
-
 /* ---- Writes ---- */
 
 /*
@@ -197,19 +189,6 @@ static enum absorbed look_again(struct cache_log *log, struct log_write *w)
 	return may_absorb(log) ? ABSORBED : NOT_NOW;
 }
 
-/*
- * As cache_log_must_wait(), which is called only if a write may have to wait, because the call
- * costs each write more instructions than this look.
- */
-static bool must_wait(struct cache_log *log, struct bio *bio)
-{
-	const struct cache_log_pace *pace = &log->pace;
-
-	return unlikely(READ_ONCE(pace->is_on) || READ_ONCE(pace->nr_again) ||
-			READ_ONCE(pace->nr_room) || READ_ONCE(pace->nr_turns)) &&
-	       cache_log_must_wait(log, bio);
-}
-
 /* With ABSORBED, cb->logged.write is the write that was counted in. */
 static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 			      struct cache_bio *cb)
@@ -219,7 +198,7 @@ static enum absorbed count_in(struct cache_log *log, struct bio *bio,
 	enum absorbed r;
 	struct log_write *w;
 
-	if (must_wait(log, bio))
+	if (cache_log_may_have_to_wait(&log->pace) && cache_log_must_wait(log, bio))
 		return NO_ROOM;
 	w = log_index_reserve(&log->ix, cb->block, sector, bio_sectors(bio), true);
 	if (IS_ERR(w))
@@ -237,7 +216,7 @@ static bool is_settled(struct cache_log *log, enum log_keep kept)
 {
 	const struct slot_map *map = &log->c->map;
 
-	return kept && READ_ONCE(map->nr_free) > map->nr_slots / SETTLED_SHARE;
+	return kept && READ_ONCE(map->nr_free) > map->nr_slots / CACHE_SETTLED_SHARE;
 }
 
 /*

@@ -86,7 +86,7 @@ void cache_log_set_pace(struct cache_log *log, u32 fullness, bool goes_home)
 static bool none_waits_locked(struct cache_log *log)
 {
 	lockdep_assert_held(&log->waiting.lock);
-	return !log->pace.nr_room && !log->pace.nr_again && !log->pace.nr_turns;
+	return cache_log_none_waits(&log->pace);
 }
 
 /* The debt of a large write is MOST_CREDIT at most. */

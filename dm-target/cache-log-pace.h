@@ -32,6 +32,33 @@ struct cache_log_pace {
 };
 
 /**
+ * cache_log_none_waits() - whether no write waits for room, or has its turn
+ * @pace: of the log
+ *
+ * Context: any, never sleeps; racy without log.waiting.lock.
+ */
+static inline bool cache_log_none_waits(const struct cache_log_pace *pace)
+{
+	return !READ_ONCE(pace->nr_room) && !READ_ONCE(pace->nr_again) &&
+	       !READ_ONCE(pace->nr_turns);
+}
+
+/**
+ * cache_log_may_have_to_wait() - whether cache_log_must_wait() has to be asked
+ * @pace: of the log
+ *
+ * Inline, because that call costs each write more instructions than this look.
+ *
+ * Context: any, never sleeps; racy.
+ *
+ * Return: false for most writes.
+ */
+static inline bool cache_log_may_have_to_wait(const struct cache_log_pace *pace)
+{
+	return unlikely(READ_ONCE(pace->is_on) || !cache_log_none_waits(pace));
+}
+
+/**
  * cache_log_must_wait() - whether a write has to wait for room or for credit
  * @log: the log
  * @bio: the write

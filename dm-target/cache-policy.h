@@ -58,6 +58,14 @@ enum cache_op {
  */
 #define CACHE_AHEAD_SPARES	8
 
+/*
+ * While more than one in so many slots is free, no block leaves for another, so miss() is not
+ * called for each further write to a block that the write log has and the policy has wanted.
+ * In the simulator the disk's time that is saved hardly changes.  Policies, too, take a cache
+ * with so many free slots for one that fills up.
+ */
+#define CACHE_SETTLED_SHARE	4
+
 /**
  * struct cache_io - one request, cut to one block
  * @op: enum cache_op

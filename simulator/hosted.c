@@ -13,9 +13,6 @@
 #include "model.h"
 #include "reserve.h"
 
-/* As that of the engine's cache-log-io.c. */
-#define SETTLED_SHARE	4
-
 #define NO_SLOT		U32_MAX
 #define NO_ID		U32_MAX		/* of a block that the trace never touches */
 #define BATCH		64	/* victims at a time, as the engine's EVICT_BATCH */
@@ -272,7 +269,7 @@ static enum outcome promote(struct hosted *h, u32 id, enum cache_verdict verdict
 /* As is_settled() of the engine's cache-log-io.c. */
 static bool is_settled(const struct hosted *h, u32 id)
 {
-	return absorb_keeps(h->log, id) && h->nr_free > h->m.nr_slots / SETTLED_SHARE;
+	return absorb_keeps(h->log, id) && h->nr_free > h->m.nr_slots / CACHE_SETTLED_SHARE;
 }
 
 static enum outcome missed(struct hosted *h, const struct access *a,
