@@ -77,7 +77,7 @@ int cache_end_no_hit(struct cache *c, struct bio *bio, struct cache_bio *cb,
 		break;
 	case BIO_ABSORBED:
 		cache_note_write(&c->flushes.fast, bio);
-		return cache_log_end_write(c, bio, error);
+		return cache_log_end_write(c, bio, cb, error);
 	case BIO_LOG_READ:
 		cache_log_end_read(c, bio, *error);
 		break;

@@ -258,10 +258,10 @@ static bool needs_fua(struct cache_log *log, struct bio *bio, bool alone)
 {
 	struct block_device *fast = log->c->dev.fast;
 
-	/* Without a write cache the block layer strips FUA. */
-	if (!bdev_write_cache(fast) || !bdev_fua(fast))
+	if (!alone && !(bio->bi_opf & REQ_FUA && has_few(log)))
 		return false;
-	return alone || (bio->bi_opf & REQ_FUA && has_few(log));
+	/* Without a write cache the block layer strips FUA. */
+	return bdev_write_cache(fast) && bdev_fua(fast);
 }
 
 static void issue(struct cache_log *log, struct bio *bio, struct cache_bio *cb)
@@ -371,9 +371,9 @@ static int end_failed_write(struct cache *c, struct bio *bio,
 	return DM_ENDIO_INCOMPLETE;
 }
 
-int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error)
+int cache_log_end_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+			blk_status_t *error)
 {
-	struct cache_bio *cb = cache_bio(bio);
 	struct cache_log *log = c->log;
 
 	if (unlikely(*error))

@@ -101,6 +101,7 @@ enum log_answer cache_log_read(struct cache *c, struct bio *bio,
  * cache_log_end_write() - an absorbed write has ended
  * @c: the engine
  * @bio: the write, a BIO_ABSORBED
+ * @cb: its per-bio data
  * @error: in: the device's error, or 0; out: the writer's
  *
  * Context: any, never sleeps; takes locks of the index, and log.waiting.lock for a write
@@ -109,7 +110,8 @@ enum log_answer cache_log_read(struct cache *c, struct bio *bio,
  * Return: DM_ENDIO_DONE; DM_ENDIO_INCOMPLETE if the bio ends later, because the ring has
  * to record it, or because the cache device failed and the bio is mapped again.
  */
-int cache_log_end_write(struct cache *c, struct bio *bio, blk_status_t *error);
+int cache_log_end_write(struct cache *c, struct bio *bio, struct cache_bio *cb,
+			blk_status_t *error);
 
 /**
  * cache_log_end_read() - a read of the log has ended

@@ -296,12 +296,13 @@ static enum whole begin_in_place(struct cache_log *log, u32 slot)
 {
 	struct cache *c = log->c;
 	u64 block = slot_block(slot_at(&c->map, slot));
-	struct log_segment seg;
+	bool whole = log_index_whole(&log->ix, block) == slot;
 	struct log_move *m;
 
-	if (log_segment_get(&log->ix, slot, &seg) && seg.writes)
+	/* The slot's write may not have ended yet. */
+	if (!whole && log_index_writes(&log->ix, block))
 		return WHOLE_LATER;
-	if (!is_kept(log, block) || log_index_whole(&log->ix, block) != slot)
+	if (!whole || !is_kept(log, block))
 		return WHOLE_NOT;
 	/* VALID slots have room for fewer pins. */
 	if ((slot_word(slot_at(&c->map, slot)) & SLOT_LENT_PINS) >= SLOT_FULL ||

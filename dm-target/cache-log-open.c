@@ -84,7 +84,6 @@ static bool place_locked(struct cache_log *log, struct log_open *open,
 		return false;
 	log_write_place_held(w, open->slot, open->fill);
 	open->fill += w->run.sectors;
-	open->nr_writes++;
 	return true;
 }
 
@@ -114,7 +113,7 @@ static void retire_locked(struct cache_log *log, struct log_open *open)
 	lockdep_assert_held(&log->room.lock);
 	if (open->slot == SLOT_NONE)
 		return;
-	log_segment_let_go(&log->ix, open->slot, open->nr_writes);
+	log_segment_let_go(&log->ix, open->slot, open->fill);
 	slot_list_push(&log->c->map, &log->room.full, open->slot);
 	open->slot = SLOT_NONE;
 }
@@ -128,7 +127,6 @@ void cache_log_open_segment(struct cache_log *log, struct log_write *w, u32 slot
 	log_segment_hold(&log->ix, slot);
 	open->slot = slot;
 	open->fill = 0;
-	open->nr_writes = 0;
 	cache_log_append(log, w);
 }
 

@@ -31,7 +31,6 @@ struct log_write;
 struct log_open {
 	u32 slot;		/* SLOT_NONE: no segment is open for this share */
 	u32 fill;		/* sectors of the segment that are taken */
-	u32 nr_writes;		/* that have taken them */
 	u64 first;		/* the first block of the share; 0 for the first share */
 };
 

@@ -11,13 +11,15 @@ static const u16 class_bytes[LOG_NR_CLASSES] = {
 };
 
 /*
- * While less than a quarter of the memory is in use, beside the hash, blocks keep some room.
- * Above that, the room that many small blocks keep would leave memory for fewer extents.
- * 32,768 writes to as many places of 2,048 blocks call the allocator 13,800 times.  They call
- * it 9,450 times with three eighths and 35,900 times with one, but with three, blocks with four
- * extents each have room for a quarter fewer extents in all.
+ * While less than half of the memory is in use, beside the hash, blocks keep the room that they
+ * have.  Above that, the room that many small blocks keep would leave memory for fewer extents.
  */
-#define LOG_ROOMY_SHARE		4
+#define LOG_ROOMY_SHARE		2
+/*
+ * Then blocks lose that room, those of so many buckets after each batch of the ring.  All have
+ * lost it before the other half of the memory is in use.
+ */
+#define LOG_SLIM_BUCKETS	4096U
 /*
  * Memory of small things stays for the next ones, because the kernel's allocator takes 400
  * instructions for one: so much of each size, which does not count towards
@@ -369,16 +371,6 @@ static void init_block(struct log_block *b, u64 block, u8 class)
 	INIT_LIST_HEAD(&b->round);
 }
 
-/*
- * While the index has memory to spare, a block keeps room for two more writes.  Each write
- * needs room for several extents until it is recorded, so a block that is written from time
- * to time would be copied twice for each of these writes.
- */
-static u32 room_kept(struct log_index *ix)
-{
-	return log_index_is_roomy(ix) ? 2 * LOG_WRITE_ROOM : 0;
-}
-
 /* Room for the block's extents and @more. */
 static u32 room_needed(struct log_index *ix, const struct log_block *b, u32 more)
 {
@@ -482,7 +474,7 @@ bool log_block_is_unused(struct log_index *ix, const struct log_block *b)
 void log_block_shrink_idle(struct log_index *ix, struct log_block **link)
 {
 	struct log_block *b = *link, *new;
-	u32 kept, classes, needed;
+	u32 needed;
 	int class, r;
 
 	lockdep_assert_held(log_block_lock(ix, b->block));
@@ -493,14 +485,46 @@ void log_block_shrink_idle(struct log_index *ix, struct log_block **link)
 		atomic64_sub(1, &ix->nr_blocks);
 		return;
 	}
-	kept = room_kept(ix);
-	/* With room to keep it stays a class larger, too, because two writes may come at a time. */
-	classes = kept ? 2 : 1;
-	needed = room_needed(ix, b, kept);
-	if (b->class < classes || log_class_rooms[b->class - classes] < needed)
+	needed = room_needed(ix, b, 0);
+	if (!b->class || log_class_rooms[b->class - 1] < needed)
 		return;
 	class = class_for(needed, 0);
 	new = log_index_alloc(ix, class_bytes[class], true, false, &r);
 	if (new)
 		replace_block(ix, link, new, class);
+}
+
+static void slim_bucket(struct log_index *ix, u32 bucket)
+{
+	spinlock_t *lock = log_bucket_lock(ix, bucket);
+	struct log_block **link;
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	for (link = &ix->buckets[bucket]; *link;) {
+		u64 block = (*link)->block;
+
+		if (!(*link)->reserved)
+			log_block_shrink_idle(ix, link);
+		if (*link && (*link)->block == block)
+			link = &(*link)->next;
+	}
+	spin_unlock_irqrestore(lock, flags);
+}
+
+void log_blocks_slim(struct log_index *ix, bool all)
+{
+	u32 end = 1U << ix->bucket_bits, i = all ? 0 : ix->slimmed;
+
+	if (log_index_is_roomy(ix) && !all) {
+		ix->slimmed = 0;
+		return;
+	}
+	if (!all)
+		end = min(end, i + LOG_SLIM_BUCKETS);
+	for (; i < end; i++)
+		/* Racy: a block that comes in now has no room to lose. */
+		if (READ_ONCE(ix->used[i / 64]) >> i % 64 & 1)
+			slim_bucket(ix, i);
+	ix->slimmed = end;
 }

@@ -9,15 +9,12 @@
  */
 #include "log-index-internal.h"
 
-void log_insert_extent(struct log_block *b, u32 i, struct log_extent e)
+/* Put an extent in as number @i: all before it begin before it, and none behind it does. */
+static inline void insert_extent(struct log_block *b, u32 i, struct log_extent e)
 {
-	u32 k;
-
 	if (WARN_ON_ONCE(b->nr >= log_class_rooms[b->class]))
 		return;
-	/* Few move, so a loop takes fewer instructions than memmove(). */
-	for (k = b->nr; k > i; k--)
-		b->extents[k] = b->extents[k - 1];
+	memmove(&b->extents[i + 1], &b->extents[i], (b->nr - i) * sizeof(e));
 	b->extents[i] = e;
 	b->nr++;
 }
@@ -26,7 +23,7 @@ u32 log_add_extent(struct log_block *b, struct log_extent e)
 {
 	u32 i = log_first_from(b, e.sector);
 
-	log_insert_extent(b, i, e);
+	insert_extent(b, i, e);
 	return i;
 }
 
@@ -67,10 +64,12 @@ void log_split_at(struct log_block *b, u32 border, u16 flag,
 }
 
 /*
- * The extents with one flag do not overlap, so of those that begin before the range only the
- * last can reach into it.
+ * The first extent with @flag that has some of these sectors, or the block's end.  @i: what
+ * log_first_from() returned for the first of them.  The extents with one flag do not overlap,
+ * so of those that begin before the range only the last can reach into it.
  */
-u32 log_first_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag)
+static inline u32 first_in_range(const struct log_block *b, u32 i, const struct log_run *range,
+				 u16 flag)
 {
 	u32 end = range->sector + range->sectors, before = log_flag_before(b, i, flag);
 
@@ -113,7 +112,7 @@ u32 log_clear_flag(struct log_index *ix, struct log_block *b, const struct log_r
 	u32 end = range->sector + range->sectors, changed = 0, i;
 	bool drop = false;
 
-	i = log_first_in_range(b, log_first_from(b, range->sector), range, flag);
+	i = first_in_range(b, log_first_from(b, range->sector), range, flag);
 	if (i == b->nr)
 		return 0;
 	if (!lie_within(b, i, range, flag)) {
@@ -153,15 +152,6 @@ void log_tidy(struct log_block *b)
 		b->nr = n + 1;
 }
 
-void log_tidy_at(struct log_block *b, u32 first, u32 last)
-{
-	const struct log_extent *e = b->extents;
-
-	if ((first && log_may_join(&e[first - 1], &e[first])) ||
-	    (last + 1 < b->nr && log_may_join(&e[last], &e[last + 1])))
-		log_tidy(b);
-}
-
 void log_tidy_near(struct log_block *b, u32 i)
 {
 	const struct log_extent *e = b->extents;
@@ -175,21 +165,31 @@ void log_tidy_near(struct log_block *b, u32 i)
 	}
 }
 
+void log_show_run(struct log_index *ix, struct log_block *b, const struct log_run *run)
+{
+	const struct log_extent e = {
+		.slot = run->slot, .sector = run->sector, .last = run->sectors - 1,
+		.at = run->at, .flags = LOG_SEEN };
+	u32 i = log_first_from(b, run->sector), superseded;
+
+	/* Most writes supersede nothing.  The writes of a stream lengthen an extent. */
+	if (first_in_range(b, i, run, LOG_SEEN) == b->nr) {
+		if (i && log_may_join(&b->extents[i - 1], &e))
+			b->extents[--i].last += run->sectors;
+		else
+			insert_extent(b, i, e);
+		log_tidy_at(b, i, i);
+		return;
+	}
+	superseded = log_clear_flag(ix, b, run, LOG_SEEN, NULL);
+	i = log_add_extent(b, e);
+	if (superseded > 1)
+		log_tidy(b);
+	else
+		log_tidy_near(b, i);
+}
+
 /* ---- Runs of the ring ---- */
-
-/* The RING extent after @i, or the block's end. */
-u32 log_next_in_ring(const struct log_block *b, u32 i)
-{
-	do {
-		i++;
-	} while (i < b->nr && !(b->extents[i].flags & LOG_RING));
-	return i;
-}
-
-bool log_same_run(const struct log_extent *a, const struct log_extent *b)
-{
-	return log_adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
-}
 
 struct log_runs log_count_runs(const struct log_index *ix,
 			       const struct log_block *b)

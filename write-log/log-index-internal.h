@@ -94,16 +94,16 @@ void log_writes_free(struct log_index *ix);
 
 /**
  * struct log_change - numbers that are added to a segment's counts
- * @seen: sectors that readers find
- * @ring: sectors that the ring relies on, or has yet to record
- * @unlogged: of these, sectors that it has yet to record; 0 unless LOG_RULES_CAN_BREAK
- * @writes: writes in flight
+ * @seen: sectors that readers find, or will find when a write has ended
+ * @ring: sectors that the ring relies on, or has yet to record, with those of writes in flight
+ * @unlogged: of these, seen ones that it has yet to record; 0 unless LOG_RULES_CAN_BREAK
+ * @held: callers that hold it
  * @leaving: runs that leave
  *
  * They may be negative.
  */
 struct log_change {
-	int seen, ring, unlogged, writes, leaving;
+	int seen, ring, unlogged, held, leaving;
 };
 
 /**
@@ -224,9 +224,9 @@ int log_block_lock_room(struct log_index *ix, u64 block, u32 more,
 			unsigned long *flags);
 
 /**
- * log_block_shrink_idle() - as log_block_shrink(), for a block in which nothing is reserved
+ * log_block_shrink_idle() - as log_block_shrink(), however much memory is in use
  * @ix: the index
- * @link: where it hangs
+ * @link: where it hangs; nothing is reserved in it
  *
  * Context: any, under the block's lock.
  */
@@ -237,13 +237,29 @@ void log_block_shrink_idle(struct log_index *ix, struct log_block **link);
  * @ix: the index
  * @link: where it hangs; the block is gone afterwards if nothing is in it
  *
+ * A block with extents stays as it is while the index has memory to spare, because each write
+ * needs room for several extents until it is recorded: a block that is written from time to
+ * time would be copied twice for each of these writes.
+ *
  * Context: any, under the block's lock.
  */
 static inline void log_block_shrink(struct log_index *ix, struct log_block **link)
 {
-	if (!(*link)->reserved)
+	const struct log_block *b = *link;
+
+	if (!b->reserved && !(b->nr && log_index_is_roomy(ix)))
 		log_block_shrink_idle(ix, link);
 }
+
+/**
+ * log_blocks_slim() - give memory back that blocks have kept while the index had some to spare
+ * @ix: the index
+ * @all: of all blocks, and at once
+ *
+ * To be called after each batch of the ring, because without @all it does a part of the work.
+ * Context: the ring's writer, or recovery; takes locks of blocks.
+ */
+void log_blocks_slim(struct log_index *ix, bool all);
 
 /**
  * log_block_is_unused() - is there nothing in the block, and nothing under way to it?
@@ -371,25 +387,6 @@ static inline u32 log_flag_before(const struct log_block *b, u32 i, u16 flag)
 }
 
 /**
- * log_insert_extent() - put an extent in at a place
- * @b: a block with room for it
- * @i: the extent's number: all before it begin before it, and none behind it does
- * @e: the extent
- */
-void log_insert_extent(struct log_block *b, u32 i, struct log_extent e);
-
-/**
- * log_first_in_range() - the first extent with a flag that has some of these sectors
- * @b: the block
- * @i: what log_first_from() returned for the first of them
- * @range: the sectors
- * @flag: LOG_SEEN or LOG_RING
- *
- * Return: its number, or log_block::nr if there is none.
- */
-u32 log_first_in_range(const struct log_block *b, u32 i, const struct log_run *range, u16 flag);
-
-/**
  * log_add_extent() - put an extent in
  * @b: a block with room for it
  * @e: the extent
@@ -455,7 +452,14 @@ void log_tidy(struct log_block *b);
  * @first: the number of the first extent that has changed
  * @last: the number of the last one
  */
-void log_tidy_at(struct log_block *b, u32 first, u32 last);
+static inline void log_tidy_at(struct log_block *b, u32 first, u32 last)
+{
+	const struct log_extent *e = b->extents;
+
+	if ((first && log_may_join(&e[first - 1], &e[first])) ||
+	    (last + 1 < b->nr && log_may_join(&e[last], &e[last + 1])))
+		log_tidy(b);
+}
 
 /**
  * log_tidy_near() - as log_tidy(), if extents have changed that are next to each other
@@ -465,20 +469,37 @@ void log_tidy_at(struct log_block *b, u32 first, u32 last);
 void log_tidy_near(struct log_block *b, u32 i);
 
 /**
+ * log_show_run() - readers find a run from here on, instead of what they found there
+ * @ix: the index, whose segments count it already
+ * @b: a block with room for three extents more
+ * @run: the run
+ */
+void log_show_run(struct log_index *ix, struct log_block *b, const struct log_run *run);
+
+/**
  * log_next_in_ring() - the next extent with LOG_RING
  * @b: the block
  * @i: the extent's number before it; -1 for the first
  *
  * Return: its number, or log_block::nr if there is none.
  */
-u32 log_next_in_ring(const struct log_block *b, u32 i);
+static inline u32 log_next_in_ring(const struct log_block *b, u32 i)
+{
+	do {
+		i++;
+	} while (i < b->nr && !(b->extents[i].flags & LOG_RING));
+	return i;
+}
 
 /**
  * log_same_run() - does one record cover both extents?
  * @a: an extent with LOG_RING
  * @b: the next one with LOG_RING
  */
-bool log_same_run(const struct log_extent *a, const struct log_extent *b);
+static inline bool log_same_run(const struct log_extent *a, const struct log_extent *b)
+{
+	return log_adjoin(a, b) && (a->flags & LOG_ROUND) == (b->flags & LOG_ROUND);
+}
 
 /**
  * struct log_runs - runs of a block

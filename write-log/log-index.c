@@ -37,7 +37,7 @@ static u32 room_for_write(const struct log_index *ix, u32 sectors)
 }
 
 /* Count the write in, for which room was just reserved, or give the room back. */
-static int count_write(struct log_index *ix, struct log_block *b, struct log_write *w)
+static inline int count_write(struct log_index *ix, struct log_block *b, struct log_write *w)
 {
 	int r = takes_write(ix, b);
 
@@ -121,7 +121,8 @@ void log_write_place(struct log_index *ix, struct log_write *w, u32 slot,
 		     u16 at)
 {
 	log_write_place_held(w, slot, at);
-	log_count_in_segment(ix, slot, (struct log_change) { .writes = 1 });
+	log_count_in_segment(ix, slot, (struct log_change) {
+		.seen = w->run.sectors, .ring = w->run.sectors });
 }
 
 static bool continues(const struct log_run *run, const struct log_run *next)
@@ -170,28 +171,6 @@ static bool list_unlogged(struct log_index *ix, struct log_write *w)
 	return longer;
 }
 
-/* Readers find the run from here on. */
-static void show_readers(struct log_index *ix, struct log_block *b, const struct log_run *run)
-{
-	const struct log_extent e = {
-		.slot = run->slot, .sector = run->sector, .last = run->sectors - 1,
-		.at = run->at, .flags = LOG_SEEN };
-	u32 i = log_first_from(b, run->sector), superseded;
-
-	/* Most writes supersede nothing. */
-	if (log_first_in_range(b, i, run, LOG_SEEN) == b->nr) {
-		log_insert_extent(b, i, e);
-		log_tidy_at(b, i, i);
-		return;
-	}
-	superseded = log_clear_flag(ix, b, run, LOG_SEEN, NULL);
-	i = log_add_extent(b, e);
-	if (superseded > 1)
-		log_tidy(b);
-	else
-		log_tidy_near(b, i);
-}
-
 void log_index_seen(struct log_index *ix, struct log_write *w)
 {
 	u32 bucket = log_index_bucket(ix, w->run.block);
@@ -204,9 +183,9 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	b = *log_bucket_find(ix, bucket, w->run.block);
 	b->writes--;
 	b->kept = max_t(u8, b->kept, w->keep);
-	log_count_under_block(ix, w->run.slot, (struct log_change) {
-		.writes = -1, .seen = w->run.sectors, .ring = w->run.sectors,
-		.unlogged = w->run.sectors });
+	if (LOG_RULES_CAN_BREAK)
+		log_count_under_block(ix, w->run.slot, (struct log_change) {
+			.unlogged = w->run.sectors });
 	/*
 	 * Listed before a reader can find it (W8); both under the lock, so that
 	 * the list has the order of being seen. The write is the ring's then, and
@@ -215,7 +194,7 @@ void log_index_seen(struct log_index *ix, struct log_write *w)
 	lengthens = list_unlogged(ix, w);
 	if (lengthens)
 		b->reserved -= LOG_WRITE_ROOM;
-	show_readers(ix, b, &w->run);
+	log_show_run(ix, b, &w->run);
 	spin_unlock_irqrestore(lock, flags);
 	if (lengthens) {
 		atomic64_sub(1, &ix->nr_unlogged);
@@ -231,7 +210,7 @@ void log_index_cancel(struct log_index *ix, struct log_write *w)
 	spin_lock_irqsave(log_block_lock(ix, w->run.block), flags);
 	if (w->run.slot != LOG_NO_SLOT)
 		log_count_under_block(ix, w->run.slot, (struct log_change) {
-			.writes = -1 });
+			.seen = -w->run.sectors, .ring = -w->run.sectors });
 	link = log_block_find(ix, w->run.block);
 	(*link)->writes--;
 	(*link)->reserved -= LOG_WRITE_ROOM;
@@ -589,7 +568,9 @@ static void check_segment(struct log_index *ix, const struct log_segment *s)
 				seen += e->flags & LOG_SEEN ? e->last + 1 : 0;
 				ring += e->flags & LOG_RING ? e->last + 1 : 0;
 			}
-	WARN_ON_ONCE(seen != s->seen || ring + s->unlogged != s->ring);
+	/* The writes in flight count in both. */
+	WARN_ON_ONCE(s->seen - seen != s->ring - ring - s->unlogged);
+	WARN_ON_ONCE(!s->held && s->seen < seen);
 }
 
 void log_index_check(struct log_index *ix)

@@ -91,11 +91,15 @@ struct log_segment {
 	struct log_segment *next;	/* hash chain */
 	struct log_segment *next_released;
 	u32 slot;
-	u32 seen;
-	u32 ring;		/* RING, or seen once and to be recorded */
-	u32 unlogged;		/* only the latter; counted if LOG_RULES_CAN_BREAK */
+	/*
+	 * While the segment is held, @seen and @ring lack the sectors that were placed since,
+	 * so they may be below 0.
+	 */
+	u32 seen;		/* with the writes in flight */
+	u32 ring;		/* RING, or seen once and to be recorded, or in flight */
+	u32 unlogged;		/* seen and to be recorded; counted if LOG_RULES_CAN_BREAK */
 	u32 released;		/* RING until the block being written is durable */
-	u32 writes;		/* in flight; more than there can be while the segment is held */
+	u32 held;		/* callers that append to it */
 	u32 leaving;		/* runs that were collected to leave */
 };
 
@@ -172,13 +176,14 @@ struct log_index {
 	/* Guards @round and the links of blocks in it. */
 	spinlock_t round_lock;
 	struct list_head round;		/* blocks with RING, next to repeat first */
-	/* The ring's writer, or recovery before it, alone changes the next five. */
+	/* The ring's writer, or recovery before it, alone changes the next six. */
 	u16 parity;			/* LOG_ROUND of what was recorded this round */
 	u64 nr_ring;			/* runs that the ring relies on */
 	u64 nr_old;			/* of these, not recorded in this round */
 	/* Recorded writes, whose memory is given back many at a time. */
 	struct log_write *put;
 	u32 nr_put;
+	u32 slimmed;			/* buckets that log_blocks_slim() need not look at */
 
 	/*
 	 * Guards @unlogged and @newest, and the writes between them: what the
@@ -250,7 +255,7 @@ int log_segment_close(struct log_index *ix, u32 slot, bool mapped);
 /**
  * log_segment_hold() - the caller is about to append to a segment
  * @ix: the index
- * @slot: a segment without writes in flight
+ * @slot: a segment
  *
  * While the segment is held it is in use, and log_write_place_held() need not count its
  * writes one by one. Context: any.
@@ -261,11 +266,11 @@ void log_segment_hold(struct log_index *ix, u32 slot);
  * log_segment_let_go() - nobody appends to a held segment any more
  * @ix: the index
  * @slot: the segment
- * @nr_writes: that log_write_place_held() has placed there
+ * @sectors: of the writes that log_write_place_held() has placed there
  *
  * Context: any.
  */
-void log_segment_let_go(struct log_index *ix, u32 slot, u32 nr_writes);
+void log_segment_let_go(struct log_index *ix, u32 slot, u32 sectors);
 
 /**
  * log_segment_free() - may the ring record that nothing of this segment is in the log?

@@ -90,7 +90,7 @@ struct neighbours {
 	u32 before, next;
 };
 
-static struct neighbours find_neighbours(const struct log_block *b, u32 first, u32 last)
+static inline struct neighbours find_neighbours(const struct log_block *b, u32 first, u32 last)
 {
 	return (struct neighbours) {
 		.before = log_flag_before(b, first, LOG_RING),
@@ -99,15 +99,15 @@ static struct neighbours find_neighbours(const struct log_block *b, u32 first, u
 }
 
 /* Has one of the neighbours of the extent some of its sectors? */
-static bool neighbours_overlap(const struct log_block *b, const struct log_extent *e,
-			       struct neighbours n)
+static inline bool neighbours_overlap(const struct log_block *b, const struct log_extent *e,
+				      struct neighbours n)
 {
 	return (n.before < b->nr && log_end_of(&b->extents[n.before]) > e->sector) ||
 	       (n.next < b->nr && b->extents[n.next].sector < log_end_of(e));
 }
 
 /* How many of the neighbours @n are one run with the extents from @first to @last? */
-static u32 joins_of(const struct log_block *b, u32 first, u32 last, struct neighbours n)
+static inline u32 joins_of(const struct log_block *b, u32 first, u32 last, struct neighbours n)
 {
 	u32 joins = 0;
 
@@ -124,17 +124,29 @@ static u32 count_joins(const struct log_block *b, u32 first, u32 last)
 }
 
 /*
- * As set_ring(), for extent @i with the neighbours @n.  It counts as recorded in this round.
- * The block may have no other RING, and is listed then.
+ * As set_ring(), if the run is one extent that readers find, and no RING extent has some of its
+ * sectors.  So it is with most writes.  It counts as recorded in this round.  The block may
+ * have no other RING, and is listed then.
  */
-static void set_ring_of(struct log_index *ix, struct log_block *b, u32 i, struct neighbours n)
+static inline bool put_alone(struct log_index *ix, struct log_block *b, const struct log_run *run)
 {
-	b->extents[i].flags |= LOG_RING | ix->parity;
+	u32 i = log_first_from(b, run->sector);
+	struct log_extent *e = &b->extents[i];
+	struct neighbours n;
+
+	if (i == b->nr || e->flags != LOG_SEEN || e->sector != run->sector ||
+	    e->last + 1U != run->sectors || !log_same_place(e, run))
+		return false;
+	n = find_neighbours(b, i, i);
+	if (neighbours_overlap(b, e, n))
+		return false;
+	e->flags |= LOG_RING | ix->parity;
 	WRITE_ONCE(ix->nr_ring, ix->nr_ring + 1 - joins_of(b, i, i, n));
 	log_tidy_at(b, i, i);
 	/* Asked here, because log_list_for_round() would look at the extents first. */
 	if (list_empty(&b->round))
 		log_list_for_round(ix, b);
+	return true;
 }
 
 /*
@@ -157,7 +169,7 @@ static struct log_extent *find_superseded(struct log_block *b, struct log_extent
 }
 
 /*
- * As set_ring_of(), but the run of @old leaves the ring, and the block is listed already. The
+ * As put_alone(), but the run of @old leaves the ring, and the block is listed already. The
  * index's sums change in one step; see log_recount_runs().
  */
 static void replace_in_ring(struct log_index *ix, struct log_block *b,
@@ -177,53 +189,43 @@ static void replace_in_ring(struct log_index *ix, struct log_block *b,
 	log_tidy_near(b, i);
 }
 
-/*
- * Have the ring rely on the run, if that takes no split, and log_index::nr_ring be right
- * without a count of all runs. So it is with most writes.
- */
-static bool put_whole(struct log_index *ix, struct log_block *b, const struct log_run *run)
+/* Have the ring rely on a run that has superseded something, or was superseded. */
+static noinline void put_instead(struct log_index *ix, struct log_block **link,
+				 const struct log_run *run)
 {
-	struct log_extent *seen = find_seen(b, run), *old;
-	struct neighbours n;
-	u32 i;
+	struct log_extent *seen = find_seen(*link, run), *old;
+	struct log_runs before;
 
-	if (!seen)
-		return false;
-	i = seen - b->extents;
-	n = find_neighbours(b, i, i);
-	if (!(seen->flags & LOG_RING) && !neighbours_overlap(b, seen, n)) {
-		set_ring_of(ix, b, i, n);
-		return true;
+	old = seen ? find_superseded(*link, seen) : NULL;
+	if (old) {
+		replace_in_ring(ix, *link, old, seen);
+		log_block_shrink(ix, link);
+		return;
 	}
-	old = find_superseded(b, seen);
-	if (old)
-		replace_in_ring(ix, b, old, seen);
-	return old;
+	before = log_count_runs(ix, *link);
+	log_clear_flag(ix, *link, run, LOG_RING, NULL);
+	set_ring(ix, *link, run);
+	log_ring_changed(ix, link, before);
 }
 
 void log_index_put(struct log_index *ix, struct log_write *w)
 {
-	const struct log_run run = w->run;
-	u32 bucket = log_index_bucket(ix, run.block);
+	const struct log_run *run = &w->run;
+	u32 bucket = log_index_bucket(ix, run->block);
 	spinlock_t *lock = log_bucket_lock(ix, bucket);
 	struct log_block **link;
 	unsigned long flags;
-	struct log_runs before;
 
 	spin_lock_irqsave(lock, flags);
-	link = log_bucket_find(ix, bucket, run.block);
+	link = log_bucket_find(ix, bucket, run->block);
 	(*link)->reserved -= LOG_WRITE_ROOM;
 	if (LOG_RULES_CAN_BREAK)
-		log_count_under_block(ix, run.slot, (struct log_change) {
-			.unlogged = -run.sectors });
-	if (put_whole(ix, *link, &run)) {
+		log_count_under_block(ix, run->slot, (struct log_change) {
+			.unlogged = -run->sectors });
+	if (put_alone(ix, *link, run))
 		log_block_shrink(ix, link);
-	} else {
-		before = log_count_runs(ix, *link);
-		log_clear_flag(ix, *link, &run, LOG_RING, NULL);
-		set_ring(ix, *link, &run);
-		log_ring_changed(ix, link, before);
-	}
+	else
+		put_instead(ix, link, run);
 	spin_unlock_irqrestore(lock, flags);
 	atomic64_sub(1, &ix->nr_unlogged);
 	log_write_free_later(ix, w);
@@ -410,23 +412,7 @@ u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot)
 
 void log_index_replayed(struct log_index *ix)
 {
-	struct log_block **link;
-	unsigned long flags;
-	u32 i;
-
-	for (i = 0; i < 1U << ix->bucket_bits; i++) {
-		spinlock_t *lock = log_bucket_lock(ix, i);
-
-		spin_lock_irqsave(lock, flags);
-		for (link = &ix->buckets[i]; *link;) {
-			u64 block = (*link)->block;
-
-			log_block_shrink(ix, link);
-			if (*link && (*link)->block == block)
-				link = &(*link)->next;
-		}
-		spin_unlock_irqrestore(lock, flags);
-	}
+	log_blocks_slim(ix, true);
 	log_index_settle(ix);
 }
 

@@ -165,14 +165,6 @@ void log_ring_exit(struct log_ring *ring)
 
 /* ---- Room ---- */
 
-bool log_ring_admits(struct log_ring *ring)
-{
-	u64 records = (u64)ring->geo.ring_blocks * ring->records;
-
-	return READ_ONCE(ring->ix->nr_ring) +
-	       2 * atomic64_read(&ring->ix->nr_unlogged) <= records / 4;
-}
-
 static u32 blocks_for(const struct log_ring *ring, u64 runs)
 {
 	return div_u64(runs + ring->records - 1, ring->records);

@@ -191,7 +191,13 @@ void log_ring_exit(struct log_ring *ring);
  * the writes whose records are to come, may take a quarter of its records. Any
  * context.
  */
-bool log_ring_admits(struct log_ring *ring);
+static inline bool log_ring_admits(const struct log_ring *ring)
+{
+	u64 records = (u64)ring->geo.ring_blocks * ring->records;
+
+	return READ_ONCE(ring->ix->nr_ring) +
+	       2 * atomic64_read(&ring->ix->nr_unlogged) <= records / 4;
+}
 
 /**
  * log_ring_leave() - have the next batch record that runs left

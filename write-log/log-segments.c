@@ -5,12 +5,6 @@
  */
 #include "log-index-internal.h"
 
-/*
- * A held segment counts as so many writes in flight.  It never has as many, because it has
- * fewer sectors.
- */
-#define HELD	(1 << 20)
-
 static u32 segment_bucket(const struct log_index *ix, u32 slot)
 {
 	return hash_64(slot, ix->segment_bits);
@@ -71,13 +65,13 @@ int log_segment_open(struct log_index *ix, u32 slot, bool nowait)
 
 void log_segment_hold(struct log_index *ix, u32 slot)
 {
-	log_count_in_segment(ix, slot, (struct log_change) { .writes = HELD });
+	log_count_in_segment(ix, slot, (struct log_change) { .held = 1 });
 }
 
-void log_segment_let_go(struct log_index *ix, u32 slot, u32 nr_writes)
+void log_segment_let_go(struct log_index *ix, u32 slot, u32 sectors)
 {
-	WARN_ON_ONCE(nr_writes >= HELD);
-	log_count_in_segment(ix, slot, (struct log_change) { .writes = nr_writes - HELD });
+	log_count_in_segment(ix, slot, (struct log_change) {
+		.held = -1, .seen = sectors, .ring = sectors });
 }
 
 /*
@@ -96,7 +90,7 @@ static u32 needed_by_ring(const struct log_segment *s)
 static bool segment_is_idle(struct log_index *ix, const struct log_segment *s,
 			    bool mapped)
 {
-	if (s->seen || s->writes)
+	if (s->held || s->seen)
 		return false;
 	if (needed_by_ring(s))
 		return false;
@@ -148,7 +142,7 @@ bool log_segment_free(struct log_index *ix, u32 slot)
 {
 	struct log_segment s;
 
-	return log_segment_get(ix, slot, &s) && !s.writes && !s.ring;
+	return log_segment_get(ix, slot, &s) && !s.held && !s.ring;
 }
 
 static void count_locked(struct log_index *ix, u32 bucket, u32 slot, struct log_change c)
@@ -162,7 +156,7 @@ static void count_locked(struct log_index *ix, u32 bucket, u32 slot, struct log_
 	s->ring += c.ring;
 	if (LOG_RULES_CAN_BREAK)
 		s->unlogged += c.unlogged;
-	s->writes += c.writes;
+	s->held += c.held;
 	s->leaving += c.leaving;
 }
 
@@ -217,4 +211,5 @@ void log_index_settle(struct log_index *ix)
 		spin_unlock_irqrestore(lock, flags);
 	}
 	ix->released = NULL;
+	log_blocks_slim(ix, false);
 }

@@ -607,7 +607,7 @@ static void test_dense(void **state)
 
 	(void)state;
 	host_make(&h, 1000);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 17));
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 16));
 	table = atomic64_read(&ix.bytes);
 	for (u32 i = 0; i < 16; i++)
 		for (u32 b = 0; b < 160; b++) {
@@ -646,6 +646,58 @@ static void test_roomy(void **state)
 		assert_int_equal(log_one(&ix, 0, 0, 8 * (n * 7 % 16), 8 * n, 8), 1);
 	/* A write, whose memory stays, and classes with room for 1, 9 and 16 + 8 extents. */
 	assert_true(h.nr_allocs - before <= 1 + 4);
+	log_index_exit(&ix);
+	host_free(&h);
+}
+
+/* A batch of two writes to each of the blocks, at places that the earlier writes have left. */
+static void write_twice(struct log_index *ix, u32 blocks, u32 sector)
+{
+	struct log_write *w;
+	u32 i;
+
+	for (i = 0; i < 2 * blocks; i++) {
+		w = log_index_reserve(ix, i % blocks, sector + 16 * (i / blocks), 8, true);
+		assert_false(IS_ERR(w));
+		log_write_place(ix, w, 0, 0);
+		log_index_seen(ix, w);
+	}
+	for (w = log_index_take_unlogged(ix); w;) {
+		struct log_write *next = w->next;
+
+		log_index_put(ix, w);
+		w = next;
+	}
+	log_index_settle(ix);
+}
+
+/*
+ * Blocks lose the room that they have kept when the index has no memory to spare any more, all
+ * of them in a few batches, whether they are written again or not.
+ */
+static void test_slim(void **state)
+{
+	struct log_index ix;
+	struct host h;
+	s64 before, slim;
+
+	(void)state;
+	host_make(&h, 1000);
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 21));
+	assert_ok(log_segment_open(&ix, 0, true));
+	before = atomic64_read(&ix.bytes);
+	write_twice(&ix, 1000, 0);
+	/* Room for 17 extents and more. */
+	assert_true(atomic64_read(&ix.bytes) - before >= 1000 * 256);
+	ix.roomy_bytes = 0;
+	for (u32 i = 0; i < 1U << ix.bucket_bits; i += 4096)
+		log_index_settle(&ix);
+	slim = atomic64_read(&ix.bytes);
+	/* Two extents take 64 bytes with their block, as when there never was any to spare. */
+	assert_int_equal(slim - before, 1000 * 64);
+	write_twice(&ix, 1000, 32);
+	assert_true(atomic64_read(&ix.bytes) - before <= 1000 * 96);
+	log_index_check(&ix);
 	log_index_exit(&ix);
 	host_free(&h);
 }
@@ -812,7 +864,7 @@ static void test_bounds(void **state)
 	host_free(&h);
 }
 
-/* A ring may have filled a block up, and the block has no room to keep for a write then. */
+/* A ring may have filled a block up, so that it has no room for a write. */
 static void test_replay_of_a_full_block(void **state)
 {
 	struct log_run run = { .sectors = 1 };
@@ -823,7 +875,7 @@ static void test_replay_of_a_full_block(void **state)
 	(void)state;
 	host_make(&h, 1);
 	assert_ok(log_index_init(&ix, &host_ops, &h, LOG_MAX_BLOCK, 1 << 20));
-	/* The largest block has room for 679, and keeps room for 8 if it can. */
+	/* The largest block has room for 679. */
 	for (n = 0; n < 675; n++) {
 		run.sector = run.at = 2 * n;
 		assert_ok(log_index_replay_valid(&ix, &run));
@@ -1086,7 +1138,7 @@ static void test_held(void **state)
 	}
 	log_index_cancel(&ix, w[0]);
 	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
-	log_segment_let_go(&ix, 0, 3);
+	log_segment_let_go(&ix, 0, 3 * 8);
 	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
 	log_index_cancel(&ix, w[1]);
 	assert_int_equal(log_segment_close(&ix, 0, false), -EBUSY);
@@ -1180,6 +1232,7 @@ int main(void)
 		cmocka_unit_test(test_scattered),
 		cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_roomy),
+		cmocka_unit_test(test_slim),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_spare),
 		cmocka_unit_test(test_two_at_a_time),

@@ -33,7 +33,7 @@ static struct {
 	/* Guards the four below. */
 	pthread_mutex_t lock;
 	bool segment[SLOTS];
-	u32 open, fill, nr_placed;
+	u32 open, fill;
 } t;
 
 #define count(field, n)	__atomic_add_fetch(&t.field, n, __ATOMIC_SEQ_CST)
@@ -91,7 +91,7 @@ static void unpin(const struct log_run *runs, int n)
 static void close_open(void)
 {
 	if (t.open != LOG_NO_SLOT)
-		log_segment_let_go(&t.ix, t.open, t.nr_placed);
+		log_segment_let_go(&t.ix, t.open, t.fill);
 	t.open = LOG_NO_SLOT;
 }
 
@@ -109,7 +109,6 @@ static void open_another(u64 *rng)
 		t.segment[s] = true;
 		t.open = s;
 		t.fill = 0;
-		t.nr_placed = 0;
 	}
 }
 
@@ -125,7 +124,6 @@ static bool place(struct log_write *w, u64 *rng)
 	if (ok) {
 		log_write_place_held(w, t.open, t.fill);
 		t.fill += n;
-		t.nr_placed++;
 	}
 	pthread_mutex_unlock(&t.lock);
 	return ok;

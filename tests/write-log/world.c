@@ -111,7 +111,7 @@ static struct {
 	enum state state[BLOCKS];
 	u32 origin_writes[BLOCKS];	/* in flight */
 	bool used[SLOTS], segment[SLOTS];
-	u32 open, fill, nr_placed;
+	u32 open, fill;
 
 	struct log_write *tokens[TOKENS];
 	struct proc procs[PROCS];
@@ -711,7 +711,7 @@ static u32 free_slot(void)
 static void close_open_segment(void)
 {
 	if (w.open != LOG_NO_SLOT)
-		log_segment_let_go(&w.ix, w.open, w.nr_placed);
+		log_segment_let_go(&w.ix, w.open, w.fill);
 	w.open = LOG_NO_SLOT;
 }
 
@@ -732,12 +732,10 @@ static bool take_room(u32 n, u32 *slot, u32 *at)
 		log_segment_hold(&w.ix, s);
 		w.open = s;
 		w.fill = 0;
-		w.nr_placed = 0;
 	}
 	*slot = w.open;
 	*at = w.fill;
 	w.fill += n;
-	w.nr_placed++;
 	return true;
 }
 
