@@ -27,34 +27,14 @@ static int by_number(const void *a, const void *b)
 
 void cache_log_sort_blocks(u64 *blocks, u32 nr)
 {
+	u32 i = 1;
+
+	/* The blocks of a stream are in order, and sort() would take no less time for that. */
+	while (i < nr && blocks[i - 1] <= blocks[i])
+		i++;
+	if (i >= nr)
+		return;
 	sort(blocks, nr, sizeof(*blocks), by_number, NULL);
-}
-
-/* Choose the shares anew: each had as many of the last appends as any other. */
-static void choose_shares_locked(struct cache_log *log)
-{
-	struct cache_log_shares *shares = &log->room.shares;
-	u32 i;
-
-	lockdep_assert_held(&log->room.lock);
-	cache_log_sort_blocks(shares->sampled, LOG_NR_SAMPLED);
-	for (i = 1; i < shares->nr; i++)
-		shares->open[i].first = shares->sampled[i * LOG_NR_SAMPLED / shares->nr];
-	shares->nr_appended = 0;
-	shares->shift = LOG_SAMPLE_SHIFT;
-}
-
-static void sample_locked(struct cache_log *log, u64 block)
-{
-	struct cache_log_shares *shares = &log->room.shares;
-	u32 nr = shares->nr_appended++, group = nr >> shares->shift;
-
-	lockdep_assert_held(&log->room.lock);
-	/* The place in the group changes, because streams may take turns. */
-	if (!((nr ^ group) & ((1U << shares->shift) - 1)))
-		shares->sampled[group] = block;
-	if (shares->nr_appended == LOG_NR_SAMPLED << shares->shift)
-		choose_shares_locked(log);
 }
 
 static struct log_open *open_for_locked(struct cache_log *log, u64 block)
@@ -72,6 +52,55 @@ static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 			low = middle;
 	}
 	return &open[low];
+}
+
+/*
+ * Has each share some of the samples, and none of them four times its part?  The parts differ
+ * by chance, because the shares were chosen by as few samples.
+ */
+static bool is_even_locked(struct cache_log *log)
+{
+	struct cache_log_shares *shares = &log->room.shares;
+	u32 fair = LOG_NR_SAMPLED / shares->nr, nr[LOG_NR_OPEN] = { 0 }, i;
+
+	lockdep_assert_held(&log->room.lock);
+	for (i = 0; i < LOG_NR_SAMPLED; i++)
+		nr[open_for_locked(log, shares->sampled[i]) - shares->open]++;
+	for (i = 0; i < shares->nr; i++)
+		if (!nr[i] || nr[i] > 4 * fair)
+			return false;
+	return true;
+}
+
+/* Choose the shares anew: each had as many of the last appends as any other. */
+static void choose_shares_locked(struct cache_log *log)
+{
+	struct cache_log_shares *shares = &log->room.shares;
+	u32 i;
+
+	lockdep_assert_held(&log->room.lock);
+	cache_log_sort_blocks(shares->sampled, LOG_NR_SAMPLED);
+	for (i = 1; i < shares->nr; i++)
+		shares->open[i].first = shares->sampled[i * LOG_NR_SAMPLED / shares->nr];
+}
+
+/* Not inline, because then each append would have to save the registers that it needs. */
+static noinline void sample_locked(struct cache_log *log, u64 block)
+{
+	struct cache_log_shares *shares = &log->room.shares;
+	u32 mask = (1U << shares->shift) - 1, nr = shares->nr_sampled;
+
+	lockdep_assert_held(&log->room.lock);
+	shares->sampled[nr++] = block;
+	/* The place in the group of 1 << shift changes, because streams may take turns. */
+	shares->nr_unsampled = mask + (nr & mask) - ((nr - 1) & mask);
+	if (nr == LOG_NR_SAMPLED) {
+		if (!is_even_locked(log))
+			choose_shares_locked(log);
+		shares->shift = LOG_SAMPLE_SHIFT;
+		nr = 0;
+	}
+	shares->nr_sampled = nr;
 }
 
 /* Place the write at the end of this segment, in one piece. */
@@ -92,7 +121,7 @@ bool cache_log_append(struct cache_log *log, struct log_write *w)
 	lockdep_assert_held(&log->room.lock);
 	if (!place_locked(log, open_for_locked(log, w->run.block), w))
 		return false;
-	if (log->room.shares.nr > 1)
+	if (!log->room.shares.nr_unsampled--)
 		sample_locked(log, w->run.block);
 	return true;
 }

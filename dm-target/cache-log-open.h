@@ -16,9 +16,10 @@ struct log_write;
 /* The segments that are open at a time, at most.  In a model of the log 16 did as well as 64. */
 #define LOG_NR_OPEN	16U
 /*
- * When so many appends were sampled, the shares of the origin are chosen anew: by 8 samples
- * for each share.  One append of 1 << LOG_SAMPLE_SHIFT is sampled, because the sort took 380
- * instructions an append when each was sampled.  Neither number was chosen by measurement.
+ * When so many appends were sampled, 8 for each of 16 shares, the shares of the origin are
+ * chosen anew if they have to be.  One append of 1 << LOG_SAMPLE_SHIFT is sampled, because the
+ * choice took 380 instructions an append when each was sampled.  Neither number was chosen by
+ * measurement.
  */
 #define LOG_NR_SAMPLED	128U
 #define LOG_SAMPLE_SHIFT	3U
@@ -39,7 +40,8 @@ struct cache_log_shares {
 	struct log_open open[LOG_NR_OPEN];	/* of each share */
 	u32 nr;			/* one at least; does not change */
 	u64 sampled[LOG_NR_SAMPLED];	/* blocks of the last appends */
-	u32 nr_appended;	/* appends since the shares were chosen */
+	u32 nr_sampled;
+	u32 nr_unsampled;	/* so many appends come before the next that is sampled */
 	u32 shift;		/* one append of 1 << shift is sampled: 0 until the first choice */
 };
 
