@@ -9,9 +9,10 @@ that the cache calls, and its atomic instructions, which show its locks and the 
 it shares.
 
 The cases are randread, randwrite and randmiss; absorb and absorb-16, small writes that miss, at
-depth 1 and 16; whole, writes of whole blocks that miss; and fsync, such a small write and its fsync,
-for which the mean is of everything between two calls of the block layer's fsync. For the last four,
-PROFILE_STACK=ssd or writecache does the same to that stack, to compare.
+depth 1 and 16; line, such writes one after the other; whole, writes of whole blocks that miss; and
+fsync, a small write and its fsync, for which the mean is of everything between two calls of the
+block layer's fsync. For the last five, PROFILE_STACK=ssd or writecache does the same to that stack,
+to compare.
 PROFILE_MB says how many megabytes of QEMU's log are enough.
 """
 
