@@ -2,10 +2,10 @@
 /*
  * The way down: what is given up when the cache device or the metadata fail.
  *
- * It owns every change of health, and the fence: an empty mapping or a wiped
- * superblock, which keeps the metadata from being believed after the origin
- * alone was written.  It must not know of single blocks; their errors are dealt
- * with where they occur and only counted here.
+ * It owns every change of health after an engine was loaded, and the fence: an
+ * empty mapping or a wiped superblock, which keeps the metadata from being believed
+ * after the origin alone was written.  It must not know of single blocks; their
+ * errors are dealt with where they occur and only counted here.
  *
  * As long as nothing is dirty, the origin has everything.  Then a cache whose
  * devices fail is given up as a whole: an empty mapping is committed or, if that

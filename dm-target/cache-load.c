@@ -370,7 +370,7 @@ static bool has_dirty(struct cache *c, struct cache *known, u32 slot)
  * others: their copies were equal then, and nothing was written since.
  *
  * @known may be unchecked itself.  Then it knows only what the disk said when it
- * was loaded, which may be wrong.  It can have a table refused all the same, but
+ * was loaded, which may be wrong.  The table may be refused because of it, but
  * nothing goes home because of it (doubt_metadata()).  A refusal loses nothing: the
  * engine goes with its table, and the next activation believes the disk alone.  If
  * @known were ignored, a device that came back with older content would lose dirty

@@ -110,9 +110,9 @@ static bool take_credit(struct cache_log *log, struct bio *bio)
 }
 
 /*
- * Do others wait for room?  A bio that has a turn waits for those of its round that found
- * no room in theirs.  A bio without a turn waits for all.  Racy: a bio that comes at the
- * same time may be the faster.
+ * Do others wait for room?  A bio that has a turn waits only for the bios that had their
+ * turn before it and found no room.  A bio without a turn waits for all.  Racy: a bio that
+ * comes at the same time may be the faster.
  */
 static bool others_are_first(struct cache_log *log, struct bio *bio)
 {

@@ -61,7 +61,7 @@ static inline u32 reserve_grown(u32 nr, u32 most)
  * @nr_slots: the slots of the cache
  * @nr_free: the slots that are free
  *
- * The eviction frees slots until half as many again as the reserve, and one more, are
+ * The eviction frees slots until one and a half times the reserve, and one slot more, are
  * free, because a commit for each single slot would be dear.
  *
  * Return: slots; 0 if there is no reserve, or enough slots are free.

@@ -3,12 +3,12 @@
  * The reserve: slots that are kept free, so that no promotion waits for a
  * demotion.
  *
- * It owns how many they are.  A reserve is of use only while blocks come in
- * faster than demotions are committed, and it costs hits where all that is used
- * would just fit into the cache.  So it follows the need: it begins at nothing, it
- * doubles when a block has found no free slot, and it halves for each second without
- * such a block.  cache-reserve-size.h has the numbers.  It must not know how slots
- * become free, nor which blocks come in.
+ * It owns how many they are.  A reserve is of use only while blocks come in faster
+ * than demotions are committed.  It costs hits if all blocks that are used would just
+ * fit into the cache.  So it follows the need: it begins at zero; when a block has found
+ * no free slot it becomes one slot, or twice what it was; and it halves in each second
+ * without such a block.  cache-reserve-size.h has the numbers.  It must not know how
+ * slots become free, nor which blocks come in.
  */
 #include "cache.h"
 #include "cache-reserve-size.h"

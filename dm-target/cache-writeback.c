@@ -2,8 +2,9 @@
 /*
  * Write-back: dirty blocks go home to the origin, in the origin's order.
  *
- * It owns the life of a WRITEBACK slot.  Reads and writes of the block go on
- * meanwhile; a block that was written again stays dirty.  The dirty bit leaves
+ * It owns the life of a WRITEBACK slot.  Reads of the block go on meanwhile, and
+ * writes in the modes that keep dirty blocks; a block that was written again stays
+ * dirty.  The dirty bit leaves
  * the disk only with a commit that flushed both devices first (I2).
  *
  * If the metadata cannot be written, or the cache device cannot flush, no commit
@@ -123,9 +124,10 @@ static bool users_are_gone(struct cache *c)
  * users it has twice the room, because a disk is faster the more it can choose
  * from.  Several copies begin together, so that users are disturbed less often.
  * A drain that was asked for has half of the room, because users yield to it.  It is
- * measured: with twice the room hits at depth 16 had a p99 of 1.9 times that without a
- * drain, because sixteen copies began together and the hits shared the CPU with them.
- * With the whole room, and four copies at a time, hits at depth 1 had one of 1.6 times.
+ * measured: with twice the room the p99 of hits at depth 16 was 1.9 times the p99 without
+ * a drain, because sixteen copies began together and the hits shared the CPU with them.
+ * With the whole room, and four copies at a time, the p99 of hits at depth 1 was 1.6 times
+ * the p99 without a drain.
  */
 static void measure_room(struct cache *c)
 {

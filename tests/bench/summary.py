@@ -50,7 +50,7 @@ ROWS = (
         hit("read", "read hit", "aio-1")),
     Row("write hit on a dirty block, depth 16", "instructions", LESS, "Hit path",
         hit("write", "write hit on a dirty block", "aio-16")),
-    Row("OLTP mix, 8 jobs: I/Os per second", "of uncached", MORE, "Published tests, on the disk",
+    Row("OLTP mix, 8 jobs: I/Os per second", "times uncached", MORE, "Published tests, on the disk",
         ("oltp-8: hearth, of uncached", "oltp-8: stock, of uncached", None, None)),
     Row("a new cache hits 76 % of zipf requests after", "seconds", LESS,
         "Warm-up on the disk, zipf(1.1) over twice the cache",
