@@ -296,13 +296,14 @@ static enum whole begin_in_place(struct cache_log *log, u32 slot)
 {
 	struct cache *c = log->c;
 	u64 block = slot_block(slot_at(&c->map, slot));
-	bool whole = log_index_whole(&log->ix, block) == slot;
+	struct log_segment seg;
 	struct log_move *m;
 
-	/* The slot's write may not have ended yet. */
-	if (!whole && log_index_writes(&log->ix, block))
-		return WHOLE_LATER;
-	if (!whole || !is_kept(log, block))
+	/* If nothing of it was superseded, its write has not ended, or has ended just now. */
+	if (log_index_whole(&log->ix, block) != slot)
+		return log_segment_get(&log->ix, slot, &seg) && seg.seen == c->geo.block_sectors ?
+			WHOLE_LATER : WHOLE_NOT;
+	if (!is_kept(log, block))
 		return WHOLE_NOT;
 	/* VALID slots have room for fewer pins. */
 	if ((slot_word(slot_at(&c->map, slot)) & SLOT_LENT_PINS) >= SLOT_FULL ||

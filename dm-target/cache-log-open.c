@@ -55,8 +55,8 @@ static struct log_open *open_for_locked(struct cache_log *log, u64 block)
 }
 
 /*
- * Has each share some of the samples, and none of them four times its part?  The parts differ
- * by chance, because the shares were chosen by as few samples.
+ * Has each share an eighth of its part of the samples, and none of them four times its part?
+ * The parts differ by chance, because the shares were chosen by as few samples.
  */
 static bool is_even_locked(struct cache_log *log)
 {
@@ -67,7 +67,7 @@ static bool is_even_locked(struct cache_log *log)
 	for (i = 0; i < LOG_NR_SAMPLED; i++)
 		nr[open_for_locked(log, shares->sampled[i]) - shares->open]++;
 	for (i = 0; i < shares->nr; i++)
-		if (!nr[i] || nr[i] > 4 * fair)
+		if (nr[i] < fair / 8 || nr[i] >= 4 * fair)
 			return false;
 	return true;
 }

@@ -11,15 +11,18 @@ static const u16 class_bytes[LOG_NR_CLASSES] = {
 };
 
 /*
- * While less than half of the memory is in use, beside the hash, blocks keep the room that they
- * have.  Above that, the room that many small blocks keep would leave memory for fewer extents.
+ * While less than three eighths of the memory are in use, with the hash, blocks keep the room
+ * that they have.  Above that, the room that many small blocks keep would leave memory for
+ * fewer extents.  It has to be less than the half at which the engine stops going home, because
+ * room alone must not keep it going.
  */
-#define LOG_ROOMY_SHARE		2
+#define LOG_ROOMY_EIGHTHS	3
 /*
- * Then blocks lose that room, those of so many buckets after each batch of the ring.  All have
- * lost it before the other half of the memory is in use.
+ * Above that, blocks lose that room, those of so many buckets for each write that is recorded.
+ * So all have lost it after a write for each eighth bucket; these writes take some 7 percent
+ * of the memory.  They are few buckets, because a flush may wait for the record.
  */
-#define LOG_SLIM_BUCKETS	4096U
+#define LOG_SLIM_BUCKETS	8U
 /*
  * Memory of small things stays for the next ones, because the kernel's allocator takes 400
  * instructions for one: so much of each size, which does not count towards
@@ -263,6 +266,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	ix->max_bytes = max_bytes;
 	ix->bucket_bits = bits_for(max_bytes, 2 * class_bytes[0]);
 	ix->segment_bits = bits_for(max_bytes, 64 * class_bytes[0]);
+	ix->slim_left = 1U << ix->bucket_bits;
 	ix->buckets = os_zalloc(sizeof(*ix->buckets) << ix->bucket_bits);
 	ix->used = os_zalloc(sizeof(*ix->used) << ix->bucket_bits >> 6);
 	ix->segments = os_zalloc(sizeof(*ix->segments) << ix->segment_bits);
@@ -277,7 +281,7 @@ int log_index_init(struct log_index *ix, const struct log_index_ops *ops,
 	atomic64_set(&ix->bytes, (sizeof(*ix->buckets) << ix->bucket_bits) +
 		     (sizeof(*ix->used) << ix->bucket_bits >> 6) +
 		     (sizeof(*ix->segments) << ix->segment_bits));
-	ix->roomy_bytes = atomic64_read(&ix->bytes) + max_bytes / LOG_ROOMY_SHARE;
+	ix->roomy_bytes = max_bytes / 8 * LOG_ROOMY_EIGHTHS;
 	for (i = 0; i < LOG_NR_LOCKS; i++)
 		spin_lock_init(&ix->locks[i]);
 	for (i = 0; i < LOG_NR_SEGMENT_LOCKS; i++)
@@ -512,19 +516,28 @@ static void slim_bucket(struct log_index *ix, u32 bucket)
 	spin_unlock_irqrestore(lock, flags);
 }
 
-void log_blocks_slim(struct log_index *ix, bool all)
+static void slim_buckets(struct log_index *ix, u32 nr)
 {
-	u32 end = 1U << ix->bucket_bits, i = all ? 0 : ix->slimmed;
+	u32 mask = (1U << ix->bucket_bits) - 1;
 
-	if (log_index_is_roomy(ix) && !all) {
-		ix->slimmed = 0;
-		return;
-	}
-	if (!all)
-		end = min(end, i + LOG_SLIM_BUCKETS);
-	for (; i < end; i++)
+	for (; nr; nr--) {
+		u32 i = ix->slim_next++ & mask;
+
 		/* Racy: a block that comes in now has no room to lose. */
 		if (READ_ONCE(ix->used[i / 64]) >> i % 64 & 1)
 			slim_bucket(ix, i);
-	ix->slimmed = end;
+	}
+}
+
+void log_blocks_slim_all(struct log_index *ix)
+{
+	slim_buckets(ix, 1U << ix->bucket_bits);
+}
+
+void log_blocks_slim_some(struct log_index *ix)
+{
+	u32 nr = min(ix->slim_left, LOG_SLIM_BUCKETS);
+
+	ix->slim_left -= nr;
+	slim_buckets(ix, nr);
 }

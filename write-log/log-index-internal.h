@@ -252,14 +252,37 @@ static inline void log_block_shrink(struct log_index *ix, struct log_block **lin
 }
 
 /**
- * log_blocks_slim() - give memory back that blocks have kept while the index had some to spare
+ * log_blocks_slim_all() - have all blocks give memory back that they have kept
  * @ix: the index
- * @all: of all blocks, and at once
  *
- * To be called after each batch of the ring, because without @all it does a part of the work.
  * Context: the ring's writer, or recovery; takes locks of blocks.
  */
-void log_blocks_slim(struct log_index *ix, bool all);
+void log_blocks_slim_all(struct log_index *ix);
+
+/**
+ * log_blocks_slim_some() - a part of the same, of which some is left
+ * @ix: the index
+ *
+ * Context and locks are those of log_blocks_slim_all().
+ */
+void log_blocks_slim_some(struct log_index *ix);
+
+/**
+ * log_blocks_slim() - a write was recorded: go on to have blocks give memory back
+ * @ix: the index
+ *
+ * Once the index has no memory to spare, a call for each write has all blocks give back, after
+ * some time, what they have kept.  Before that, it only remembers that all blocks are left.
+ *
+ * Context and locks are those of log_blocks_slim_all().
+ */
+static inline void log_blocks_slim(struct log_index *ix)
+{
+	if (likely(log_index_is_roomy(ix)))
+		ix->slim_left = 1U << ix->bucket_bits;
+	else if (ix->slim_left)
+		log_blocks_slim_some(ix);
+}
 
 /**
  * log_block_is_unused() - is there nothing in the block, and nothing under way to it?

@@ -92,8 +92,8 @@ struct log_segment {
 	struct log_segment *next_released;
 	u32 slot;
 	/*
-	 * While the segment is held, @seen and @ring lack the sectors that were placed since,
-	 * so they may be below 0.
+	 * While the segment is held, @seen and @ring lack the sectors that were placed since.  So
+	 * they may wrap, and mean something only if @held is 0.
 	 */
 	u32 seen;		/* with the writes in flight */
 	u32 ring;		/* RING, or seen once and to be recorded, or in flight */
@@ -153,7 +153,7 @@ struct log_index {
 	void *ctx;
 	u32 block_sectors;
 	s64 max_bytes;
-	s64 roomy_bytes;		/* while less is in use, blocks keep some room */
+	s64 roomy_bytes;		/* while less is in use, blocks keep the room they have */
 	atomic64_t bytes;		/* all memory in use, without @spares */
 	atomic64_t nr_blocks;		/* with extents or writes in flight */
 
@@ -176,14 +176,15 @@ struct log_index {
 	/* Guards @round and the links of blocks in it. */
 	spinlock_t round_lock;
 	struct list_head round;		/* blocks with RING, next to repeat first */
-	/* The ring's writer, or recovery before it, alone changes the next six. */
+	/* The ring's writer, or recovery before it, alone changes the next seven. */
 	u16 parity;			/* LOG_ROUND of what was recorded this round */
 	u64 nr_ring;			/* runs that the ring relies on */
 	u64 nr_old;			/* of these, not recorded in this round */
 	/* Recorded writes, whose memory is given back many at a time. */
 	struct log_write *put;
 	u32 nr_put;
-	u32 slimmed;			/* buckets that log_blocks_slim() need not look at */
+	/* Blocks that have kept memory: so many buckets are to be looked at, this one first. */
+	u32 slim_left, slim_next;
 
 	/*
 	 * Guards @unlogged and @newest, and the writes between them: what the

@@ -229,6 +229,7 @@ void log_index_put(struct log_index *ix, struct log_write *w)
 	spin_unlock_irqrestore(lock, flags);
 	atomic64_sub(1, &ix->nr_unlogged);
 	log_write_free_later(ix, w);
+	log_blocks_slim(ix);
 }
 
 void log_index_put_gone(struct log_index *ix, const struct log_run *run)
@@ -412,7 +413,7 @@ u32 log_index_in_place(struct log_index *ix, u64 block, u32 slot)
 
 void log_index_replayed(struct log_index *ix)
 {
-	log_blocks_slim(ix, true);
+	log_blocks_slim_all(ix);
 	log_index_settle(ix);
 }
 

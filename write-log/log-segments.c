@@ -211,5 +211,4 @@ void log_index_settle(struct log_index *ix)
 		spin_unlock_irqrestore(lock, flags);
 	}
 	ix->released = NULL;
-	log_blocks_slim(ix, false);
 }

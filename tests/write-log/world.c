@@ -1343,7 +1343,8 @@ static bool log_has_anything(void)
 	bool any = !log_index_empty(&w.ix) || w.batch_runs;
 
 	for (u32 i = 0; i < SLOTS && !any; i++)
-		any = log_segment_get(&w.ix, i, &s) && (s.ring || s.released);
+		any = log_segment_get(&w.ix, i, &s) &&
+		      (s.released || (!s.held && s.ring));
 	return any;
 }
 
