@@ -27,6 +27,13 @@ struct log_write *log_index_take_unlogged(struct log_index *ix)
 	return first;
 }
 
+/* Is the extent this run and nothing else? */
+static inline bool is_run(const struct log_extent *e, const struct log_run *run)
+{
+	return e->sector == run->sector && e->last + 1U == run->sectors &&
+	       log_same_place(e, run);
+}
+
 /* The extent that is this run and nothing else, if readers find it. */
 static struct log_extent *find_seen(struct log_block *b,
 				    const struct log_run *run)
@@ -37,8 +44,7 @@ static struct log_extent *find_seen(struct log_block *b,
 	     i < b->nr && b->extents[i].sector == run->sector; i++) {
 		struct log_extent *e = &b->extents[i];
 
-		if ((e->flags & LOG_SEEN) &&
-		    log_end_of(e) == run->sector + run->sectors && log_same_place(e, run))
+		if ((e->flags & LOG_SEEN) && is_run(e, run))
 			return e;
 	}
 	return NULL;
@@ -134,8 +140,7 @@ static inline bool put_alone(struct log_index *ix, struct log_block *b, const st
 	struct log_extent *e = &b->extents[i];
 	struct neighbours n;
 
-	if (i == b->nr || e->flags != LOG_SEEN || e->sector != run->sector ||
-	    e->last + 1U != run->sectors || !log_same_place(e, run))
+	if (i == b->nr || e->flags != LOG_SEEN || !is_run(e, run))
 		return false;
 	n = find_neighbours(b, i, i);
 	if (neighbours_overlap(b, e, n))
