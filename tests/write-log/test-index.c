@@ -607,7 +607,7 @@ static void test_dense(void **state)
 
 	(void)state;
 	host_make(&h, 1000);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 16));
+	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 17));
 	table = atomic64_read(&ix.bytes);
 	for (u32 i = 0; i < 16; i++)
 		for (u32 b = 0; b < 160; b++) {
@@ -627,6 +627,14 @@ static void test_dense(void **state)
 	host_free(&h);
 }
 
+/* An index of blocks of 64 KiB, with one open segment. */
+static void one_segment(struct log_index *ix, struct host *h)
+{
+	host_make(h, 1);
+	assert_ok(log_index_init(ix, &host_ops, h, 128, 1 << 20));
+	assert_ok(log_segment_open(ix, 0, true));
+}
+
 /*
  * A block that is written again and again, each write recorded before the next, is copied to
  * a larger place at most once for each class of memory, while the index has memory to spare.
@@ -638,9 +646,7 @@ static void test_roomy(void **state)
 	u32 before, n;
 
 	(void)state;
-	host_make(&h, 1000);
-	assert_ok(log_index_init(&ix, &host_ops, &h, 128, 1 << 20));
-	assert_ok(log_segment_open(&ix, 0, true));
+	one_segment(&ix, &h);
 	before = h.nr_allocs;
 	for (n = 0; n < 16; n++)
 		assert_int_equal(log_one(&ix, 0, 0, 8 * (n * 7 % 16), 8 * n, 8), 1);
@@ -648,6 +654,18 @@ static void test_roomy(void **state)
 	assert_true(h.nr_allocs - before <= 1 + 4);
 	log_index_exit(&ix);
 	host_free(&h);
+}
+
+/* A batch records all that was seen. */
+static void record_all(struct log_index *ix)
+{
+	struct log_write *w, *next;
+
+	for (w = log_index_take_unlogged(ix); w; w = next) {
+		next = w->next;
+		log_index_put(ix, w);
+	}
+	log_index_settle(ix);
 }
 
 /* A batch of two writes to each of the blocks, at places that the earlier writes have left. */
@@ -662,13 +680,7 @@ static void write_twice(struct log_index *ix, u32 blocks, u32 sector)
 		log_write_place(ix, w, 0, 0);
 		log_index_seen(ix, w);
 	}
-	for (w = log_index_take_unlogged(ix); w;) {
-		struct log_write *next = w->next;
-
-		log_index_put(ix, w);
-		w = next;
-	}
-	log_index_settle(ix);
+	record_all(ix);
 }
 
 /*
@@ -761,14 +773,6 @@ static void test_walk(void **state)
 	walk_from_everywhere(&ix, 100, 100);
 	log_index_exit(&ix);
 	host_free(&h);
-}
-
-/* An index of blocks of 64 KiB, with one open segment. */
-static void one_segment(struct log_index *ix, struct host *h)
-{
-	host_make(h, 1);
-	assert_ok(log_index_init(ix, &host_ops, h, 128, 1 << 20));
-	assert_ok(log_segment_open(ix, 0, true));
 }
 
 /* 512 bytes after 512 bytes make one extent, and one record. */
@@ -1021,7 +1025,7 @@ static void test_full_block_leaves(void **state)
  */
 static void test_many_unlogged(void **state)
 {
-	struct log_write *w, *next;
+	struct log_write *w;
 	struct log_index ix;
 	struct host h;
 	u32 n;
@@ -1042,11 +1046,7 @@ static void test_many_unlogged(void **state)
 	assert_in_range(n, 8000, 8192);
 	assert_int_equal(PTR_ERR(w), -EFBIG);
 	log_index_check(&ix);
-	for (w = log_index_take_unlogged(&ix); w; w = next) {
-		next = w->next;
-		log_index_put(&ix, w);
-	}
-	log_index_settle(&ix);
+	record_all(&ix);
 	log_index_check(&ix);
 	assert_int_equal(ix.nr_ring, 60);
 	leave_in_parts(&ix, &h);
